@@ -39,7 +39,7 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 
 from octavo.api.operation import load
-from octavo.tui.terminal.crash_report import FaultLog, faults_kept
+from octavo.tui.terminal.crash_report import FaultLog, fault_reports
 from tests.painting import draw_changed
 
 settings.register_profile("house", deadline=None)
@@ -95,7 +95,7 @@ logging.getLogger("octavo").addHandler(RAISING)
 def faults(tmp_path: Path) -> Iterator[FaultLog]:
     """What becomes of bugs in showing blocks for who uses the app: it goes on, and keeps reports of them."""
     logging.getLogger("octavo").removeHandler(RAISING)
-    with faults_kept(tmp_path / "faults") as kept:
+    with fault_reports(tmp_path / "faults") as kept:
         yield kept
     logging.getLogger("octavo").addHandler(RAISING)
 

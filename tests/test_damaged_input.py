@@ -62,10 +62,10 @@ from octavo.server.handlers import revisions
 from octavo.server.image_size import image_size
 from octavo.server.store import Store, UnusableDatabase
 from octavo.server.table_of_contents import summary_entries
-from octavo.tui.reader import openapi_files, picture_files
+from octavo.tui.editing import page_details
+from octavo.tui.reader import image_files, openapi_files
 from octavo.tui.render import diagrams, formulas
-from octavo.tui.terminal.external_editor import about_of
-from octavo.tui.writing import page_settings
+from octavo.tui.terminal.external_editor import read_note
 from octavo.untrusted_input import is_deeper, parse_json
 from tests.nesting import DEEP_PAGES, LEVELS
 from tests.server.asking import START, Ask, Clock, small_world
@@ -138,7 +138,7 @@ TEXT_PARSERS: dict[str, Callable[[str], object]] = {
     ),
     "formula": lambda text: formulas.format_stacked(text[:2000], 80),
     "drawings": lambda text: [*diagrams.parse_drawings(text.encode() + b"\n")],
-    "picture": lambda text: picture_files.read_answer(text.encode() + b"\n"),
+    "picture": lambda text: image_files.read_answer(text.encode() + b"\n"),
 }
 VALUE_PARSERS: dict[str, Callable[[Any], object]] = {
     "JSON page": lambda value: [*read_document(value).walk()],
@@ -201,7 +201,7 @@ CALLS = {
     ("client/body.py", "from_json"): "error of a server",
     ("server/app.py", "from_json"): "request: a row of ROWS",
     ("server/rest.py", "from_json"): "cursor: a row of ROWS",
-    ("tui/reader/picture_files.py", "model_validate_json"): "picture",
+    ("tui/reader/image_files.py", "model_validate_json"): "picture",
     ("untrusted_input.py", "json.loads"): "JSON",
     ("untrusted_input.py", "tomllib.loads"): "settings: rows of ROWS",
     ("documents/openapi.py", "yaml.load"): "specification",
@@ -398,28 +398,28 @@ def read_library(place: Place, data: bytes) -> str:
     return said(lambda: Store(place.file("platform.db", data)).setting("library"), UnusableDatabase)
 
 
-def read_note(place: Place, data: bytes) -> str:
+def damaged_note(place: Place, data: bytes) -> str:
     place.file("comment.md.json", data)
-    return str(about_of(place.folder / "comment.md"))
+    return str(read_note(place.folder / "comment.md"))
 
 
 def read_picture_of_screen(place: Place, data: bytes) -> str:
     picture = FirstPicture(place.folder, "here", "dark")
     place.file(picture._path.name, data)
-    return str(picture._fitting())
+    return str(picture._read_rows())
 
 
 def read_form_draft(place: Place, data: bytes) -> str:
     page = content.Page(id="a", slug="as-before")
-    return page_settings.from_draft(page, data.decode("utf-8", "replace"))["slug"]
+    return page_details.from_draft(page, data.decode("utf-8", "replace"))["slug"]
 
 
 def read_specification(place: Place, data: bytes) -> str:
-    return asyncio.run(openapi_files.read(data, "pets.yaml")).error
+    return asyncio.run(openapi_files.parse_file(data, "pets.yaml")).error
 
 
 def read_image(place: Place, data: bytes) -> str:
-    return asyncio.run(picture_files.small(data, 10, 10, (0, 0, 0))).trouble
+    return asyncio.run(image_files.scale_image(data, 10, 10, (0, 0, 0))).trouble
 
 
 def read_imported(kind: str) -> Callable[[Place, bytes], str]:
@@ -483,7 +483,7 @@ READERS: dict[str, Callable[[Place, bytes], str]] = {
     "cached answer": read_cached,
     "library of the platform": read_library,
     "rows of the inbox": lambda _, data: str(inbox_builder.unpack_rows(data)),
-    "note beside an editor's file": read_note,
+    "note beside an editor's file": damaged_note,
     "picture of the first screen": read_picture_of_screen,
     "draft of a form": read_form_draft,
     "specification": read_specification,

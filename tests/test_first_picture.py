@@ -68,7 +68,7 @@ def shown_first(app: Terminal) -> bool:
     return not any(b"\x1b[?1003h" in chunk.data for chunk in app.chunks)
 
 
-def test_the_next_start_shows_it_and_what_is_typed_under_it_reaches_the_app(home: Path) -> None:
+def test_picture_is_shown_and_keys_typed_meanwhile_reach_the_app(home: Path) -> None:
     with demo(home) as app:
         assert shown_first(app)
         assert "○ cached" in app.screen
@@ -84,7 +84,7 @@ def test_the_next_start_shows_it_and_what_is_typed_under_it_reaches_the_app(home
 
 
 @pytest.mark.long
-def test_the_next_start_shows_the_inbox_that_was_left(home: Path) -> None:
+def test_next_start_shows_the_last_inbox(home: Path) -> None:
     for kept in ("state", "cache"):
         shutil.rmtree(home / kept)
     with demo(home) as app:
@@ -99,21 +99,21 @@ def test_the_next_start_shows_the_inbox_that_was_left(home: Path) -> None:
 
 
 @pytest.mark.long
-def test_it_is_not_shown_on_another_kind_of_terminal(home: Path) -> None:
+def test_picture_is_not_shown_in_another_kind_of_terminal(home: Path) -> None:
     for app in (demo(home, columns=121), demo(home, TERM="xterm"), demo(home, OCTAVO_THEME="light")):
         with app:
             assert not shown_first(app)
 
 
 @pytest.mark.long
-def test_it_is_not_shown_when_all_starts_anew(home: Path) -> None:
+def test_picture_is_not_shown_after_a_reset(home: Path) -> None:
     with demo(home, "--reset") as app:
         app.wait_for("REVIEW REQUESTED")
         assert any(b"\x1b[?1003h" in chunk.data for chunk in app.chunks)
 
 
 @pytest.mark.long
-def test_what_was_spoiled_is_not_shown_and_the_app_starts_as_ever(home: Path) -> None:
+def test_damaged_picture_is_not_shown(home: Path) -> None:
     (kept,) = pictures(home)
     kept.write_text(kept.read_text(encoding="utf-8") + "\x1b]52;c;aGk=\x07", encoding="utf-8")
     with demo(home) as app:
@@ -127,7 +127,7 @@ from octavo.first_picture import FirstPicture
 
 picture = FirstPicture(Path(sys.argv[1]), "a place", "a look")
 if sys.argv[2:]:
-    picture.keep(["a row"] * os.get_terminal_size(2).lines)
+    picture.save(["a row"] * os.get_terminal_size(2).lines)
 is_shown = picture.show()
 picture.take_down()
 print("It was shown." if is_shown else "Nothing was shown.")
@@ -144,7 +144,7 @@ def is_shown(folder: Path, *keep: str) -> bool:
         return "It was shown." in program.screen
 
 
-def test_only_text_and_styles_of_our_own_are_shown(tmp_path: Path) -> None:
+def test_picture_with_control_sequences_is_not_shown(tmp_path: Path) -> None:
     assert is_shown(tmp_path, "keep")
     (kept,) = tmp_path.iterdir()
     head, *rows = kept.read_text(encoding="utf-8").split("\n")
@@ -162,7 +162,7 @@ def test_only_text_and_styles_of_our_own_are_shown(tmp_path: Path) -> None:
     assert is_shown(tmp_path)
 
 
-def test_what_others_may_have_written_is_not_shown(tmp_path: Path) -> None:
+def test_picture_that_others_could_write_is_not_shown(tmp_path: Path) -> None:
     assert is_shown(tmp_path, "keep")
     (kept,) = tmp_path.iterdir()
     kept.chmod(0o620)
@@ -170,7 +170,7 @@ def test_what_others_may_have_written_is_not_shown(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_it_shows_the_page_that_was_left_where_it_was_left(home: Path) -> None:
+def test_picture_shows_the_last_page_at_its_position(home: Path) -> None:
     with demo(home) as app:
         app.wait_for(PAGE, "● updated")
         app.write(b"J")
@@ -187,7 +187,7 @@ def test_it_shows_the_page_that_was_left_where_it_was_left(home: Path) -> None:
 
 
 @pytest.mark.long
-def test_it_goes_when_the_next_start_shows_another_page_than_was_on_show(home: Path) -> None:
+def test_picture_is_deleted_if_the_next_start_shows_another_page(home: Path) -> None:
     with demo(home) as app:
         app.wait_for(PAGE, "● updated")
         app.write(b"J")
@@ -198,7 +198,7 @@ def test_it_goes_when_the_next_start_shows_another_page_than_was_on_show(home: P
     assert not pictures(home)
 
 
-def test_when_the_app_cannot_be_opened_the_terminal_is_as_it_was(home: Path) -> None:
+def test_terminal_is_restored_if_the_app_cannot_start(home: Path) -> None:
     shutil.rmtree(home / "data")
     (home / "data").write_text("in the way")
     with demo(home) as app:

@@ -137,8 +137,16 @@ def test_the_settings_are_read_as_they_are_shown(tmp_path: Path) -> None:
 
 def test_every_setting_is_in_its_topic() -> None:
     topic = text_of("settings")
-    derived = {"config_folder", "data_folder", "state_folder", "cache_folder", "light_ground", "problems", "location"}
-    written = {"turns_words": "right_to_left", "inbox_filters": "[inbox.", "keys": "[keys]"}
+    derived = {
+        "config_folder",
+        "data_folder",
+        "state_folder",
+        "cache_folder",
+        "has_light_background",
+        "problems",
+        "location",
+    }
+    written = {"reorders_right_to_left": "right_to_left", "inbox_filters": "[inbox.", "keys": "[keys]"}
     names = {each.name for each in fields(settings.Settings)} - derived
     assert [name for name in names if f"\n{written.get(name, f'{name} = ')}" not in topic] == []
     sample = " ".join(topic.replace("\n# ", " ").split())

@@ -23,13 +23,13 @@ def read(folder: Path, text: str = "", **environ: str) -> Settings:
     return settings.read({**folders, **environ})
 
 
-def test_without_a_file_everything_is_at_its_default(tmp_path: Path) -> None:
+def test_without_a_file_all_settings_are_defaults(tmp_path: Path) -> None:
     found = read(tmp_path)
     assert found == Settings(tmp_path / "config", tmp_path / "data", tmp_path / "state", tmp_path / "cache")
     assert (found.undo_seconds, found.motion, found.ascii, found.editor, found.problems) == (5.0, True, False, (), ())
 
 
-def test_the_folders_are_those_of_the_system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_default_folders_are_those_of_the_system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, str(tmp_path / name))
     found = settings.read({"OCTAVO_STATE_DIR": "/elsewhere"})
@@ -38,7 +38,7 @@ def test_the_folders_are_those_of_the_system(monkeypatch: pytest.MonkeyPatch, tm
     assert found.state_folder == Path("/elsewhere")
 
 
-def test_the_file_says_what_a_person_chose(tmp_path: Path) -> None:
+def test_settings_are_read_from_the_file(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").touch()
     found = read(
         tmp_path,
@@ -71,11 +71,11 @@ def test_the_file_says_what_a_person_chose(tmp_path: Path) -> None:
     assert found.inbox_filters == (of_the_api, InboxFilter("All"))
 
 
-def test_filters_name_the_reasons_there_are() -> None:
+def test_filter_reasons_are_the_known_reasons() -> None:
     assert settings.INBOX_REASONS == REASONS
 
 
-def test_there_is_room_for_so_many_filters(tmp_path: Path) -> None:
+def test_number_of_filters_is_limited(tmp_path: Path) -> None:
     found = read(tmp_path, "\n".join(f"[inbox.n{number}]\nwords = 'x'" for number in range(21)))
     assert [each.name for each in found.inbox_filters] == [f"n{number}" for number in range(20)]
     assert found.problems == (
@@ -84,7 +84,7 @@ def test_there_is_room_for_so_many_filters(tmp_path: Path) -> None:
     )
 
 
-def test_the_environment_counts_more(tmp_path: Path) -> None:
+def test_environment_overrides_the_file(tmp_path: Path) -> None:
     text = 'theme = "octavo-light"\nundo_seconds = 9\nascii = false'
     found = read(tmp_path, text, OCTAVO_THEME="nord", OCTAVO_UNDO_SECONDS="2.5", OCTAVO_ASCII="1")
     assert (found.theme, found.undo_seconds, found.ascii) == ("nord", 2.5, True)
@@ -94,7 +94,7 @@ def test_the_environment_counts_more(tmp_path: Path) -> None:
     ("environ", "editor"),
     [({"EDITOR": "vi"}, ("vi",)), ({"EDITOR": "vi", "VISUAL": "nvim -f"}, ("nvim", "-f")), ({"VISUAL": "'x"}, ())],
 )
-def test_the_usual_variables_name_the_editor(tmp_path: Path, environ: dict[str, str], editor: tuple[str, ...]) -> None:
+def test_visual_and_editor_set_the_editor(tmp_path: Path, environ: dict[str, str], editor: tuple[str, ...]) -> None:
     found = read(tmp_path, **environ)
     assert found.editor == editor
     assert len(found.problems) == (0 if editor else 1)
@@ -126,14 +126,14 @@ def test_a_locale_without_utf8_gets_ascii(tmp_path: Path, environ: dict[str, str
         ({"OCTAVO_RIGHT_TO_LEFT": "octavo"}, True),
     ],
 )
-def test_words_are_turned_round_where_the_terminal_does_not(
+def test_right_to_left_text_is_reordered_unless_the_terminal_does(
     tmp_path: Path, environ: dict[str, str], turns: bool
 ) -> None:
     pytest.importorskip("bidi")
-    assert read(tmp_path, **environ).turns_words is turns
+    assert read(tmp_path, **environ).reorders_right_to_left is turns
 
 
-def test_nothing_moves_for_those_who_ask_for_access(tmp_path: Path) -> None:
+def test_accessible_variable_turns_motion_off(tmp_path: Path) -> None:
     assert not read(tmp_path, ACCESSIBLE="1").motion
     assert read(tmp_path, ACCESSIBLE="0").motion
 
@@ -175,7 +175,7 @@ def test_nothing_moves_for_those_who_ask_for_access(tmp_path: Path) -> None:
         ('[keys]\n"app.quit" = ""', "keys.'app.quit'"),
     ],
 )
-def test_a_bad_value_is_a_sentence_and_not_a_crash(tmp_path: Path, text: str, name: str) -> None:
+def test_invalid_value_is_reported_in_a_sentence(tmp_path: Path, text: str, name: str) -> None:
     found = read(tmp_path, text)
     assert len(found.problems) == 1
     line = text.count("\n") + 1
@@ -188,7 +188,7 @@ def test_a_bad_value_is_a_sentence_and_not_a_crash(tmp_path: Path, text: str, na
     )
 
 
-def test_a_bad_variable_is_named(tmp_path: Path) -> None:
+def test_invalid_variable_is_named(tmp_path: Path) -> None:
     assert (
         read(tmp_path, OCTAVO_UNDO_SECONDS="1e9")
         .problems[0]
@@ -208,7 +208,7 @@ def test_a_bad_variable_is_named(tmp_path: Path) -> None:
         (f"theme = {'[' * 5000}", 1, ""),
     ],
 )
-def test_broken_line_is_reported_and_the_others_count(tmp_path: Path, text: str, line: int, why: str) -> None:
+def test_broken_line_is_reported_and_other_lines_are_used(tmp_path: Path, text: str, line: int, why: str) -> None:
     found = read(tmp_path, f"undo_seconds = 9\n{text}")
     (problem,) = found.problems
     assert problem.startswith(f"{tmp_path}/config/config.toml, line {line + 1}: Octavo cannot read this line ({why}")
@@ -216,7 +216,7 @@ def test_broken_line_is_reported_and_the_others_count(tmp_path: Path, text: str,
     assert found.undo_seconds == 9.0
 
 
-def test_all_mistakes_of_a_file_are_reported_with_their_lines(tmp_path: Path) -> None:
+def test_all_mistakes_of_a_file_are_reported_with_line_numbers(tmp_path: Path) -> None:
     text = """# my settings
 teme = "dark"
 ascii = "perhaps"
@@ -260,7 +260,7 @@ words = ""
     assert [each.name for each in found.inbox_filters] == ["all"]
 
 
-def test_a_place_names_the_variable_or_the_line(tmp_path: Path) -> None:
+def test_location_is_the_variable_or_the_line(tmp_path: Path) -> None:
     found = read(tmp_path, '\ntheme = "x"\n[keys]\n"app.quit" = "x"', OCTAVO_ASCII="1")
     path = tmp_path / "config" / "config.toml"
     assert found.location("theme") == f"{path}, line 2: theme"
@@ -268,7 +268,7 @@ def test_a_place_names_the_variable_or_the_line(tmp_path: Path) -> None:
     assert (found.location("ascii"), found.location("motion")) == ("OCTAVO_ASCII", f"{path}: motion")
 
 
-def test_a_variable_with_nearly_a_name_of_ours_is_reported(tmp_path: Path) -> None:
+def test_misspelled_variable_is_reported(tmp_path: Path) -> None:
     found = read(tmp_path, OCTAVO_THME="dark", OCTAVO_API_KY="x", OCTAVO_OF_OTHERS="x")
     assert found.problems == (
         "Octavo ignores the variable OCTAVO_THME. Did you mean OCTAVO_THEME?",
@@ -277,9 +277,7 @@ def test_a_variable_with_nearly_a_name_of_ours_is_reported(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("from_the_environment", [True, False])
-def test_certificates_that_are_not_there_are_reported_and_never_done_without(
-    tmp_path: Path, from_the_environment: bool
-) -> None:
+def test_missing_certificate_file_is_reported_and_still_required(tmp_path: Path, from_the_environment: bool) -> None:
     text = "" if from_the_environment else 'ca_file = "/nonexistent"'
     environ = {"OCTAVO_CA_FILE": "/nonexistent"} if from_the_environment else {}
     found = read(tmp_path, text, **environ)
@@ -292,7 +290,7 @@ def test_certificates_that_are_not_there_are_reported_and_never_done_without(
 
 
 @pytest.mark.parametrize("name", ["HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"])
-def test_a_relative_folder_of_the_system_is_reported(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_relative_system_folder_is_reported(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv(name, "here/there")
     for each in settings._XDG.values():
         if each != name:
@@ -304,7 +302,7 @@ def test_a_relative_folder_of_the_system_is_reported(monkeypatch: pytest.MonkeyP
     assert all(each.is_absolute() for each in folders)
 
 
-def test_a_folder_in_its_place_is_a_sentence(tmp_path: Path) -> None:
+def test_folder_named_like_the_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "config" / "config.toml").mkdir(parents=True)
     path = tmp_path / "config" / "config.toml"
     assert read(tmp_path).problems == (f"Could not read {path}: Is a directory. Octavo is using the default settings.",)
@@ -316,12 +314,12 @@ def test_a_folder_in_its_place_is_a_sentence(tmp_path: Path) -> None:
         st.sampled_from(["OCTAVO_THEME", "OCTAVO_ASCII", "OCTAVO_UNDO_SECONDS", "EDITOR", "LANG"]), st.text()
     )
 )
-def test_no_environment_keeps_the_program_from_starting(environ: dict[str, str]) -> None:
+def test_any_environment_gives_settings(environ: dict[str, str]) -> None:
     found = read(Path("/nonexistent"), **environ)
     assert 0 <= found.undo_seconds <= 30
 
 
-def test_reading_them_loads_nothing_heavy() -> None:
+def test_reading_settings_loads_no_heavy_modules() -> None:
     program = (
         "import sys\nfrom octavo import settings\n"
         "settings.read({f'OCTAVO_{n}_DIR': '/nonexistent' for n in ('CONFIG', 'DATA', 'STATE', 'CACHE')})\n"

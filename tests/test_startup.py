@@ -41,10 +41,9 @@ AFTER_THE_FIRST_SCREEN = {
     *("octavo.tui.review", "encodings.idna"),
     *("octavo.tui.widgets.confirm", "octavo.tui.widgets.chooser", "octavo.tui.comments.composer"),
     *(
-        "octavo.tui.comments.thread_sheet",
-        "octavo.tui.reader.picture",
-        "octavo.tui.reader.record",
-        "octavo.tui.reader.note",
+        "octavo.tui.comments.thread_dialog",
+        "octavo.tui.reader.image_screen",
+        "octavo.tui.reader.page_dialogs",
     ),
     *("textual.widgets._text_area", "textual.widgets._markdown", "textual.widgets._data_table"),
 }
@@ -138,8 +137,8 @@ def test_the_first_screen_does_without(home: dict[str, str], tmp_path: Path) -> 
         second.wait_for(PAGE, TREE)
         quit_from(second)
     imported = noted.read_text().split()
-    assert "octavo.tui.content.content" in imported
+    assert "octavo.tui.content.content_screen" in imported
     early = [name for name in imported if any(f"{name}.".startswith(f"{late}.") for late in AFTER_THE_FIRST_SCREEN)]
     assert early == []
     named = (*VIEWS.values(), CHANGE_REQUEST, SEARCH, OWN_CONFLICTS)
-    assert {name.partition(":")[0] for name in named} & set(imported) == {"octavo.tui.content.content"}
+    assert {name.partition(":")[0] for name in named} & set(imported) == {"octavo.tui.content.content_screen"}

@@ -25,9 +25,9 @@ def main(argv: list[str] | None = None) -> int:
         from octavo.cli.arguments import run
 
         if argv is None:
-            from octavo.cli.last_words import guard
+            from octavo.cli.traceback_hooks import install_main_hooks
 
-            guard()
+            install_main_hooks()
         code = run(given)
     except KeyboardInterrupt:
         code = 130

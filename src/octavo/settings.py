@@ -1,7 +1,7 @@
 """Settings, read once from `config.toml` and the environment, and passed down.
 
-A wrong value never keeps the program from starting: Octavo uses the default. Each mistake is reported in a sentence
-with its file, its line, the reason and the valid values.
+Octavo uses the default for an invalid value. Each mistake is reported in a sentence with its file, its line, the reason
+and the valid values.
 
     theme = "dark"
     ascii = false
@@ -38,7 +38,7 @@ from octavo.untrusted_input import parse_toml, toml_text
 
 FILE = "config.toml"
 THEME = ""
-"""None: the one chosen last."""
+"""Default of the theme: the theme that was chosen last."""
 UNDO_SECONDS = 5.0
 LONGEST_UNDO = 30.0
 INBOX_REASONS = (
@@ -53,20 +53,20 @@ INBOX_REASONS = (
     "mentioned",
     "unsent draft",
 )
-"""Why something is in the inbox, as `data/inbox.py` calls it."""
+"""Reasons why an item is in the inbox, as in `data/inbox.py`."""
 _FORMER_REASONS = {
     "review asked": "review requested",
     "changes asked": "changes requested",
     "on my work": "on my change requests",
     "left unsent": "unsent draft",
 }
-"""Names of reasons that settings written for an earlier release may still have."""
+"""Reasons by the names that they had in earlier releases."""
 
 V = TypeVar("V")
 _FOLDERS = ("config", "data", "state", "cache")
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 _TURNING = ("auto", "terminal", "octavo")
-_AS_IT_COMES = (
+_LEFT_TO_RIGHT_TERMINALS = (
     "KITTY_WINDOW_ID",
     "ALACRITTY_WINDOW_ID",
     "GHOSTTY_RESOURCES_DIR",
@@ -74,7 +74,7 @@ _AS_IT_COMES = (
     "WT_SESSION",
     "XTERM_VERSION",
 )
-"""What terminals set that show letters in the order in which they come, also those from right to left."""
+"""Variables that are set by terminals which do not reorder right-to-left text."""
 NAMES = (
     "theme",
     "ascii",
@@ -88,69 +88,70 @@ NAMES = (
     "inbox",
     "keys",
 )
-"""The names that `config.toml` may have."""
+"""Settings that `config.toml` can contain."""
 _IN_FILE_ONLY = ("quick_replies", "inbox", "keys")
 _OTHER_VARIABLES = ("API_KEY", "BASE_URL", *(f"{name.upper()}_DIR" for name in _FOLDERS))
-"""Variables that are no settings, without `OCTAVO_`."""
+"""Variables that are not settings, without the prefix `OCTAVO_`."""
 _IN_FILTER = ("reasons", "space", "words")
 _XDG = {name: f"XDG_{name.upper()}_HOME" for name in _FOLDERS}
 _MOST_LINES = 300
-"""Lines of a file with a mistake in its syntax of which the others are still read."""
+"""Most lines of a file with syntax errors whose other lines are still read."""
 _BINDING = re.compile(r"[a-z][a-z0-9_-]*(\.[a-z0-9_-]+)+")
 _LONGEST_TEXT = 1000
 _MOST_REPLIES = 50
 _NOT_WRITABLE = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST)
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 LONGEST_NAME, _MOST_FILTERS = 40, 20
-"""Letters in the name of a filter of the inbox, and how many filters there may be."""
+"""Most characters in the name of an inbox filter, and most filters."""
 
 
 @dataclass(frozen=True)
 class InboxFilter:
-    """Which rows of the inbox stand in a tab of its own: those for which all that is said here holds."""
+    """A tab of the inbox, with the rows that match all its conditions."""
 
     name: str
     reasons: tuple[str, ...] = ()
-    """Of `INBOX_REASONS`, one of which is to be a reason of the row. None: any."""
+    """Reasons, one of which must be a reason of the row. Empty: all rows match."""
     space: str = ""
-    """The title of a space, in capitals or not, or its id. Empty: any."""
+    """Title or id of the space, not case-sensitive. Empty: all rows match."""
     words: str = ""
-    """What is to stand in the row, each word somewhere."""
+    """Words that the row must contain. Empty: all rows match."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a person may choose, and where things are kept."""
+    """The settings of the user, and the folders of Octavo."""
 
     config_folder: Path
     data_folder: Path
     state_folder: Path
     cache_folder: Path
     theme: str = THEME
-    """The name of a theme. The app checks whether there is a theme of this name."""
+    """Name of the theme. The app checks whether the theme exists."""
     ascii: bool = False
-    """Draw with ASCII only; by default where the locale is not UTF-8."""
+    """Whether to use ASCII symbols only. The default is true if the locale is not UTF-8."""
     motion: bool = True
+    """Whether to animate."""
     thumbnails: bool = False
-    """Show pictures small within their page. Otherwise there is a frame, and Enter shows what is in it."""
-    turns_words: bool = False
-    """Turn right-to-left words round; otherwise they come as they are read, and the terminal turns them."""
+    """Whether pages show small pictures. Otherwise they show frames, and enter opens the picture."""
+    reorders_right_to_left: bool = False
+    """Whether Octavo reorders right-to-left text. Otherwise the terminal does."""
     undo_seconds: float = UNDO_SECONDS
-    """How long a comment is held before it is sent, 0 to 30."""
+    """Seconds in which a comment can be undone before it is sent, 0 to 30."""
     editor: tuple[str, ...] = ()
-    """The command of the external editor and its arguments. Nothing when none is chosen."""
+    """Command of the external editor with its arguments. Empty if none is set."""
     quick_replies: tuple[str, ...] = ()
-    """Short texts that may be put into a comment."""
+    """Short texts that can be inserted into a comment."""
     ca_file: Path | None = None
-    """Certificates to trust beside those of the system."""
-    light_ground: bool = False
-    """Whether the terminal says that its ground is light."""
+    """File with certificates to trust in addition to those of the system. None if none is set."""
+    has_light_background: bool = False
+    """Whether the background of the terminal is light, as far as the terminal says so."""
     inbox_filters: tuple[InboxFilter, ...] = ()
     """Tabs of the inbox, in the order of the file."""
     keys: Mapping[str, str] = field(default_factory=dict)
-    """Keys by binding id, as Textual writes them, with commas between alternatives."""
+    """Keys by command id, in the notation of Textual, separated by commas."""
     problems: tuple[str, ...] = ()
-    """A sentence for each value that cannot be used."""
+    """A sentence for each invalid setting."""
     location: Callable[..., str] = field(default=lambda *names: ".".join(names), compare=False, repr=False)
     """Return the place of a setting for a sentence about its value: its variable, or its file and line."""
 
@@ -164,9 +165,9 @@ def nearest(word: str, names: Collection[str]) -> str:
 
 
 def in_words(error: Exception) -> str:
-    """Return what went wrong in sentences: of a file or folder of Octavo that cannot be used, also what to do."""
+    """Return the message of an error. For a file or folder of Octavo that cannot be used, it also says what to do."""
     if not isinstance(error, OSError) or error.errno is None or not error.strerror:
-        return str(error)  # our own say all of it
+        return str(error)
     named = f"Could not use {error.filename}: " if error.filename else ""
     step = "Check the file or folder, then try again."
     if error.errno in _NOT_WRITABLE:
@@ -180,7 +181,7 @@ def in_words(error: Exception) -> str:
 
 
 def read(environ: Mapping[str, str]) -> Settings:
-    """The settings of this machine and this run: the environment counts more than the file."""
+    """Read the settings from `config.toml` and the environment. Variables override the file."""
     folders, problems = _folders(environ)
     file = _File(folders["config"] / FILE)
     values = _Values(file, environ, [*problems, *file.problems])
@@ -191,12 +192,12 @@ def read(environ: Mapping[str, str]) -> Settings:
         ascii=values.switch("ascii", not _is_utf8(environ)),
         motion=values.switch("motion", environ.get("ACCESSIBLE", "") in ("", "0")),
         thumbnails=values.switch("thumbnails", False),
-        turns_words=values.turns_words(),
+        reorders_right_to_left=values.reorders_right_to_left(),
         undo_seconds=values.undo_seconds(),
         editor=values.editor(),
         quick_replies=values.quick_replies(),
         ca_file=values.ca_file(),
-        light_ground=_is_light(environ),
+        has_light_background=_is_light(environ),
         inbox_filters=values.inbox_filters(),
         keys=values.keys(),
         problems=tuple(values.problems),
@@ -205,7 +206,7 @@ def read(environ: Mapping[str, str]) -> Settings:
 
 
 class _File:
-    """What `config.toml` says. A line that cannot be read is a problem, and the other lines count."""
+    """The contents of `config.toml`. Lines with errors are reported as problems, and the other lines are used."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -217,14 +218,14 @@ class _File:
         except FileNotFoundError:
             pass
         except OSError as error:
-            said = error.strerror or type(error).__name__
-            self.problems.append(f"Could not read {path}: {said}. Octavo is using the default settings.")
+            why = error.strerror or type(error).__name__
+            self.problems.append(f"Could not read {path}: {why}. Octavo is using the default settings.")
         except ValueError as error:
             self.problems.append(f"Could not read {path}: {error}. Octavo is using the default settings.")
         self.values: Mapping[str, Any] = self._parsed() if self._text else {}
 
     def line_of(self, *names: str) -> int:
-        """Return the number of the line on which the value of these names begins, of tables within tables. 0 if none."""
+        """Return the number of the first line of a setting, given by the names of its tables and its own name. 0 if there is none."""
         if self._lines is None:
             self._lines = list(_statements(self._text.split("\n")))
         for length in range(len(names), 0, -1):
@@ -244,12 +245,12 @@ class _File:
         refused: list[tuple[int, str]] = []
         self._lines = list(_statements(lines, refused))
         for number, _ in refused:
-            _take_out(lines, number, self._lines)
+            _remove_statement(lines, number, self._lines)
 
         ends = [0, *(end for _, end, _ in self._lines)]
 
         def is_read(count: int) -> bool:
-            """Return whether the lines of the first so many statements can be read."""
+            """Return whether the first `count` statements can be read together."""
             try:
                 parse_toml("\n".join(lines[: ends[count]]))
             except ValueError:
@@ -257,11 +258,11 @@ class _File:
             return True
 
         while not is_read(-1):
-            # Each statement by itself can be read: the first with which the file cannot be repeats what another said.
-            at = bisect_left(range(1, len(self._lines) + 1), True, key=lambda count: not is_read(count))
-            first = self._lines[at][0]
+            # Each statement is valid alone, so the first statement that makes the file invalid repeats an earlier name.
+            index = bisect_left(range(1, len(self._lines) + 1), True, key=lambda count: not is_read(count))
+            first = self._lines[index][0]
             refused.append((first, "its name occurs twice in the file"))
-            _take_out(lines, first, self._lines)
+            _remove_statement(lines, first, self._lines)
         self.problems += [
             f"{self.path}, line {number + 1}: Octavo cannot read this line ({why}) and ignores it."
             for number, why in sorted(refused)
@@ -272,35 +273,35 @@ class _File:
 def _statements(
     lines: list[str], refused: list[tuple[int, str]] | None = None
 ) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """The statements in the lines of a TOML file: their first line, the line after them, and the names they are for.
+    """Yield the statements of a TOML file: the first line, the line after the last, and the names of tables and setting.
 
-    `refused` gets each line that is no statement, and the reason.
+    `refused` gets the number of each line that is no valid statement, and the reason.
     """
-    at = 0
+    start = 0
     table: tuple[str, ...] = ()
-    while at < len(lines):
-        if not lines[at].strip() or lines[at].lstrip().startswith("#"):
-            at += 1
+    while start < len(lines):
+        if not lines[start].strip() or lines[start].lstrip().startswith("#"):
+            start += 1
             continue
-        found, why, is_header = None, "", lines[at].lstrip().startswith("[")
-        may_go_on = not is_header and any(mark in lines[at] for mark in ("[", '"""', "'''"))
-        for end in range(at + 1, (min(len(lines), at + _MOST_LINES) if may_go_on else at + 1) + 1):
+        found, why, is_header = None, "", lines[start].lstrip().startswith("[")
+        may_continue = not is_header and any(mark in lines[start] for mark in ("[", '"""', "'''"))
+        for end in range(start + 1, (min(len(lines), start + _MOST_LINES) if may_continue else start + 1) + 1):
             try:
-                found = parse_toml("\n".join(lines[at:end]))
+                found = parse_toml("\n".join(lines[start:end]))
                 break
             except ValueError as error:
                 why = why or re.sub(r" \(at .*\)", "", str(error))
         if found is None:
             if refused is not None:
-                refused.append((at, why[:1].lower() + why[1:]))
-            end = at + 1
-            yield at, end, ("",) if is_header else (*table, "")
+                refused.append((start, why[:1].lower() + why[1:]))
+            end = start + 1
+            yield start, end, ("",) if is_header else (*table, "")
             table = ("",) if is_header else table
         else:
             path = tuple(_names_in(found))
             table = path if is_header else table
-            yield at, end, path if is_header else (*table, *path)
-        at = end
+            yield start, end, path if is_header else (*table, *path)
+        start = end
 
 
 def _names_in(parsed: Any) -> Iterator[str]:
@@ -312,8 +313,8 @@ def _names_in(parsed: Any) -> Iterator[str]:
             parsed = parsed[0]
 
 
-def _take_out(lines: list[str], number: int, statements: list[tuple[int, int, tuple[str, ...]]]) -> None:
-    """Empty a statement, of a table with all that is in it."""
+def _remove_statement(lines: list[str], number: int, statements: list[tuple[int, int, tuple[str, ...]]]) -> None:
+    """Replace the lines of a statement by empty lines. For the header of a table, also its contents."""
     is_header, is_inside = lines[number].lstrip().startswith("["), False
     for first, end, _ in statements:
         if first == number or (is_inside and not lines[first].lstrip().startswith("[")):
@@ -324,26 +325,25 @@ def _take_out(lines: list[str], number: int, statements: list[tuple[int, int, tu
 
 
 class _Values:
-    """Takes values one by one, and notes those that cannot be used."""
+    """Reads and validates the settings one by one, and collects problems."""
 
     def __init__(self, file: _File, environ: Mapping[str, str], problems: list[str]) -> None:
         self._file = file
-        self._kept = file.values
+        self._file_values = file.values
         self._environ = environ
         self.problems = problems
 
     def check_names(self) -> None:
-        """Report the names that are no setting, in the file and in the environment."""
-        for name in self._kept:
+        """Report unknown settings in the file, and misspelled variables in the environment."""
+        for name in self._file_values:
             if name not in NAMES:
                 line = self._file.line_of(name)
-                # A name of a person's own can be long, and say anything.
-                said = f"{self._file.path}, line {line}: there is no setting {name[:40]!r}."
-                self.problems.append(f"{said}{nearest(name, NAMES)} The settings are {', '.join(NAMES)}.")
+                problem = f"{self._file.path}, line {line}: there is no setting {name[:40]!r}."
+                self.problems.append(f"{problem}{nearest(name, NAMES)} The settings are {', '.join(NAMES)}.")
         variables = [*(name.upper() for name in NAMES if name not in _IN_FILE_ONLY), *_OTHER_VARIABLES]
         for name in self._environ:
             own = name.removeprefix("OCTAVO_")
-            # Other programs may have variables of this kind: only a name like one of ours is a mistake.
+            # Other programs may use the prefix, so only a name similar to a setting is reported.
             if own != name and own not in variables and (meant := nearest(own, variables)):
                 self.problems.append(
                     f"Octavo ignores the variable {name[:60]}.{meant.replace('mean ', 'mean OCTAVO_')}"
@@ -364,20 +364,20 @@ class _Values:
         if isinstance(value, bool):
             return value
         if isinstance(value, str) or value in (0, 1):
-            said = str(value).lower()
-            if said in _TRUE + _FALSE:
-                return said in _TRUE
+            word = str(value).lower()
+            if word in _TRUE + _FALSE:
+                return word in _TRUE
         return self._refuse(f"must be true or false, not {_quoted(value)}", default, name)
 
-    def turns_words(self) -> bool:
+    def reorders_right_to_left(self) -> bool:
         name = "right_to_left"
         value = self._find(name)
         if value not in (None, "", *_TURNING):
             meant = nearest(str(value), _TURNING)
             return self._refuse(f"must be auto, terminal, or octavo, not {_quoted(value)}", False, name, meant=meant)
-        if value == "terminal" or (value != "octavo" and not _shows_as_it_comes(self._environ)):
+        if value == "terminal" or (value != "octavo" and not _keeps_letter_order(self._environ)):
             return False
-        from importlib.util import find_spec  # few have chosen it, or have such a terminal
+        from importlib.util import find_spec  # lazy: few terminals need it
 
         if find_spec("bidi") is not None:
             return True
@@ -414,7 +414,7 @@ class _Values:
         return command or self._refuse(why, (), *named)
 
     def quick_replies(self) -> tuple[str, ...]:
-        value = self._kept.get("quick_replies")
+        value = self._file_values.get("quick_replies")
         if value is None:
             return ()
         if not isinstance(value, list) or len(value) > _MOST_REPLIES:
@@ -426,14 +426,14 @@ class _Values:
         )
 
     def ca_file(self) -> Path | None:
-        """Return the path also if there is no such file: Octavo connects to no server without it."""
+        """Return the path even if the file is missing, because Octavo must not connect without these certificates."""
         value = self._find("ca_file")
         if value is None or value == "":
             return None
         if not isinstance(value, str):
             return self._refuse(f"must be the path to a certificate file, not {_quoted(value)}", None, "ca_file")
         path, is_there = Path(value), False
-        with suppress(OSError, ValueError, RuntimeError):  # no file has such a name
+        with suppress(OSError, ValueError, RuntimeError):  # The path may be invalid.
             path = path.expanduser()
             is_there = path.is_file()
         if not is_there:
@@ -444,27 +444,27 @@ class _Values:
         return path
 
     def inbox_filters(self) -> tuple[InboxFilter, ...]:
-        table = self._kept.get("inbox", {})
+        table = self._file_values.get("inbox", {})
         if not isinstance(table, dict):
             why = 'must contain one section for each filter, such as [inbox."API"]'
             return self._refuse(why, (), "inbox")
         found: list[InboxFilter] = []
-        for name, kept in table.items():
-            wrong = list(_wrong_in(kept))
+        for name, section in table.items():
+            problems = list(_problems_in(section))
             if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
-                wrong = [("", f"must have a name of 1 to {LONGEST_NAME} printable characters"), *wrong]
-            if not wrong and len(found) == _MOST_FILTERS:
-                wrong = [("", f"exceeds the limit of {_MOST_FILTERS} filters")]
-            for part, why in wrong:
+                problems = [("", f"must have a name of 1 to {LONGEST_NAME} printable characters"), *problems]
+            if not problems and len(found) == _MOST_FILTERS:
+                problems = [("", f"exceeds the limit of {_MOST_FILTERS} filters")]
+            for part, why in problems:
                 self._refuse(why, None, *filter(None, ("inbox", name, part)), default_is="ignores the filter")
-            if not wrong:
-                reasons = tuple(_FORMER_REASONS.get(each, each) for each in kept.get("reasons", ()))
-                found.append(InboxFilter(name.strip(), reasons, kept.get("space", ""), kept.get("words", "")))
+            if not problems:
+                reasons = tuple(_FORMER_REASONS.get(each, each) for each in section.get("reasons", ()))
+                found.append(InboxFilter(name.strip(), reasons, section.get("space", ""), section.get("words", "")))
         return tuple(found)
 
     def keys(self) -> dict[str, str]:
         chosen: dict[str, str] = {}
-        table = self._kept.get("keys", {})
+        table = self._file_values.get("keys", {})
         if not isinstance(table, dict):
             return self._refuse("must be a section named [keys] that assigns keys to commands", {}, "keys")
         for binding, keys in table.items():
@@ -491,7 +491,7 @@ class _Values:
         return f"{self._file.path}, line {line}: {called}" if line else f"{self._file.path}: {called}"
 
     def _find(self, name: str) -> Any:
-        return self._environ.get(f"OCTAVO_{name.upper()}") or self._kept.get(name)
+        return self._environ.get(f"OCTAVO_{name.upper()}") or self._file_values.get(name)
 
     def _refuse(self, why: str, default: V, *names: str, default_is: str = "uses the default", meant: str = "") -> V:
         self.problems.append(f"{self.location(*names)} {why}.{meant} Octavo {default_is}.")
@@ -499,25 +499,25 @@ class _Values:
 
 
 def _quoted(value: object) -> str:
-    """Return a value for a sentence: in one line, short, and without a character that is not printed."""
+    """Return a value for a sentence: one short line of printable characters."""
     try:
-        said = repr(value)
+        text = repr(value)
     except ValueError:
-        return "this number"  # of more digits than Python writes
-    return said if len(said) <= LONGEST_NAME + 2 else f"{said[:LONGEST_NAME]}…"
+        return "this number"  # Python refuses to write very large numbers.
+    return text if len(text) <= LONGEST_NAME + 2 else f"{text[:LONGEST_NAME]}…"
 
 
-def _wrong_in(kept: object) -> Iterator[tuple[str, str]]:
-    """Yield the name of each part of an inbox filter that cannot be used, and why. The name of the whole is empty."""
+def _problems_in(section: object) -> Iterator[tuple[str, str]]:
+    """Yield the name of each invalid condition of an inbox filter, and why. The name is empty for the whole filter."""
     parts = "reasons, space, and words"
-    if not isinstance(kept, dict):
+    if not isinstance(section, dict):
         yield "", f"must be a section with one or more of the conditions {parts}"
         return
-    if not kept:
+    if not section:
         yield "", f"is empty. Add at least one condition: {parts}"
-    for unknown in kept.keys() - set(_IN_FILTER):
+    for unknown in section.keys() - set(_IN_FILTER):
         yield unknown, f"is not a filter condition.{nearest(unknown, _IN_FILTER)} The conditions are {parts}"
-    reasons = kept.get("reasons", [])
+    reasons = section.get("reasons", [])
     for each in reasons if isinstance(reasons, list) else [reasons]:
         if not isinstance(reasons, list) or each not in (*INBOX_REASONS, *_FORMER_REASONS):
             has = (
@@ -528,31 +528,31 @@ def _wrong_in(kept: object) -> Iterator[tuple[str, str]]:
             meant = nearest(each, INBOX_REASONS) if isinstance(each, str) else ""
             yield "reasons", f"{has}.{meant} The valid reasons are {', '.join(INBOX_REASONS)}"
     for name in ("space", "words"):
-        value = kept.get(name, "")
+        value = section.get(name, "")
         if not (isinstance(value, str) and value.isprintable() and len(value) <= _LONGEST_TEXT):
             yield name, f"must be one line of text, not {_quoted(value)}"
 
 
 def _is_light(environ: Mapping[str, str]) -> bool:
-    """What terminals say in COLORFGBG: the number of the ground is that of white or light grey."""
+    """Return whether the background in COLORFGBG is white or light gray."""
     return environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15")
 
 
-def _shows_as_it_comes(environ: Mapping[str, str]) -> bool:
-    """Whether the terminal is known not to turn right-to-left words round."""
+def _keeps_letter_order(environ: Mapping[str, str]) -> bool:
+    """Return whether the terminal is known not to reorder right-to-left text."""
     named = environ.get("TERM_PROGRAM", "") == "vscode" or environ.get("TERM", "").startswith(("foot", "linux"))
-    return named or any(environ.get(name) for name in _AS_IT_COMES)
+    return named or any(environ.get(name) for name in _LEFT_TO_RIGHT_TERMINALS)
 
 
 def _folders(environ: Mapping[str, str]) -> tuple[dict[str, Path], list[str]]:
-    """Return the folders, and a sentence for each variable that does not name one.
+    """Return the folders, and a sentence for each variable with an invalid path.
 
-    They are those of `OCTAVO_CONFIG_DIR` and its like, or where the system keeps such things.
+    The folders come from variables such as `OCTAVO_CONFIG_DIR`, else from the conventions of the system.
     """
     chosen = {name: environ.get(f"OCTAVO_{name.upper()}_DIR", "") for name in _FOLDERS}
     if all(chosen.values()):
         return {name: Path(folder) for name, folder in chosen.items()}, []
-    import platformdirs  # slow to load beside the rest of this module
+    import platformdirs  # lazy: slow to load
 
     system = platformdirs.PlatformDirs("octavo", appauthor=False)
     folders = {name: Path(chosen[name] or getattr(system, f"user_{name}_dir")) for name in _FOLDERS}

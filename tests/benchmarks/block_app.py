@@ -27,7 +27,7 @@ from textual.screen import Screen
 
 from octavo.documents.merging.page_merge import merge
 from octavo.tui.reader.diff_view import DiffView
-from octavo.tui.reader.three_way_view import ThreeWay
+from octavo.tui.reader.three_way_view import ThreeWayView
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.conflict_page import prepare_conflicts
 from octavo.tui.render.threads import keep_quoted_lines
@@ -152,10 +152,10 @@ class Merged(Pressed):
     """Reads what is in conflict where two changed each of its pages."""
 
     LATER = IN_CONFLICT
-    view: ThreeWay
+    view: ThreeWayView
 
     def __init__(self, path: Path, figures: Path) -> None:
-        super().__init__(path, figures, ThreeWay())
+        super().__init__(path, figures, ThreeWayView())
 
     def worked(self) -> float:
         return time.process_time()  # conflicts are found in a thread

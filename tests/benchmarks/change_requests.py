@@ -32,8 +32,8 @@ from octavo.server.demo.library import build
 from octavo.server.dispatch import answer
 from octavo.server.store import Store
 from octavo.server.world import World
-from octavo.tui.review.change_request import ChangeRequestScreen
-from octavo.tui.shell.routes import ToChangeRequest
+from octavo.tui.core.routes import ToChangeRequest
+from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.stage import MARA, Run, Stage
 
 SPACE = SpaceRef(space_id="stations")
@@ -112,7 +112,7 @@ async def measure(folder: Path, origin: str, one: ChangeRequest, number: int) ->
         async with stage.play(start="changes", over=lambda _: there(origin)) as run:
             listed = await run.app.session.live.fetch(change_requests.List(at=SPACE))
             sixty = next(each for each in listed.items if "Classic" in each.subject)
-            run.app.teardown.garbage.begin()  # as the app does where there is a terminal
+            run.app.teardown.garbage.start()  # as the app does where there is a terminal
             await asyncio.sleep(0.3)
             found[kind] = await opened(run, one if kind == "one" else sixty)
     return found["one"][0], found["sixty"][0], found["sixty"][1], found["sixty"][2]
@@ -142,7 +142,7 @@ async def until(holds: Callable[[], bool]) -> None:
 def shows_diff(run: Run) -> bool:
     """Whether the diff is on the screen."""
     screen = run.app.screen
-    is_there = isinstance(screen, ChangeRequestScreen) and screen.is_mounted and screen.view.contents.has_any
+    is_there = isinstance(screen, ChangeRequestScreen) and screen.is_mounted and screen.view.contents.has_content
     return is_there and "Limpet Classic, since" in run.text
 
 

@@ -121,7 +121,7 @@ def _times(work: Callable[[], object], rounds: int) -> list[float]:
 
 async def _waited(work: Callable[[], object]) -> float:
     """The longest time, in milliseconds, that the loop did not come round while the work was done in a thread."""
-    Garbage().begin()
+    Garbage().start()
     task = asyncio.create_task(asyncio.to_thread(work))
     longest, last = 0.0, perf_counter()
     while not task.done():

@@ -25,7 +25,7 @@ from octavo.server.demo.library import build
 from octavo.server.demo.people import ORGANIZATION
 from octavo.server.store import Store
 from octavo.server.world import World
-from octavo.tui.resources.browser import BrowserScreen
+from octavo.tui.resources.resource_browser import BrowserScreen
 from octavo.tui.widgets.row_list import RowList
 from tests.journeys.managed import NOOR
 from tests.journeys.moods import altered
@@ -61,7 +61,7 @@ async def measure(stage: Stage, members: int, rounds: int, keys: int) -> Figures
         for _ in range(rounds):
             await _kind(run, view, "teams")
             begun = process_time()
-            view.kinds.go_to("members")
+            view.table_list.go_to("members")
             await _until(run, lambda: len(view.rows.items) == members)
             figures.setdefault("shown again", []).append(1000 * (process_time() - begun))
             await _in_table(run, view.rows, f"{members} members", keys, figures)
@@ -72,8 +72,8 @@ async def measure(stage: Stage, members: int, rounds: int, keys: int) -> Figures
 
 
 async def _kind(run: Run, view: BrowserScreen, kind: str) -> None:
-    view.kinds.go_to(kind)
-    await run.until(lambda: view.level.kind.many == kind and view.answer.value is not None, f"open {kind}")
+    view.table_list.go_to(kind)
+    await run.until(lambda: view.level.resource.plural == kind and view.snapshot.value is not None, f"open {kind}")
     view.rows.focus()
     await run.settle()
 
@@ -118,12 +118,12 @@ async def _sorted(run: Run, view: BrowserScreen, figures: Figures) -> None:
         column = next(each for each in table.resource.columns if each.title == title)
 
         def sort(column: Any = column) -> None:
-            table.sort(column)
-            view.draw_list()
+            table.sort_by(column)
+            view.redraw_list()
 
         await _timed(run, figures, "sorted by a column", sort)
-    table.sort(None)
-    view.draw_list()
+    table.sort_by(None)
+    view.redraw_list()
     await run.settle()
 
 

@@ -150,7 +150,7 @@ async def measure(folder: Path, name: str, times: int) -> None:
     async with Stage(folder / "stage", library).play() as run:
         await run.see("Your first tide")
         load_all()
-        run.app.teardown.garbage.begin()
+        run.app.teardown.garbage.start()
         found = await rounds(run, name, times, IDLE)
     print(found, flush=True)  # as long as it runs the app takes what is printed
 

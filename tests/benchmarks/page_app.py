@@ -22,11 +22,11 @@ from textual.app import ComposeResult
 from textual.driver import Driver
 
 from octavo.tui.app.garbage_collection import Garbage
-from octavo.tui.app.preloading import AFTER, FOR_PAGES
+from octavo.tui.app.preloading import DELAY, FOR_PAGES
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.terminal import malloc
 from octavo.tui.terminal.driver import TerminalDriver
-from octavo.tui.terminal.textual_internals import OnceParsed
+from octavo.tui.terminal.textual_internals import CachedStylesheet
 from octavo.tui.widgets.commands import HostApp
 from octavo.tui.widgets.themes import themes
 
@@ -36,7 +36,7 @@ PROBE = 0.002
 class PageApp(HostApp[None]):
     """Shows one page."""
 
-    CSS = "PageView, DiffView, ThreeWay { height: 1fr; }"
+    CSS = "PageView, DiffView, ThreeWayView { height: 1fr; }"
 
     def __init__(self, path: Path, view: Any = None) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ class PageApp(HostApp[None]):
         for theme in themes():
             self.register_theme(theme)
         self.theme = themes()[0].name
-        self.stylesheet = OnceParsed(variables=self.get_css_variables())  # as the app does
+        self.stylesheet = CachedStylesheet(variables=self.get_css_variables())  # as the app does
 
     def get_driver_class(self) -> type[Driver]:
         chosen = super().get_driver_class()
@@ -65,7 +65,7 @@ class PageApp(HostApp[None]):
         if not self.is_headless:
             garbage = Garbage()
             self.call_after_refresh(garbage.enable)
-            self.set_timer(AFTER, threading.Thread(target=garbage.begin, daemon=True).start)
+            self.set_timer(DELAY, threading.Thread(target=garbage.start, daemon=True).start)
 
 
 class Probed(PageApp):
@@ -114,7 +114,9 @@ class Probed(PageApp):
             self.view.show_markdown(text, key=f"{again}")
             await asyncio.sleep(0.05)
             steps = 0
-            while self.view.scroll_offset.y < self.view.galley.total - self.view.rows or not self.loaded.is_set():
+            while (
+                self.view.scroll_offset.y < self.view.virtual_lines.total - self.view.rows or not self.loaded.is_set()
+            ):
                 self.view.go_by(self.view.rows - 2)
                 steps += 1
                 await asyncio.sleep(0.015)

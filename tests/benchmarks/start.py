@@ -180,7 +180,7 @@ def _keys(bench: Bench, demo: Terminal, keys: int) -> None:
 def _first_start(bench: Bench, folder: Path | None = None) -> None:
     """Let the demo set out its library, or open a folder, and read until all that the first screen shows is kept. The demo
     begins with the inbox, and comes back to the page once one was left there."""
-    command, texts = (("demo",), (PAGE, TREE, "live")) if folder is None else (("open", str(folder)), (BEGINNING,))
+    command, texts = (("demo",), (PAGE, TREE, "updated")) if folder is None else (("open", str(folder)), (BEGINNING,))
     with bench.running(*OCTAVO, *command) as first:
         if folder is None:
             first.wait_for("To do")

@@ -13,27 +13,29 @@ from textual.app import App, ComposeResult
 from textual.containers import Vertical
 
 from octavo.tui.app.garbage_collection import Garbage
-from octavo.tui.terminal.textual_internals import OnceParsed
+from octavo.tui.terminal.textual_internals import CachedStylesheet
 from octavo.tui.widgets.themes import themes
-from octavo.tui.widgets.tree import Node, Tree
+from octavo.tui.widgets.tree import Tree, TreeNode
 
 BELOW = 10
 
 
-def made_pages(count: int) -> list[Node]:
+def made_pages(count: int) -> list[TreeNode]:
     """A tree of `count` pages under one, ten below each, numbered in their order."""
     numbers = iter(range(count))
 
-    def below(depth: int) -> list[Node]:
+    def below(depth: int) -> list[TreeNode]:
         if not depth:
             return [
-                Node(number, f"Page {number} of the made tree", (), "page", not number % 7)
+                TreeNode(number, f"Page {number} of the made tree", (), "page", not number % 7)
                 for number in islice(numbers, BELOW)
             ]
-        return [Node(number, f"Page {number} of the made tree", below(depth - 1)) for number in islice(numbers, BELOW)]
+        return [
+            TreeNode(number, f"Page {number} of the made tree", below(depth - 1)) for number in islice(numbers, BELOW)
+        ]
 
     return [
-        Node(number, f"Page {number} of the made tree", below(len(str(count)) - 2)) for number in islice(numbers, 1)
+        TreeNode(number, f"Page {number} of the made tree", below(len(str(count)) - 2)) for number in islice(numbers, 1)
     ]
 
 
@@ -45,7 +47,7 @@ class TreeApp(App[None]):
         for theme in themes():
             self.register_theme(theme)
         self.theme = themes()[0].name
-        self.stylesheet = OnceParsed(variables=self.get_css_variables())  # as the app does
+        self.stylesheet = CachedStylesheet(variables=self.get_css_variables())  # as the app does
         self.count = count
         self.pages = Tree()
 
@@ -57,7 +59,7 @@ class TreeApp(App[None]):
         self.pages.show(made_pages(self.count))
         self.pages.focus()
         if not self.is_headless:
-            self.call_after_refresh(Garbage().begin)
+            self.call_after_refresh(Garbage().start)
 
 
 def main() -> None:

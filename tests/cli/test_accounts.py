@@ -18,7 +18,7 @@ from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.cli import sessions
 from octavo.client import profiles
 from octavo.client.profiles import Profiles
-from octavo.tui.shell.session import Session
+from octavo.tui.core.session import Session
 from tests.benchmarks.terminal import Terminal
 from tests.cli.small_server import KEY, KEY_OF_JUN, NEXT_KEY
 
@@ -55,7 +55,7 @@ def is_nowhere(words: str, folder: Path) -> bool:
 @pytest.mark.usefixtures("octavo")
 async def test_an_account_sees_and_sends_nothing_of_another_and_all_of_its_own(served: str, tmp_path: Path) -> None:
     async with started(served, KEY) as mia:
-        mia.open()
+        mia.on_first_paint()
         await mia.live.write(spaces.Create(at=ACME, title="Only for Mia"))
         await mia.live.fetch(SPACES)
         mia.drafts.save_now("reply s k", "Half a sen")
@@ -71,7 +71,7 @@ async def test_an_account_sees_and_sends_nothing_of_another_and_all_of_its_own(s
             assert await jun.outbox.undo() is None
             jun.drafts.save_now("reply s k", "Of Jun")
             if is_online:
-                jun.open()
+                jun.on_first_paint()
                 await jun.live.fetch(users.Me())
     async with started(served, KEY) as mia:
         assert there(mia) == of_mia
@@ -79,7 +79,7 @@ async def test_an_account_sees_and_sends_nothing_of_another_and_all_of_its_own(s
     async with started(served, NEXT_KEY) as mia:
         assert there(mia) == ([], [], []), "nobody knows yet whose it is"
         mia.drafts.save_now("reply s k2", "With another key")
-        mia.open()
+        mia.on_first_paint()
         await mia.live.fetch(users.Me())
     for key in (NEXT_KEY, KEY):
         async with started(served, key) as mia:

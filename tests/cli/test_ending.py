@@ -11,7 +11,7 @@ from octavo.__main__ import main
 from octavo.api import comments
 from octavo.api.operation import SPECS
 from octavo.cli import operations
-from octavo.client.threads import Overdue, within
+from octavo.client.threads import Overdue, run_with_timeout
 
 def read_on():
     many = b'{"items": [' + b", ".join([b'{"id": "k1", "body": {"markdown": "Is it so?"}}'] * 2000) + b"]}"
@@ -21,7 +21,7 @@ def read_on():
 def run(options):
     for _ in range(4):
         try:
-            within(0.1, read_on)
+            run_with_timeout(0.1, read_on)
         except Overdue:
             print("It took too long.")
     return 4

@@ -17,8 +17,10 @@ from octavo.api import spaces, users
 from octavo.api.errors import LocalFailure, ServerError
 from octavo.api.places import OrganizationRef
 from octavo.cli import sessions
-from octavo.cli.cast import CAST, DEFAULT
-from octavo.cli.platforms import Late, Place, build_demo
+from octavo.cli.demo_roles import DEFAULT_ROLE, PEOPLE_BY_ROLE
+from octavo.cli.late_client import LatePlatform
+from octavo.cli.platform_folders import PlatformFolder
+from octavo.cli.platforms import build_demo
 from octavo.client.client import Client
 from octavo.server.app import Platform
 from octavo.server.demo import people
@@ -30,41 +32,41 @@ __all__ = ["library"]
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    place = Place(tmp_path / "demo")
-    place.key()
-    return place
+def folder(tmp_path: Path) -> PlatformFolder:
+    folder = PlatformFolder(tmp_path / "demo")
+    folder.key()
+    return folder
 
 
 @pytest.fixture
-def demo_place(place: Place, library: Path) -> Place:
+def demo_folder(folder: PlatformFolder, library: Path) -> PlatformFolder:
     """One where the demo was set out before."""
-    shutil.copyfile(library, place.database)
-    return place
+    shutil.copyfile(library, folder.database)
+    return folder
 
 
 def test_there_is_a_person_for_each_role_in_the_demo() -> None:
     known = {each.id: each.role for each in (*people.PEOPLE, *people.members())}
-    roles = [known[id] for id in CAST.values()]
+    roles = [known[id] for id in PEOPLE_BY_ROLE.values()]
     assert roles == ["admin", "create", "review", "edit", "comment", "read", None]
-    assert CAST[DEFAULT] == people.DEFAULT_PERSON.id
+    assert PEOPLE_BY_ROLE[DEFAULT_ROLE] == people.DEFAULT_PERSON.id
 
 
-def test_everybody_in_the_demo_has_a_key_of_their_own(demo_place: Place) -> None:
-    place, keys = demo_place, dict[str, str]()
-    for role in ("", *CAST):
-        theirs = replace(place, role="" if role == DEFAULT else role)
+def test_everybody_in_the_demo_has_a_key_of_their_own(demo_folder: PlatformFolder) -> None:
+    folder, keys = demo_folder, dict[str, str]()
+    for role in ("", *PEOPLE_BY_ROLE):
+        theirs = replace(folder, role="" if role == DEFAULT_ROLE else role)
         platform = build_demo(theirs)
-        keys[role or DEFAULT] = theirs.key().get_secret_value()
-        who = platform.world.store.user_of(keys[role or DEFAULT])
-        assert who == CAST[role or DEFAULT]
+        keys[role or DEFAULT_ROLE] = theirs.key().get_secret_value()
+        who = platform.world.store.user_of(keys[role or DEFAULT_ROLE])
+        assert who == PEOPLE_BY_ROLE[role or DEFAULT_ROLE]
         member = platform.world.store.get(f"/orgs/{ORGANIZATION}/members/{who}")
         assert not member["disabled"]
         platform.close()
         platform.world.store.close()
-    assert len(set(keys.values())) == len(CAST)
-    place.clear()
-    assert not list(place.folder.glob("key*"))
+    assert len(set(keys.values())) == len(PEOPLE_BY_ROLE)
+    folder.clear()
+    assert not list(folder.path.glob("key*"))
 
 
 def waits_in(function: str, thread: int) -> bool:
@@ -77,13 +79,13 @@ def waits_in(function: str, thread: int) -> bool:
     return False
 
 
-def test_a_library_that_another_program_sets_out_is_not_set_out_again(place: Place) -> None:
-    first = Store(place.database)
+def test_a_library_that_another_program_sets_out_is_not_set_out_again(folder: PlatformFolder) -> None:
+    first = Store(folder.database)
     idents: list[int] = []
 
     def second() -> Platform:
         idents.append(threading.get_ident())
-        return build_demo(place)
+        return build_demo(folder)
 
     with ThreadPoolExecutor(1) as aside:
         with first.transaction():
@@ -100,21 +102,23 @@ def test_a_library_that_another_program_sets_out_is_not_set_out_again(place: Pla
 
 
 @pytest.mark.long
-async def test_a_library_that_another_program_keeps_to_itself_is_said(place: Place) -> None:
-    first = Store(place.database)
-    client = Client("http://octavo.local", place.key(), transport=Late(lambda: build_demo(place), place=place))
+async def test_a_library_that_another_program_keeps_to_itself_is_said(folder: PlatformFolder) -> None:
+    first = Store(folder.database)
+    client = Client(
+        "http://octavo.local", folder.key(), transport=LatePlatform(lambda: build_demo(folder), folder=folder)
+    )
     with first.transaction(), pytest.raises(LocalFailure, match=r"Could not open the data in .*database is locked"):
         await client(users.Me())
     await client.aclose()
     first.close()
 
 
-async def test_what_cannot_be_kept_now_is_answered_with_a_sentence(demo_place: Place) -> None:
-    place = demo_place
-    platform = build_demo(place)
+async def test_what_cannot_be_kept_now_is_answered_with_a_sentence(demo_folder: PlatformFolder) -> None:
+    folder = demo_folder
+    platform = build_demo(folder)
     platform.world.store._db.execute("PRAGMA busy_timeout = 0")
-    other = Store(place.database)
-    client = Client("http://octavo.local", place.key(), transport=platform)
+    other = Store(folder.database)
+    client = Client("http://octavo.local", folder.key(), transport=platform)
     create = spaces.Create(at=OrganizationRef(organization_id=ORGANIZATION), title="Ours")
     with other.transaction(), pytest.raises(ServerError, match="cannot save anything at the moment"):
         await client(create)
@@ -124,8 +128,8 @@ async def test_what_cannot_be_kept_now_is_answered_with_a_sentence(demo_place: P
     other.close()
 
 
-def test_what_sqlite_was_told_wrongly_is_a_bug_and_not_the_machine(place: Place) -> None:
-    store = Store(place.database)
+def test_what_sqlite_was_told_wrongly_is_a_bug_and_not_the_machine(folder: PlatformFolder) -> None:
+    store = Store(folder.database)
     store._db.execute("PRAGMA max_page_count = 40")
     with pytest.raises(WriteFailure) as full, store.transaction():
         store.put_blob(b"x" * 1_000_000)
@@ -149,4 +153,4 @@ def test_what_sqlite_was_told_wrongly_is_a_bug_and_not_the_machine(place: Place)
     ],
 )
 def test_only_this_machine_is_at_home(origin: str, seconds: float) -> None:
-    assert sessions.settle_at(origin) == seconds
+    assert sessions.settle_seconds(origin) == seconds

@@ -19,7 +19,7 @@ from pydantic import SecretStr
 from octavo.client import keys
 from octavo.client.credentials import STILL_WAITING, TRUSTED, KeyFiles, Keyring, StoreTimeout, StoreUnavailable
 from octavo.client.private_files import NotPrivate, read_private, write_private
-from octavo.client.threads import Overdue, aside, within
+from octavo.client.threads import Overdue, run_in_thread, run_with_timeout
 from tests.client.backends import HERE, Chain, Forgetful, Locked, Memory, Waiting, elsewhere
 from tests.client.conftest import KEY
 from tests.client.peer import KEY_TEXT
@@ -183,7 +183,7 @@ def test_for_a_person_there_is_more_time() -> None:
 async def test_the_event_loop_goes_on_while_a_keyring_waits() -> None:
     backend = Waiting()
     store = using(backend)
-    asking = asyncio.create_task(aside(lambda: store.get(ORIGIN, "work")))
+    asking = asyncio.create_task(run_in_thread(lambda: store.get(ORIGIN, "work")))
     for _ in range(100):
         await asyncio.sleep(0)
     assert not asking.done()
@@ -194,15 +194,15 @@ async def test_the_event_loop_goes_on_while_a_keyring_waits() -> None:
 def test_a_keyring_that_waits_does_not_keep_the_program_from_ending() -> None:
     program = (
         "import asyncio, keyring\n"
-        "from octavo.client.threads import aside\n"
+        "from octavo.client.threads import run_in_thread\n"
         "from octavo.client.credentials import *\n"
         "from tests.client.backends import *\n"
         "keyring.set_keyring(Waiting())\n"
         "store = Keyring(trusted=HERE, seconds=0.05)\n"
         "async def main():\n"
-        "    try: await aside(lambda: store.get('https://x', 'work'))\n"
+        "    try: await run_in_thread(lambda: store.get('https://x', 'work'))\n"
         "    except StoreTimeout: print('told')\n"
-        "    asyncio.ensure_future(aside(lambda: Keyring(trusted=HERE, seconds=9e5).get('https://x', 'work')))\n"
+        "    asyncio.ensure_future(run_in_thread(lambda: Keyring(trusted=HERE, seconds=9e5).get('https://x', 'work')))\n"
         "    await asyncio.sleep(0.05)\n"
         "    print('ends')\n"
         "asyncio.run(main())"
@@ -213,14 +213,14 @@ def test_a_keyring_that_waits_does_not_keep_the_program_from_ending() -> None:
 
 
 async def test_what_runs_aside_answers_or_raises_where_it_is_awaited() -> None:
-    assert await aside(lambda: 7) == 7
+    assert await run_in_thread(lambda: 7) == 7
     with pytest.raises(ZeroDivisionError):
-        await aside(lambda: 1 // 0)
-    assert within(60, lambda: None) is None
+        await run_in_thread(lambda: 1 // 0)
+    assert run_with_timeout(60, lambda: None) is None
     with pytest.raises(ZeroDivisionError):
-        within(60, lambda: 1 // 0)
+        run_with_timeout(60, lambda: 1 // 0)
     with pytest.raises(Overdue):
-        within(0.01, threading.Event().wait)
+        run_with_timeout(0.01, threading.Event().wait)
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o777 & ~0o700])

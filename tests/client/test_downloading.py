@@ -4,7 +4,7 @@ import pytest
 
 from octavo.api.errors import ApiError, BadResponse, NotFound
 from octavo.client.client import Client
-from octavo.client.downloading import HOPS
+from octavo.client.transfers import HOPS
 from tests.client.conftest import Connect
 from tests.client.peer import KEY_TEXT, Asked, Peer, Reply, reply
 

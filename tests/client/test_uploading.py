@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from octavo.api.errors import ApiError, BadResponse, Lost, ReadOnly, Rejected
-from octavo.client import downloading
+from octavo.client import transfers
 from octavo.client.client import Client
 from tests.client.conftest import Connect
 from tests.client.peer import Asked, Peer, Reply, reply
@@ -61,7 +61,7 @@ async def test_another_host_gets_the_file_and_never_the_key(
     asked: list[Asked] = []
     authority = Authority(tmp_path)
     # The one thing that is not as outside: a host of the internet is one of this machine.
-    monkeypatch.setattr(downloading, "is_public", lambda place: True)
+    monkeypatch.setattr(transfers, "is_public", lambda place: True)
 
     def answer(request: Asked) -> Reply:
         asked.append(request)

@@ -1,43 +1,43 @@
-"""Texts of pages that are not sent are drafts, each with what it is on top of."""
+"""Unsent texts of pages are drafts with their base revision."""
 
 from __future__ import annotations
 
 from octavo.api.text import Raw
 from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb
-from octavo.tui.writing.page_drafts import PagePlace, free_place, page_drafts
+from octavo.tui.editing.page_drafts import PageDraftKey, page_drafts, unused_key
 from tests.server.asking import Clock
 
-PLACE = PagePlace("s1", "p1", "r1")
+PLACE = PageDraftKey("s1", "p1", "r1")
 
 
-async def test_a_text_is_found_with_its_place_and_only_there(drafts: Drafts, clock: Clock) -> None:
-    await drafts.save(PLACE.name, "for a new one")
+async def test_draft_is_found_only_by_its_key(drafts: Drafts, clock: Clock) -> None:
+    await drafts.save(PLACE.text, "for a new one")
     clock.forward(seconds=1)
-    into = PagePlace("s1", "p1", "r2", "c1")
-    await drafts.save(into.name, "\ufefffor c1\r\n")
+    into = PageDraftKey("s1", "p1", "r2", "c1")
+    await drafts.save(into.text, "\ufefffor c1\r\n")
     await drafts.save("page s1 p10 - r1 1", "of another page")
     found = page_drafts(drafts, "s1", "p1")
-    assert [(each.place, each.text) for each in found] == [
+    assert [(each.key, each.text) for each in found] == [
         (into, Raw("\ufefffor c1\r\n")),
         (PLACE, Raw("for a new one")),
     ]
-    assert [each.place for each in page_drafts(drafts, "s1", "p1", "c1")] == [into]
+    assert [each.key for each in page_drafts(drafts, "s1", "p1", "c1")] == [into]
     assert page_drafts(drafts, "s1", "p2") == ()
 
 
-async def test_what_an_earlier_run_kept_is_gone_once_it_is_sent(state: StateDb) -> None:
-    await Drafts(state).save(PLACE.name, "kept by a run that was killed")
+async def test_draft_of_an_earlier_run_is_deleted_after_sending(state: StateDb) -> None:
+    await Drafts(state).save(PLACE.text, "kept by a run that was killed")
     now = Drafts(state)
     assert page_drafts(now, "s1", "p1")
-    await now.save(PLACE.name, "")
+    await now.save(PLACE.text, "")
     assert page_drafts(now, "s1", "p1") == ()
     assert page_drafts(Drafts(state), "s1", "p1") == ()
 
 
-async def test_what_is_begun_anew_does_not_take_the_place_of_what_is_there(drafts: Drafts) -> None:
-    assert free_place(drafts, PLACE) == PLACE
-    await drafts.save(PLACE.name, "one")
-    other = free_place(drafts, PLACE)
-    await drafts.save(other.name, "two")
+async def test_new_edit_does_not_overwrite_a_draft(drafts: Drafts) -> None:
+    assert unused_key(drafts, PLACE) == PLACE
+    await drafts.save(PLACE.text, "one")
+    other = unused_key(drafts, PLACE)
+    await drafts.save(other.text, "two")
     assert {each.text.text for each in page_drafts(drafts, "s1", "p1")} == {"one", "two"}

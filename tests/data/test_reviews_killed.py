@@ -22,7 +22,7 @@ from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
 from octavo.documents.suggestions import find_suggestions
 from octavo.server.app import Platform
-from octavo.tui.writing.applying_suggestions import Wording, apply
+from octavo.tui.editing.suggestion_edits import SuggestedText, apply_suggestions
 from tests.data.reviewing import VERDICT, WORDS
 from tests.data.test_kills import TOXICS, last_words, running, served
 from tests.fault_proxy import FaultProxy, Toxic
@@ -37,7 +37,9 @@ async def _the_author_applies_it(platform: Platform, ask: Ask, at: ChangeRequest
     client, state = Client("http://octavo.test", SecretStr("key-ada"), transport=platform), StateDb(None, "ada")
     shelf = ResponseCache(None, "ada")
     live = Live(client, shelf, Outbox(client, state, Drafts(state)))
-    sent = await apply(live, at, (Wording("intro", thread.target.node.id, thread.target.revision, wanted.text),))
+    sent = await apply_suggestions(
+        live, at, (SuggestedText("intro", thread.target.node.id, thread.target.revision, wanted.text),)
+    )
     assert sent.kind == "done"
     await live.close()
     await client.aclose()

@@ -1,4 +1,4 @@
-"""A page that is written while others write it too: nothing of either is lost."""
+"""Saving a page that other people edit at the same time loses no edit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.data.writes.content_writes import page_source
 from octavo.documents.conflict_markers import find_markers
-from octavo.tui.writing.write_page import PageOutcome, write_page
+from octavo.tui.editing.write_page import PageOutcome, write_page
 from tests.data.sends import Gate
 from tests.server.asking import Ask
 
@@ -67,14 +67,14 @@ async def desk(live: Live, gate: Gate, ask: Ask, here: SpaceRef) -> Desk:
     return Desk(live, gate, ask, at, RevisionRef(space_id=here.space_id, revision_id=head))
 
 
-async def test_what_others_changed_elsewhere_is_kept_beside_mine(desk: Desk) -> None:
+async def test_edits_in_other_places_are_merged(desk: Desk) -> None:
     await desk.theirs(BEFORE.replace("One", "Theirs"))
     outcome = await desk.write(BEFORE.replace("Three", "Mine"))
     assert outcome.kind == "merged"
     assert await desk.says() == "# Intro\n\nTheirs.\n\nTwo.\n\nMine.\n"
 
 
-async def test_characters_that_are_never_shown_come_through_a_merge_as_they_were(desk: Desk) -> None:
+async def test_invisible_characters_survive_a_merge(desk: Desk) -> None:
     odd = BEFORE.replace("Two", "T\u00adwo\ufeff \u202eowt\u202c \x07 e\u0301\u0301\u0301\u0301\u0301")
     head = (await desk.write(odd)).revision
     desk.base = RevisionRef(space_id=desk.at.space_id, revision_id=head)
@@ -83,7 +83,7 @@ async def test_characters_that_are_never_shown_come_through_a_merge_as_they_were
     assert await desk.says() == odd.replace("One", "Theirs").replace("Three", "Mine")
 
 
-async def test_where_both_changed_the_same_nothing_is_sent_and_both_are_shown(desk: Desk) -> None:
+async def test_conflict_sends_nothing_and_returns_both_versions(desk: Desk) -> None:
     await desk.theirs(BEFORE.replace("Two", "Theirs"))
     outcome = await desk.write(BEFORE.replace("Two", "Mine").replace("One", "Also mine"))
     assert outcome.kind == "conflict"
@@ -100,14 +100,14 @@ async def test_where_both_changed_the_same_nothing_is_sent_and_both_are_shown(de
     assert await desk.says() == settled
 
 
-async def test_who_wrote_in_the_same_moment_is_not_written_over(desk: Desk) -> None:
+async def test_simultaneous_edit_is_not_overwritten(desk: Desk) -> None:
     desk.in_the_same_moment(BEFORE.replace("One", "Theirs"))
     outcome = await desk.write(BEFORE.replace("Three", "Mine"))
     assert outcome.kind == "merged"
     assert await desk.says() == "# Intro\n\nTheirs.\n\nTwo.\n\nMine.\n"
 
 
-async def test_who_wrote_the_same_words_in_the_same_moment_is_shown(desk: Desk) -> None:
+async def test_simultaneous_edit_of_the_same_text_is_a_conflict(desk: Desk) -> None:
     desk.in_the_same_moment(BEFORE.replace("Two", "Theirs"))
     outcome = await desk.write(BEFORE.replace("Two", "Mine"))
     assert outcome.kind == "conflict"
@@ -115,7 +115,7 @@ async def test_who_wrote_the_same_words_in_the_same_moment_is_shown(desk: Desk) 
     assert {"Theirs.", "Mine."} <= set(outcome.text.text.split("\n"))
 
 
-async def test_what_is_there_already_is_not_sent_again(desk: Desk) -> None:
+async def test_unchanged_text_is_not_sent(desk: Desk) -> None:
     mine = BEFORE.replace("Two", "Mine")
     await desk.write(mine)
     sent = len(desk.gate.writes)
@@ -123,12 +123,12 @@ async def test_what_is_there_already_is_not_sent_again(desk: Desk) -> None:
     assert len(desk.gate.writes) == sent
 
 
-async def test_a_page_that_was_deleted_meanwhile_is_told(desk: Desk) -> None:
+async def test_deleted_page_is_reported(desk: Desk) -> None:
     await desk.theirs(DeletePage(page="intro"))
     assert (await desk.write(BEFORE.replace("Two", "Mine"))).kind == "gone"
 
 
-async def test_without_a_connection_it_is_refused_with_its_cause(desk: Desk) -> None:
+async def test_missing_connection_is_reported_with_its_cause(desk: Desk) -> None:
     desk.gate.errors.append(NotSent("Can't reach the server."))
     outcome = await desk.write(BEFORE.replace("Two", "Mine"))
-    assert (outcome.kind, outcome.sentence) == ("refused", "Could not save the page: Can't reach the server.")
+    assert (outcome.kind, outcome.message) == ("refused", "Could not save the page: Can't reach the server.")

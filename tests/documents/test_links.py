@@ -10,27 +10,27 @@ import pytest
 from octavo.documents import anchors, links
 from octavo.documents.anchors import match_anchor
 from octavo.documents.links import (
+    AnchorLink,
     BlockedScheme,
     BrokenLink,
-    LinkTargets,
+    ChangeRequestLink,
+    CollectionLink,
+    FileLink,
+    PageLink,
+    ReusableContentLink,
+    SiteLink,
+    SpaceIndex,
+    SpaceLink,
     Target,
-    ToAnchor,
-    ToChangeRequest,
-    ToCollection,
-    ToFile,
-    ToPage,
-    ToReusableContent,
-    ToSite,
-    ToSpace,
-    ToUrl,
-    ToUser,
+    UrlLink,
+    UserLink,
     external_target,
     resolve,
 )
 from octavo.documents.parse import parse
 from tests.api.test_folding import ALIKE
 
-PLACES = LinkTargets(
+PLACES = SpaceIndex(
     pages={"": "home", "guides": "g", "guides/setup": "s", "guides/setup/more": "m", "api/v1.2": "v"},
     page_ids={"home", "g", "s", "m", "v"},
     files={"logo (1).png": "f1", "f1": "f1"},
@@ -42,37 +42,37 @@ PLACES = LinkTargets(
 @pytest.mark.parametrize(
     ("href", "expected"),
     [
-        ("#top", ToAnchor("top")),
-        ("more.md", ToPage("m")),
-        ("setup/more.md#a%20b", ToPage("m", "a b")),
-        ("../guides/README.md", ToPage("g")),
-        ("../", ToPage("home")),
-        ("/guides/setup", ToPage("s")),
-        ("/pages/m", ToPage("m")),
-        ("/pages/m#x", ToPage("m", "x")),
-        ("/pages/guides/setup.md", ToPage("s")),
-        ("../api/v1.2.md", ToPage("v")),
-        ("/files/f1", ToFile("f1", "f1")),
-        ("../../.gitbook/includes/take%20care.md", ToReusableContent(".gitbook/includes/take care.md")),
-        ("../../.gitbook/assets/logo%20(1).png", ToFile("f1", "logo (1).png")),
-        ("https://a.b/c?d=e#f", ToUrl("https://a.b/c?d=e#f", "a.b")),
-        ("https://\u0430pple.com/\u0430?q#f", ToUrl("https://xn--pple-43d.com/\u0430?q#f", "xn--pple-43d.com")),
-        ("https://\u0430pple.com:8443/", ToUrl("https://xn--pple-43d.com:8443/", "xn--pple-43d.com")),
-        ("http://[::1]:80/x", ToUrl("http://[::1]:80/x", "::1")),
-        ("//a.b/c", ToUrl("https://a.b/c", "a.b")),
-        ("www.a.b", ToUrl("https://www.a.b", "www.a.b")),
-        ("mailto:a@b.c?subject=x", ToUrl("mailto:a@b.c?subject=x", "a@b.c")),
-        ("https://app.gitbook.com/s/other/a/b#c", ToSpace("other", "a/b", "c")),
-        ("https://app.gitbook.com/o/org/s/other", ToSpace("other")),
-        ("https://app.gitbook.com/s/space1/guides/setup", ToPage("s")),
-        ("https://app.gitbook.com/s/other/~/changes/12/a", ToChangeRequest("other", 12)),
-        ("/spaces/other/pages/p1", ToSpace("other", "p1")),
-        ("https://app.gitbook.com/o/org/c/shelf", ToCollection("shelf")),
-        ("https://app.gitbook.com/o/org/sites/site_1/settings", ToSite("site_1", "org")),
-        ("/collections/shelf", ToCollection("shelf")),
-        ("/users/ada", ToUser("ada")),
-        ("https://docs.example/o/org/s/space1/guides/setup#x", ToPage("s", "x")),
-        ("https://app.gitbook.com/account", ToUrl("https://app.gitbook.com/account", "app.gitbook.com")),
+        ("#top", AnchorLink("top")),
+        ("more.md", PageLink("m")),
+        ("setup/more.md#a%20b", PageLink("m", "a b")),
+        ("../guides/README.md", PageLink("g")),
+        ("../", PageLink("home")),
+        ("/guides/setup", PageLink("s")),
+        ("/pages/m", PageLink("m")),
+        ("/pages/m#x", PageLink("m", "x")),
+        ("/pages/guides/setup.md", PageLink("s")),
+        ("../api/v1.2.md", PageLink("v")),
+        ("/files/f1", FileLink("f1", "f1")),
+        ("../../.gitbook/includes/take%20care.md", ReusableContentLink(".gitbook/includes/take care.md")),
+        ("../../.gitbook/assets/logo%20(1).png", FileLink("f1", "logo (1).png")),
+        ("https://a.b/c?d=e#f", UrlLink("https://a.b/c?d=e#f", "a.b")),
+        ("https://\u0430pple.com/\u0430?q#f", UrlLink("https://xn--pple-43d.com/\u0430?q#f", "xn--pple-43d.com")),
+        ("https://\u0430pple.com:8443/", UrlLink("https://xn--pple-43d.com:8443/", "xn--pple-43d.com")),
+        ("http://[::1]:80/x", UrlLink("http://[::1]:80/x", "::1")),
+        ("//a.b/c", UrlLink("https://a.b/c", "a.b")),
+        ("www.a.b", UrlLink("https://www.a.b", "www.a.b")),
+        ("mailto:a@b.c?subject=x", UrlLink("mailto:a@b.c?subject=x", "a@b.c")),
+        ("https://app.gitbook.com/s/other/a/b#c", SpaceLink("other", "a/b", "c")),
+        ("https://app.gitbook.com/o/org/s/other", SpaceLink("other")),
+        ("https://app.gitbook.com/s/space1/guides/setup", PageLink("s")),
+        ("https://app.gitbook.com/s/other/~/changes/12/a", ChangeRequestLink("other", 12)),
+        ("/spaces/other/pages/p1", SpaceLink("other", "p1")),
+        ("https://app.gitbook.com/o/org/c/shelf", CollectionLink("shelf")),
+        ("https://app.gitbook.com/o/org/sites/site_1/settings", SiteLink("site_1", "org")),
+        ("/collections/shelf", CollectionLink("shelf")),
+        ("/users/ada", UserLink("ada")),
+        ("https://docs.example/o/org/s/space1/guides/setup#x", PageLink("s", "x")),
+        ("https://app.gitbook.com/account", UrlLink("https://app.gitbook.com/account", "app.gitbook.com")),
     ],
 )
 def test_target(href: str, expected: Target) -> None:
@@ -128,12 +128,12 @@ def test_encoded_schemes_do_not_come_to_life(href: str) -> None:
 
 def test_controls_do_not_reach_an_address() -> None:
     target = resolve("https://a.b/\x1b]52;c;x\x07\n", "", PLACES)
-    assert isinstance(target, ToUrl)
+    assert isinstance(target, UrlLink)
     assert target.url.isprintable()
 
 
 def test_links_of_a_file_start_from_its_folder() -> None:
-    assert resolve("more.md", "guides/setup/README.md", PLACES) == ToPage("m")
+    assert resolve("more.md", "guides/setup/README.md", PLACES) == PageLink("m")
 
 
 def test_anchors_match_by_their_letters() -> None:
@@ -203,7 +203,7 @@ INDEX_PAGES = links.ids_by_path(
     ],
 )
 def test_an_index_page_below_a_group_is_found_by_its_folder(href: str, page: str) -> None:
-    assert resolve(href, "README.md", LinkTargets(INDEX_PAGES)) == ToPage(page)
+    assert resolve(href, "README.md", SpaceIndex(INDEX_PAGES)) == PageLink(page)
 
 
 @pytest.mark.parametrize(
@@ -224,30 +224,30 @@ def test_broken_link_has_a_reason(href: str, reason: str) -> None:
 
 
 def test_files_that_are_not_known_are_not_missing() -> None:
-    places = LinkTargets(pages={"a": "a"}, page_ids={"a"}, files=None)
-    assert resolve(".gitbook/assets/b%20c.png", "a", places) == ToFile("", "b c.png", ".gitbook/assets/b c.png")
-    assert resolve("../.gitbook/assets/b.png", "x/y/a.md", places) == ToFile("", "b.png", "x/.gitbook/assets/b.png")
-    assert resolve("/files/f9", "a", places) == ToFile("f9", "f9")
-    assert resolve("data/tides.csv", "a", places) == ToFile("", "tides.csv", "data/tides.csv")
+    places = SpaceIndex(pages={"a": "a"}, page_ids={"a"}, files=None)
+    assert resolve(".gitbook/assets/b%20c.png", "a", places) == FileLink("", "b c.png", ".gitbook/assets/b c.png")
+    assert resolve("../.gitbook/assets/b.png", "x/y/a.md", places) == FileLink("", "b.png", "x/.gitbook/assets/b.png")
+    assert resolve("/files/f9", "a", places) == FileLink("f9", "f9")
+    assert resolve("data/tides.csv", "a", places) == FileLink("", "tides.csv", "data/tides.csv")
     assert isinstance(resolve("b.md", "a", places), BrokenLink)
 
 
 def test_page_with_subpages_has_its_own_folder() -> None:
-    places = LinkTargets(pages={"setup": "top", "guides/setup": "below", "guides": "g"})
-    assert resolve("setup.md", "guides/", places) == ToPage("below")
-    assert resolve("setup.md", "guides", places) == ToPage("top")
+    places = SpaceIndex(pages={"setup": "top", "guides/setup": "below", "guides": "g"})
+    assert resolve("setup.md", "guides/", places) == PageLink("below")
+    assert resolve("setup.md", "guides", places) == PageLink("top")
 
 
 @pytest.mark.parametrize("href", ["a%1b.md", "#a%9B", ".gitbook/assets/a%07.png", "/%1b", "a.md#%00", "/s/space/%1B"])
 def test_decoded_percent_encoding_is_safe_to_show(href: str) -> None:
-    target = resolve(href, "a", LinkTargets(pages={"a": "a"}, files=None))
+    target = resolve(href, "a", SpaceIndex(pages={"a": "a"}, files=None))
     assert not re.search(r"[\x00-\x1f\x7f-\x9f]", "".join(map(str, astuple(target))))
 
 
 def test_files_with_the_same_name_are_found_by_path() -> None:
-    places = LinkTargets(files={"a/.gitbook/assets/x.png": "1", "x.png": "1", "b/.gitbook/assets/x.png": "2"})
+    places = SpaceIndex(files={"a/.gitbook/assets/x.png": "1", "x.png": "1", "b/.gitbook/assets/x.png": "2"})
     found = [resolve(".gitbook/assets/x.png", page, places) for page in ("a/one.md", "b/two.md", "three.md")]
-    assert found == [ToFile("1", "x.png"), ToFile("2", "x.png"), ToFile("1", "x.png")]
+    assert found == [FileLink("1", "x.png"), FileLink("2", "x.png"), FileLink("1", "x.png")]
 
 
 def test_link_out_of_the_tree_differs_from_missing_page() -> None:
@@ -257,35 +257,35 @@ def test_link_out_of_the_tree_differs_from_missing_page() -> None:
         ("/a.md", False),
         ("/broken/pages/x", False),
     ):
-        target = resolve(href, "guides/page.md", LinkTargets())
+        target = resolve(href, "guides/page.md", SpaceIndex())
         assert isinstance(target, BrokenLink)
         assert target.is_outside_tree == is_beyond
 
 
 @pytest.mark.parametrize("href", ["https://app.gitbook.com/s/other/a", "www.example.org/a", "mailto:a@b.example"])
 def test_a_browser_opens_pages_of_the_platform_too(href: str) -> None:
-    assert isinstance(external_target(href), ToUrl)
+    assert isinstance(external_target(href), UrlLink)
 
 
 @pytest.mark.parametrize("href", ["", "page.md", "javascript:alert(1)", "https://", "https://a@b/c"])
 def test_browser_links_need_a_host(href: str) -> None:
-    assert not isinstance(external_target(href), ToUrl)
+    assert not isinstance(external_target(href), UrlLink)
 
 
 @pytest.mark.parametrize("href", ["größe.md", "gro\u0308ße.md", "GRÖSSE", "gr%C3%B6sse.md", "/Größe", "ｇröße.md"])
 def test_page_is_found_without_case(href: str) -> None:
-    places = LinkTargets(pages={"größe": "p1", "Gröse": "p2"}, files={"écran.png": "f1"})
-    assert resolve(href, "", places) == ToPage("p1")
+    places = SpaceIndex(pages={"größe": "p1", "Gröse": "p2"}, files={"écran.png": "f1"})
+    assert resolve(href, "", places) == PageLink("p1")
     assert resolve("grose.md", "", places) == BrokenLink("grose.md", "There is no page at grose.md.")
-    assert resolve(".gitbook/assets/E\u0301CRAN.png", "", places) == ToFile("f1", "E\u0301CRAN.png")
+    assert resolve(".gitbook/assets/E\u0301CRAN.png", "", places) == FileLink("f1", "E\u0301CRAN.png")
 
 
 def test_page_with_the_exact_path_wins() -> None:
-    places = LinkTargets(pages={"Setup": "upper", "setup": "lower"})
+    places = SpaceIndex(pages={"Setup": "upper", "setup": "lower"})
     assert [resolve(href, "", places) for href in ("setup", "Setup", "SETUP")] == [
-        ToPage("lower"),
-        ToPage("upper"),
-        ToPage("upper"),
+        PageLink("lower"),
+        PageLink("upper"),
+        PageLink("upper"),
     ]
 
 

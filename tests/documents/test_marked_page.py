@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from octavo.documents.conflict_markers import find_markers
 from octavo.documents.merging.marked_page import read_marked_page
-from octavo.documents.merging.merged_page import Choice, ChoiceKind
+from octavo.documents.merging.merged_page import ChoiceKind, MergeChoice
 from octavo.documents.merging.page_merge import merge
 from tests.documents.random_lines import three_texts
 
@@ -51,7 +51,7 @@ def test_marked_text_is_read_back_unchanged(texts: tuple[str, str, str]) -> None
     assert [(name, each.base) for name, each in read.named_conflicts if not each.is_suggested] == expected
     assert lines_of(read.text(request=NAME)) == lines_of(text)
     for side in SIDES:
-        choices = {name: Choice(side) for name, _ in expected}
+        choices = {name: MergeChoice(side) for name, _ in expected}
         assert lines_of(read.text(choices, request=NAME)) == lines_of(merged.text(choices, request=NAME))
 
 
@@ -75,23 +75,26 @@ def test_resolving_removes_blank_lines_around_markers(base: str) -> None:
 def test_one_choice_leaves_the_other_conflict_between_its_marks() -> None:
     merged = merge("a\n\nb\n\nc\n", "a1\n\nb\n\nc1\n", "a2\n\nb\n\nc2\n")
     (first, _), (second, _) = merged.named_conflicts
-    assert merged.text({first: Choice("request")}, request=NAME) == (
+    assert merged.text({first: MergeChoice("request")}, request=NAME) == (
         "a2\n\nb\n\n<<<<<<< main\n\nc1\n\n=======\n\nc2\n\n>>>>>>> #42\n"
     )
-    assert merged.text({first: Choice("own", "mine"), second: Choice("main")}, request=NAME) == "mine\n\nb\n\nc1\n"
+    assert (
+        merged.text({first: MergeChoice("own", "mine"), second: MergeChoice("main")}, request=NAME)
+        == "mine\n\nb\n\nc1\n"
+    )
 
 
 def test_the_same_conflict_twice_is_decided_twice() -> None:
     merged = merge("a\n\nb\n\na\n", "x\n\nb\n\nx\n", "y\n\nb\n\ny\n")
     (first, _), (second, _) = merged.named_conflicts
-    assert merged.text({first: Choice("main"), second: Choice("request")}) == "x\n\nb\n\ny\n"
+    assert merged.text({first: MergeChoice("main"), second: MergeChoice("request")}) == "x\n\nb\n\ny\n"
 
 
 def test_the_same_conflict_twice_is_read_as_two() -> None:
     merged = merge("a\n\nb\n\na\n", "x\n\nb\n\nx\n", "y\n\nb\n\ny\n")
     read = read_marked_page(merged.text(request=NAME), merged)
     (first, _), (second, _) = read.named_conflicts
-    assert read.text({first: Choice("main"), second: Choice("request")}) == "x\n\nb\n\ny\n"
+    assert read.text({first: MergeChoice("main"), second: MergeChoice("request")}) == "x\n\nb\n\ny\n"
 
 
 def test_equal_conflicts_keep_their_names_when_the_marks_are_read() -> None:
@@ -101,7 +104,7 @@ def test_equal_conflicts_keep_their_names_when_the_marks_are_read() -> None:
     assert len(dict(expected)) == 2
     read = read_marked_page(text, merged)
     assert [(name, each.base) for name, each in read.named_conflicts] == expected
-    choices = {expected[0][0]: Choice("main"), expected[1][0]: Choice("request")}
+    choices = {expected[0][0]: MergeChoice("main"), expected[1][0]: MergeChoice("request")}
     assert lines_of(read.text(choices)) == ["one", "a"]
 
 
@@ -126,8 +129,8 @@ def test_foreign_markers_are_a_conflict_without_base() -> None:
     read = read_marked_page(text)
     ((name, conflict),) = read.named_conflicts
     assert (conflict.main, conflict.request, conflict.base) == (None, "b!", None)
-    assert read.text({name: Choice("main")}) == "a\n\nc\n"
-    assert read.text({name: Choice("request")}) == "a\n\nb!\n\nc\n"
+    assert read.text({name: MergeChoice("main")}) == "a\n\nc\n"
+    assert read.text({name: MergeChoice("request")}) == "a\n\nb!\n\nc\n"
     assert read.text(request=NAME) == text
 
 

@@ -12,20 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.documents.openapi import Specification
-from octavo.documents.openapi_schemas import MAX_FIELDS, MAX_SCHEMA_DEPTH, Field
+from octavo.documents.openapi_schemas import MAX_FIELDS, MAX_SCHEMA_DEPTH, SchemaField
 from octavo.server.demo import library
 
 HARBOUR = Specification(json.loads((Path(library.__file__).parent / "openapi" / "harbour.json").read_text("utf-8")))
 
 
-def outline(field: Field) -> str:
+def outline(field: SchemaField) -> str:
     """A field with what is in it, in brackets."""
     inner = " ".join(outline(child) for child in field.children)
     more = f" {field.more}" if field.more else ""
     return f"{field.name}:{field.type}{'!' if field.required else ''}{f'({inner})' if inner else ''}{more}"
 
 
-def count(field: Field) -> int:
+def count(field: SchemaField) -> int:
     return 1 + sum(map(count, field.children))
 
 

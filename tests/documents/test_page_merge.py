@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from octavo.documents.merging.merged_page import NEVER_BOTH, Choice, ChoiceKind
+from octavo.documents.merging.merged_page import NEVER_BOTH, ChoiceKind, MergeChoice
 from octavo.documents.merging.page_merge import merge
 from octavo.documents.source_reader import read_page
 from tests.documents.random_lines import three_texts
@@ -95,8 +95,8 @@ def test_own_text_goes_to_the_place_on_main() -> None:
     )
     merged = merge(*texts)
     ((name, _),) = merged.named_conflicts
-    assert merged.text({name: Choice("own", "\nMine.\n")}) == "B one.\n\nMine.\n\nC one.\n\nD one.\n"
-    assert merged.text({name: Choice("own", "\n")}) == "B one.\n\nC one.\n\nD one.\n"
+    assert merged.text({name: MergeChoice("own", "\nMine.\n")}) == "B one.\n\nMine.\n\nC one.\n\nD one.\n"
+    assert merged.text({name: MergeChoice("own", "\n")}) == "B one.\n\nC one.\n\nD one.\n"
 
 
 def test_a_long_page_of_equal_lines_is_merged() -> None:

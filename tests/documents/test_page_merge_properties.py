@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
-from octavo.documents.merging.merged_page import NEVER_BOTH, Choice, ChoiceKind
+from octavo.documents.merging.merged_page import NEVER_BOTH, ChoiceKind, MergeChoice
 from octavo.documents.merging.page_merge import merge
 from octavo.documents.source_reader import read_page
 from tests.documents.page_edits import ThreeTexts, Writer, edited_apart, edited_by_both, text, words_in
@@ -69,14 +69,14 @@ def check_every_mixture(texts: ThreeTexts) -> None:
     chance = random.Random(texts.main)
     sides: list[ChoiceKind] = ["main", "request", "both", "words"]
     for _ in range(3):
-        choices = {name: Choice(chance.choice(sides)) for name, _ in merged.named_conflicts}
+        choices = {name: MergeChoice(chance.choice(sides)) for name, _ in merged.named_conflicts}
         check_markup(merged.text(choices))
     own = {
-        name: Choice("own", "Own words.")
+        name: MergeChoice("own", "Own words.")
         for name, each in merged.named_conflicts
         if each.kind not in ("row", "head", "line")
     }
-    assert "<<<<<<<" not in merged.text({**{name: Choice("main") for name, _ in merged.named_conflicts}, **own})
+    assert "<<<<<<<" not in merged.text({**{name: MergeChoice("main") for name, _ in merged.named_conflicts}, **own})
 
 
 def check_both(texts: ThreeTexts) -> None:

@@ -8,7 +8,7 @@ from typing import cast
 from octavo.api import change_requests, content
 from octavo.api.content import ContentEdit, DocumentBody, GetRawPage, InsertPage, Page, UpdatePage
 from octavo.api.places import ChangeRequestRef, ContentRef, SpaceRef
-from octavo.tui.review.merge_outcome import OutcomeScreen
+from octavo.tui.review.merge_preview import MergedPreviewScreen
 from tests.journeys.stage import MARA, Run
 
 HARBOUR = SpaceRef(space_id="harbour-api")
@@ -84,7 +84,7 @@ class Contest:
         before = self.run.app.screen
         await self.run.press("p")
         await self.run.see("PREVIEW")
-        compared = cast("OutcomeScreen", self.run.app.screen).view.contents.compared
+        compared = cast("MergedPreviewScreen", self.run.app.screen).view.contents.compared
         assert compared is not None
         await self.run.press("p")
         assert self.run.app.screen is before

@@ -10,13 +10,13 @@ from octavo.api.operation import ListPage, Operation
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.safety import line
 from octavo.api.wire import encode
-from octavo.tui.comments.all_threads import CommentsScreen
+from octavo.tui.comments.comments_screen import CommentsScreen
 from octavo.tui.content.files import FilesScreen
 from octavo.tui.content.search import SearchScreen
-from octavo.tui.inbox.inbox import InboxScreen
-from octavo.tui.review.change_requests import ChangesScreen
-from octavo.tui.shell.frame import StatusBar
-from octavo.tui.shell.view import View
+from octavo.tui.core.frame import StatusBar
+from octavo.tui.core.view import View
+from octavo.tui.inbox.inbox_screen import InboxScreen
+from octavo.tui.review.request_list import ChangesScreen
 from octavo.tui.terminal.textual_internals import painted_rows
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import RowList
@@ -50,7 +50,7 @@ def contradictions(run: Run, server: RandomServer) -> Iterator[str]:
         for surface in screen.query(selector).results(LineList):
             if not surface.is_on_screen or surface.keys or surface.query_text:
                 continue
-            ops = [op for slot in slots if (op := screen.subscriptions.op(slot)) is not None]
+            ops = [op for slot in slots if (op := screen.subscriptions.operation(slot)) is not None]
             if (lost or (ops and all(failed(server, op) for op in ops))) and surface.state.empty in shown(run, surface):
                 yield f"{view} {selector}: {surface.state.empty}"
     if isinstance(screen, CommentsScreen):
@@ -66,10 +66,10 @@ def _whole(screen: View) -> Iterator[tuple[RowList[Any], Operation[Any]]]:
     """The lists of a view that show all of an answer, and what that answers."""
     at: list[tuple[RowList[Any], Operation[Any] | None]] = []
     match screen:
-        case ChangesScreen() if not (screen.narrowing.by or screen.only_mine):
-            at = [(screen.rows, screen.subscriptions.op(screen.sections.current))]
+        case ChangesScreen() if not (screen.filters.filters or screen.only_mine):
+            at = [(screen.rows, screen.subscriptions.operation(screen.sections.current))]
         case FilesScreen():
-            at = [(screen.rows, screen.subscriptions.op("files"))]
+            at = [(screen.rows, screen.subscriptions.operation("files"))]
         case _:
             pass
     yield from ((rows, op) for rows, op in at if op is not None)
@@ -127,20 +127,20 @@ def _of_titles(run: Run, server: RandomServer, rows: RowList[Any], op: Operation
 
 def _of_search(run: Run, screen: SearchScreen) -> Iterator[str]:
     for slot in ("pages", "pages of a space"):
-        op = screen._subscriptions.op(slot)
+        op = screen._subscriptions.operation(slot)
         value = run.app.session.live.peek(op).value if op is not None else None
-        if value is None or screen._asked != screen.words:
+        if value is None or screen._asked_text != screen.search_text:
             continue
         found = [page for each in value.items for page in getattr(each, "pages", (each,))]
         if found and not screen.rows.keys:
             yield f"search shows nothing of {len(found)} pages"
-        if (value.unreadable or value.next) and f"No results for “{screen.words[:60]}”." in run.text:
+        if (value.unreadable or value.next) and f"No results for “{screen.search_text[:60]}”." in run.text:
             yield "search says that nothing was found, and parts of the answer are left out"
 
 
 def _of_threads(run: Run, screen: CommentsScreen) -> Iterator[str]:
     live, held = run.app.session.live, run.app.session.outbox.entries
-    answers = [live.peek(op) for op in screen.subscriptions.ops() if isinstance(op, comments.List)]
+    answers = [live.peek(op) for op in screen.subscriptions.operations() if isinstance(op, comments.List)]
     if held or not answers or any(each.loading for each in answers):
         return
     threads = [each for answer in answers if answer.value is not None for each in answer.value.items]
@@ -150,8 +150,12 @@ def _of_threads(run: Run, screen: CommentsScreen) -> Iterator[str]:
     wrong = {key: (counted[key], number) for key, number in right.items() if counted[key] != number}
     if wrong:
         yield f"comments are counted {wrong}"
-    if screen.threads.places > len(answers) and not screen.rows.keys and "are loaded." not in screen.rows.state.empty:
-        yield f"says {screen.rows.state.empty!r} of {len(answers)} of {screen.threads.places} places"
+    if (
+        screen.threads.source_count > len(answers)
+        and not screen.rows.keys
+        and "are loaded." not in screen.rows.state.empty
+    ):
+        yield f"says {screen.rows.state.empty!r} of {len(answers)} of {screen.threads.source_count} places"
 
 
 def _of_inbox(run: Run, screen: InboxScreen, lost: bool) -> Iterator[str]:
@@ -160,8 +164,8 @@ def _of_inbox(run: Run, screen: InboxScreen, lost: bool) -> Iterator[str]:
         return
     if lost or snapshot.failed or snapshot.unknown.words or snapshot.is_loading:
         yield f"says that nothing needs one, and does not know {snapshot.unknown.words} {snapshot.failed}"
-    if screen.marked.here:
-        yield f"says that nothing needs one, and {len(screen.marked.here)} things do"
+    if screen.marked_rows.here:
+        yield f"says that nothing needs one, and {len(screen.marked_rows.here)} things do"
 
 
 def _answers(server: RandomServer, op: Operation[Any]) -> list[Answered]:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from octavo import settings as settings_module
-from octavo.cli import platforms, sessions
+from octavo.cli import platform_folders, sessions
 from octavo.tui.app.octavo import Octavo
 
 STYLES = str(Path(str(sys.modules[Octavo.__module__].__file__)).with_name("app.tcss"))
@@ -21,7 +21,7 @@ class Failing(Octavo):
     BINDINGS = [("f12", "fail", "Fail")]  # noqa: RUF012  # Textual declares it so
 
     def action_fail(self) -> None:
-        own_key = platforms.demo_place(self.settings).key().get_secret_value()
+        own_key = platform_folders.demo_folder(self.settings).key().get_secret_value()
         local_words = "what a local variable holds"
         raise RuntimeError(f"a bug with {own_key} in its message, {len(local_words)}")
 

@@ -1,4 +1,4 @@
-"""A library that has something of every kind that is managed, and requests for each kind that the platform takes."""
+"""A library with items of every declared resource, and requests for each resource that the server accepts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from octavo.api import (
 )
 from octavo.api.operation import SPECS, Operation
 from octavo.api.places import CollectionRef, OrganizationRef, SpaceRef
-from octavo.cli.cast import CAST
+from octavo.cli.demo_roles import PEOPLE_BY_ROLE
 from octavo.server import handlers
 from octavo.server.demo.library import SITE
 from octavo.server.demo.people import ORGANIZATION
@@ -32,24 +32,24 @@ from octavo.server.dispatch import answer
 from octavo.server.handlers.uploads import receive_file
 from octavo.server.store import MissingResource
 from octavo.server.world import BackgroundWork, Refusal, World
+from octavo.tui.core.shell import Shell
 from octavo.tui.resources.form_fields import FormField, fields_of
-from octavo.tui.resources.form_values import beginnings, make
-from octavo.tui.resources.references import references
-from octavo.tui.resources.resource import Known, Resource
-from octavo.tui.shell.shell import Shell
+from octavo.tui.resources.form_values import build_request, initial_texts
+from octavo.tui.resources.reference_lists import reference_lists
+from octavo.tui.resources.resource import Arguments, Resource
 from octavo.tui.widgets.chooser import Choice
-from tests.tui.resources.test_form_values import fitting
+from tests.tui.resources.test_form_values import valid_text
 
 NOOR = "noor-haddad"
-"""Administers the organization."""
+"""Administrator of the organization."""
 KEEPERS = {"keeper of a space": "hedda-rehman", "keeper of a collection": "selin-dahlgren"}
-"""Who administers one space or collection and no more: a guest the Limpet manual, a reader the collection it lies in."""
+"""Administrators of one space or one collection only. In the organization, they are guest and reader."""
 BARE = "Handbook of the harbour"
-"""A site that has none of what a site has one of at most."""
+"""Title of a site without any of the single items of a site."""
 HERE = OrganizationRef(organization_id=ORGANIZATION)
 LIMPET, INSTRUMENTS = SpaceRef(space_id="limpet"), CollectionRef(collection_id="instruments")
-TELLING = {CAST["commenter"], SITE.site_id, BARE, LIMPET.space_id, INSTRUMENTS.collection_id}
-"""What is looked at in any case: who owns a team and may do little else, and where there is something of everything."""
+TELLING = {PEOPLE_BY_ROLE["commenter"], SITE.site_id, BARE, LIMPET.space_id, INSTRUMENTS.collection_id}
+"""Keys of items that are always checked: the owner of a team, and the items with most children."""
 SPEC = openapi.Source(text='{"openapi": "3.1.0", "info": {"title": "Tides", "version": "1"}, "paths": {}}')
 SOME: tuple[Operation[Any], ...] = (
     *(
@@ -71,7 +71,7 @@ SOME: tuple[Operation[Any], ...] = (
     openapi.Create(at=HERE, slug="tides", source=SPEC),
     translations.Create(at=HERE, title="Into French"),
 )
-"""One at least of what the demo has none of."""
+"""Creates at least one item of each resource that the demo does not contain."""
 MORE: tuple[Operation[Any], ...] = (
     sites.Create(at=HERE, title=BARE, spaces="sample"),
     site_structure.CreateSiteSpace(at=SITE, space_id="handbook", section_id="docs-instruments"),
@@ -90,12 +90,12 @@ MORE: tuple[Operation[Any], ...] = (
     invites.CreateLink(at=HERE, level="read", space=LIMPET.space_id),
     invites.CreateLink(at=HERE, level="read", collection=INSTRUMENTS.collection_id),
 )
-"""What else shows how people differ."""
+"""Creates more items that show how roles differ."""
 
 
 def furnish(world: World) -> None:
-    """Let there be something of every kind, and files to make more fonts of."""
-    handlers.load()  # no platform may have been made here yet
+    """Create items of every resource, and upload files for more fonts."""
+    handlers.load()  # The server may not have been started yet in this process.
     for op in (*SOME, *MORE):
         made = answer(op, world.for_user(NOOR))
         if isinstance(made, BackgroundWork):
@@ -119,16 +119,16 @@ def _sent_font(world: World) -> str:
 
 
 def keys_of_files(world: World) -> list[str]:
-    """What names the files that were sent and wait for something to be made of them."""
+    """Return the keys of uploaded files that are not used yet."""
     return [each["id"] for each in world.store.all(f"/orgs/{ORGANIZATION}/uploads")]
 
 
 class _Undone(Exception):
-    """What was asked for was taken back."""
+    """Rolls back a transaction."""
 
 
 def verdict(world: World, op: Operation[Any], person: str) -> int:
-    """The status the platform would answer a person with. Nothing of it stays."""
+    """Return the status that the server would answer a user with. The write is rolled back."""
     try:
         with world.store.transaction():
             answer(op, world.for_user(person))
@@ -142,7 +142,7 @@ def verdict(world: World, op: Operation[Any], person: str) -> int:
 
 
 def changes(world: World, op: Operation[Any], listed: Operation[Any]) -> bool:
-    """Whether the platform does that for an administrator, and what is listed is other then. Nothing of it stays."""
+    """Return whether the server accepts a write and the list then differs. The write is rolled back."""
 
     def now() -> Any:
         try:
@@ -163,92 +163,92 @@ def changes(world: World, op: Operation[Any], listed: Operation[Any]) -> bool:
 
 Written = dict[str, str | None]
 MOST = 12
-"""Things that are tried for a reference: some are taken already."""
+"""Maximum number of items to try for a reference, because some of them may be taken."""
 
 
 class Forms:
-    """What can be written in the forms of kinds where one is."""
+    """Text that the forms of resources accept."""
 
     def __init__(self, shell: Shell, ask: Callable[[Operation[Any]], Awaitable[Any]], world: World) -> None:
-        """`ask` answers as an administrator, who sees all that can be picked."""
+        """`ask` sends a request as an administrator, who can see all references."""
         self._shell, self._ask, self._world = shell, ask, world
         self._listed: dict[Operation[Any], Any] = {}
 
-    async def to_make(self, kind: Resource[Any], known: Known) -> AsyncIterator[tuple[Written, Operation[Any]]]:
-        """What can be written to make one more, the least first."""
+    async def to_make(self, kind: Resource[Any], known: Arguments) -> AsyncIterator[tuple[Written, Operation[Any]]]:
+        """Return texts and requests that create an item, those with the fewest fields first."""
         assert kind.create is not None
-        fields = fields_of(kind.create, leave_out=frozenset(known), required=kind.required)
-        begin = beginnings(fields, None) if not SPECS[kind.create].changes else dict.fromkeys(names_of(fields), "")
-        tags = {each.name: each.choices[0] for each in fields if each.required and each.kind == "choice"}
+        fields = fields_of(kind.create, leave_out=frozenset(known), required_fields=kind.required_fields)
+        begin = initial_texts(fields, None) if not SPECS[kind.create].changes else dict.fromkeys(names_of(fields), "")
+        tags = {each.name: each.choices[0] for each in fields if each.is_required and each.kind == "choice"}
         least = [{**begin, **tags}]
         for field in fields:
-            if field.required and field.name not in tags and field.is_there(least[0]):
+            if field.is_required and field.name not in tags and field.is_active(least[0]):
                 values = await self.values(kind, known, field)
                 least = [{**written, field.name: value} for written in least for value in values]
-        optional = [each for each in fields if not each.required and each.is_there(least[0])]
+        optional = [each for each in fields if not each.is_required and each.is_active(least[0])]
         more = [{**least[0], each.name: (await self.values(kind, known, each))[0]} for each in optional]
         places = [each for each in optional if self._lists_places(kind, known, each)]
         outside = [each for each in (least[0], *more) if not any(each[place.name] for place in places)]
-        for place in places:  # what one may do differs with the one it is made in
+        for place in places:  # Permissions can differ with the place of the new item.
             values = await self.values(kind, known, place)
             more += [{**written, place.name: value} for written in outside for value in values]
         for written in (*least, *more):
-            made = make(kind.create, fields, known, begin, written, anew=not SPECS[kind.create].changes)
+            made = build_request(kind.create, fields, known, begin, written, is_new=not SPECS[kind.create].changes)
             if made.operation is not None:
                 yield written, made.operation
 
     async def to_change(
-        self, kind: Resource[Any], known: Known, thing: Any
+        self, kind: Resource[Any], known: Arguments, thing: Any
     ) -> AsyncIterator[tuple[str, str, Operation[Any]]]:
-        """A field, what can be written there instead, and the request that makes."""
+        """Return the fields that can be changed, with a new text and the request."""
         assert kind.update is not None
-        here = kind.known_of(known, thing)
+        here = kind.arguments_for(known, thing)
         fields = fields_of(kind.update, leave_out=frozenset(here))
-        begin = beginnings(fields, kind.written(thing))
+        begin = initial_texts(fields, kind.as_update(thing))
         for field in fields:
-            if not field.is_there(begin):
+            if not field.is_active(begin):
                 continue
             for fits in await self.values(kind, here, field):
                 value = another(field, fits, begin[field.name])
-                made = make(kind.update, fields, here, begin, {**begin, field.name: value}, anew=False)
+                made = build_request(kind.update, fields, here, begin, {**begin, field.name: value}, is_new=False)
                 if made.operation is not None:
                     yield field.name, value, made.operation
 
-    async def values(self, kind: Resource[Any], known: Known, field: FormField) -> Sequence[str]:
-        """What fits in a field."""
+    async def values(self, kind: Resource[Any], known: Arguments, field: FormField) -> Sequence[str]:
+        """Return valid texts for a field."""
         if field.name == "font_faces":
             return [f"- weight: 400\n  storageKey: {key}\n" for key in keys_of_files(self._world)]
         if field.kind in ("choice", "choices"):
             return list(reversed(field.choices))
         found = [each.value for each in await self._choices(kind, known, field)]
-        return found[-MOST:] or [fitting(field)]
+        return found[-MOST:] or [valid_text(field)]
 
-    async def called(self, kind: Resource[Any], known: Known, field: FormField, value: str) -> str:
-        """What is typed to pick something."""
+    async def called(self, kind: Resource[Any], known: Arguments, field: FormField, value: str) -> str:
+        """Return the text to type in order to choose a reference."""
         choices = await self._choices(kind, known, field)
         return next((each.title for each in choices if each.value == value), field.label_of(value))
 
-    def _lists_places(self, kind: Resource[Any], known: Known, field: FormField) -> bool:
-        lists = references(self._shell, known, kind.references).get(field.name)
-        return lists is not None and isinstance(lists.op({}), spaces.List | collections.List)
+    def _lists_places(self, kind: Resource[Any], known: Arguments, field: FormField) -> bool:
+        lists = reference_lists(self._shell, known, kind.reference_lists).get(field.name)
+        return lists is not None and isinstance(lists.list_operation({}), spaces.List | collections.List)
 
-    async def _choices(self, kind: Resource[Any], known: Known, field: FormField) -> Sequence[Choice[str]]:
-        lists = references(self._shell, known, kind.references).get(field.name)
-        op = lists.op({}) if lists is not None and "reference" in (field.kind, field.items) else None
+    async def _choices(self, kind: Resource[Any], known: Arguments, field: FormField) -> Sequence[Choice[str]]:
+        lists = reference_lists(self._shell, known, kind.reference_lists).get(field.name)
+        op = lists.list_operation({}) if lists is not None and "reference" in (field.kind, field.item_kind) else None
         if lists is None or op is None:
             return ()
         if op not in self._listed:
             self._listed[op] = await self._ask(op)
-        return [lists.choice(each) for each in lists.items(self._listed[op])]
+        return [lists.choice_of(each) for each in lists.items_in(self._listed[op])]
 
 
 def another(field: FormField, fits: str, now: str | None) -> str:
-    """What fits in a field and is not what is there."""
+    """Return valid text for a field that differs from the present text."""
     if fits != now:
         return fits
     return "no" if field.kind == "yes or no" else f"{fits} 2" if field.kind == "line" else fits
 
 
 def names_of(fields: Iterable[FormField]) -> list[str]:
-    """What fields are called."""
+    """Return the names of the fields."""
     return [each.name for each in fields]

@@ -27,7 +27,7 @@ from octavo.api.wire import route_of
 from octavo.data.writes.machine import OutboxEntry
 from octavo.data.writes.outbox import Outbox
 from octavo.data.writes.worker import OutboxWorker
-from octavo.tui.shell.view import Subscriptions
+from octavo.tui.core.view import Subscriptions
 from octavo.tui.widgets.commands import HasCommands
 
 STEPS = frozenset(("down", "up", "top", "bottom", "page_down", "page_up", "read_back", "prev_block", "next_block"))
@@ -76,7 +76,7 @@ def _way(screen: Screen[Any] | None) -> str:
     mode = screen.app.current_mode
     stack = screen.app._screen_stacks[mode]  # of a view that is being made there is none yet
     levels = getattr(stack[0], "levels", ()) if stack else ()
-    return " › ".join((mode, *(each.kind.many for each in levels)))
+    return " › ".join((mode, *(each.resource.plural for each in levels)))
 
 
 def _screen_of(place: object) -> Screen[Any] | None:
@@ -162,7 +162,7 @@ def follow() -> None:
         return command(place, id)
 
     def follow_op(subscriptions: Subscriptions, *parts: Any, **named: Any) -> None:
-        token = _cause.set(_cause.get() or _opening(subscriptions._shower))
+        token = _cause.set(_cause.get() or _opening(subscriptions._owner))
         try:
             subscribe(subscriptions, *parts, **named)
         finally:

@@ -37,11 +37,11 @@ from octavo.server.store import Store
 from octavo.server.world import World
 from octavo.settings import Settings
 from octavo.tui.app.octavo import Octavo
+from octavo.tui.core.session import Session, SignInMethods
+from octavo.tui.core.tour import STEPS
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.shell.session import Session, SignInMethods
-from octavo.tui.shell.tour import STEPS
 from octavo.tui.terminal.textual_internals import painted_rows
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.notices import NoticeBoard
@@ -180,7 +180,7 @@ class Run:
     async def press(self, *keys: str) -> None:
         """Press keys, one after the other, and let the app come to rest after the last. Whoever was told that a key does
         nothing has read that first."""
-        while self.app.words.are_ignored:
+        while self.app.words.is_ignored:
             await self.pilot.pause(0.004)
         await self.pilot.press(*keys)
         await self.settle()
@@ -258,8 +258,8 @@ class Run:
             if view.size
             and (
                 view.background.is_busy
-                or (isinstance(view, PageView) and view.stream.is_reading)
-                or (isinstance(view, DiffView) and view.contents.making.is_making)
+                or (isinstance(view, PageView) and view.loader.is_loading)
+                or (isinstance(view, DiffView) and view.contents.builder.is_building)
             )
         ]
         return f"pages {reading}" if reading else ""
@@ -436,7 +436,7 @@ class Stage:
         ways: SignInMethods | None = None,
     ) -> AsyncIterator[Run]:
         """Open the app with a session, or without one; `ways` in are those of `origin` unless they are given."""
-        app = Octavo(settings, ways or sessions.Ways(settings, origin), session, start=start, look_every=None)
+        app = Octavo(settings, ways or sessions.Ways(settings, origin), session, start=start, check_interval=None)
         app.notices = NoticeBoard(self.clock.seconds)
         wording.clock = self.clock
         async with app.run_test(size=size) as pilot:
@@ -506,13 +506,13 @@ class Stage:
                 replace(each, ms=7.0)
                 for each in _newest_first(sorted(client.activity, key=_name) if in_order else tuple(client.activity))
             ),
-            waited=lambda: gate.waited,
-            low=lambda: client.low,
+            response_wait=lambda: gate.waited,
+            throttle_seconds=lambda: client.low,
             download=client.download,
             upload=client.upload,
             close=close,
             offline=offline,
-            open=offline.begin,
-            index=index,
+            on_first_paint=offline.begin,
+            search_index=index,
         )
         return session, gate

@@ -1,4 +1,4 @@
-"""Who may do what in a space or collection, and why: read in the browser, given and taken there."""
+"""Roles in spaces and collections: shown with their reasons, assigned and removed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import CollectionRef, OrganizationRef, Shared, SpaceRef
 from octavo.data.access import highest, role_sources
 from octavo.server.demo.people import ORGANIZATION
-from octavo.tui.resources import access_reading, access_resources
+from octavo.tui.resources import role_facts, space_resources
 from tests.journeys.managed import NOOR
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_resources import browser, open_kind, titles
@@ -34,14 +34,14 @@ async def into(run: Run, kind: str, name: str) -> None:
 async def to_row(run: Run, name: str) -> None:
     view = browser(run)
     view.rows.focus()
-    found = next(each for each in view.rows.items if view.level.kind.title(each) == name)
-    assert view.rows.go_to(view.level.kind.key(found))
+    found = next(each for each in view.rows.items if view.level.resource.title(each) == name)
+    assert view.rows.go_to(view.level.resource.key(found))
 
 
 @pytest.mark.before_release
-async def test_the_chain_explains_the_role_the_platform_counts_for_everybody_everywhere(stage: Stage) -> None:
+async def test_the_explained_role_is_the_role_on_the_server_for_everyone(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
-        # Not the whole truth without roles that are given at several places, levels that keep out, and in a parent.
+        # These rules do not cover everything: roles in several places, and default access that excludes members.
         changes: tuple[Operation[Any], ...] = (
             permissions.Grant(at=PRODUCTS, role="create", teams=("field-crew",)),
             permissions.Grant(at=API, role="admin", users=("elin-brandt",)),
@@ -63,11 +63,11 @@ async def test_the_chain_explains_the_role_the_platform_counts_for_everybody_eve
                 crews.setdefault(each.organization.user.id, set()).add(team.id)
         explained = 0
         for at in places:
-            chain = await access_reading.chain(live, HERE, at)
+            chain = await role_facts.load_places(live, HERE, at)
             listed = (await run.ask(permissions.ListAggregate(at=at, limit=1000), NOOR)).items
             counted = {each.user.id: each.permission for each in listed}
             for member in members:
-                person = access_reading.person(member, crews.get(member.user.id, set()))
+                person = role_facts.with_teams(member, crews.get(member.user.id, set()))
                 found = role_sources(person, chain, "Saltmarsh Instruments")
                 assert highest(found) == counted.get(member.user.id), (at, member.user.name, found)
                 explained += bool(found)
@@ -75,7 +75,7 @@ async def test_the_chain_explains_the_role_the_platform_counts_for_everybody_eve
 
 
 @pytest.mark.before_release
-async def test_a_team_gets_a_role_in_a_collection_and_its_member_may_merge_in_a_space_below(stage: Stage) -> None:
+async def test_a_team_role_in_a_collection_lets_members_merge_in_its_spaces(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await into(run, "collections", "Products")
         await open_kind(run, "members who can merge")
@@ -94,9 +94,9 @@ async def test_a_team_gets_a_role_in_a_collection_and_its_member_may_merge_in_a_
         await run.until(lambda: not titles(run), "it has no role any more")
         await run.ask(permissions.Grant(at=PRODUCTS, role="read", teams=("software",), users=("yuki-tanabe",)), NOOR)
         live = run.app.session.live
-        for kind in (access_resources.PEOPLE, access_resources.TEAMS_WITH_A_ROLE):
-            await live.fetch(kind.list_op({"at": PRODUCTS}))
-        unmade = access_resources.TEAMS_WITH_A_ROLE.unmaking
+        for kind in (space_resources.MEMBER_ROLES, space_resources.TEAM_ROLES):
+            await live.fetch(kind.list_operation({"at": PRODUCTS}))
+        unmade = space_resources.TEAM_ROLES.prepare_undo
         assert unmade is not None
         given = permissions.Grant(at=PRODUCTS, role="create", teams=("software", "field-crew"), users=("yuki-tanabe",))
         ops = unmade(live, {"at": PRODUCTS})(given)
@@ -128,7 +128,7 @@ async def test_a_team_gets_a_role_in_a_collection_and_its_member_may_merge_in_a_
 
 
 @pytest.mark.before_release
-async def test_one_goes_from_the_tree_of_spaces_to_who_may_do_what_and_from_a_member_to_why(stage: Stage) -> None:
+async def test_the_space_tree_leads_to_access_and_to_the_reason_for_a_role(stage: Stage) -> None:
     async with stage.play(NOOR, start="content") as run:
         await run.see("Harbour API")
         await run.press("A")

@@ -16,7 +16,7 @@ from octavo.client import signing_in
 from octavo.client.in_process import Application
 from octavo.server.app import Platform
 from octavo.tui.app.sign_in import SignInScreen
-from octavo.tui.shell.session import Opening
+from octavo.tui.core.session import SignInState
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_beginnings import KEY, served
 
@@ -88,16 +88,16 @@ class Machine:
         return self.settings.data_folder / "keys" / f"{name}.json"
 
     @asynccontextmanager
-    async def play(self, opening: Opening, start: str = "inbox") -> AsyncIterator[Run]:
+    async def play(self, opening: SignInState, start: str = "inbox") -> AsyncIterator[Run]:
         ways, session = opening
         async with self._stage.show(self.settings, session, self.platform, start=start, ways=ways) as run:
             yield run
 
 
-def reopened(run: Run) -> Opening:
+def reopened(run: Run) -> SignInState:
     """What is opened now that the app has ended."""
-    assert run.app.then is not None
-    return run.app.then()
+    assert run.app.open_next is not None
+    return run.app.open_next()
 
 
 @asynccontextmanager
@@ -111,11 +111,11 @@ async def signed_in(stage: Stage) -> AsyncIterator[Machine]:
 @pytest.mark.parametrize("view", VIEWS)
 async def test_a_key_that_cannot_be_read_is_said_in_every_view_beside_what_is_cached(stage: Stage, view: str) -> None:
     async with signed_in(stage) as machine:
-        async with machine.play(machine.ways.use("work"), view) as run:
+        async with machine.play(machine.ways.switch_account("work"), view) as run:
             await run.see_connected()
             await run.quit()
         machine.key_file("work").chmod(0o644)
-        async with machine.play(machine.ways.use("work"), view) as run:
+        async with machine.play(machine.ways.switch_account("work"), view) as run:
             await run.see("○ no API key")
             called = f"profile work ({machine.origin.removeprefix('http://')})"
             await run.hear(
@@ -136,11 +136,11 @@ async def test_a_key_that_cannot_be_read_is_said_in_every_view_beside_what_is_ca
 
 async def test_a_refused_key_is_replaced_from_inside_and_nothing_typed_is_lost(stage: Stage) -> None:
     async with signed_in(stage) as machine:
-        async with machine.play(machine.ways.use("work"), "content") as run:
+        async with machine.play(machine.ways.switch_account("work"), "content") as run:
             await run.see("Harbour API › Welcome")
             await run.quit()
         machine.revoke()
-        async with machine.play(machine.ways.use("work"), "content") as run:
+        async with machine.play(machine.ways.switch_account("work"), "content") as run:
             await run.see("○ API key rejected", "f3 sign in")
             await run.press("enter", "c")
             await run.see("Write a comment")
@@ -174,12 +174,12 @@ async def test_a_refused_key_is_replaced_from_inside_and_nothing_typed_is_lost(s
 
 async def test_one_switches_to_another_account(stage: Stage) -> None:
     async with signed_in(stage) as machine:
-        async with machine.play(machine.ways.use("work")) as run:
+        async with machine.play(machine.ways.switch_account("work")) as run:
             await run.press("f4")
             await run.hear("No other account is saved on this computer. Sign in to add another account.")
             await run.quit()
         await machine.add("second", "noor-haddad", ANOTHER)
-        async with machine.play(machine.ways.use("work")) as run:
+        async with machine.play(machine.ways.switch_account("work")) as run:
             await run.press("f4")
             await run.see("Switch account", "second", "Noor Haddad", "127.0.0.1")
             await run.press("enter")
@@ -193,7 +193,7 @@ async def test_one_switches_to_another_account(stage: Stage) -> None:
 
 async def test_one_signs_out_and_drafts_stay(stage: Stage) -> None:
     async with signed_in(stage) as machine:
-        async with machine.play(machine.ways.use("work"), "content") as run:
+        async with machine.play(machine.ways.switch_account("work"), "content") as run:
             await run.see("Harbour API › Welcome")
             await run.press("j", "j", "enter", "c")
             await run.type("Half a sen")
@@ -223,7 +223,7 @@ async def test_who_is_not_signed_in_is_told_so_by_sign_out_and_signs_in_from_the
             await run.press("escape", "f3")
         ways, session = reopened(run)
         assert session is None
-        assert ways.before == "DEMO"
+        assert ways.previous_label == "DEMO"
 
 
 def files(folder: Path) -> list[Path]:

@@ -22,7 +22,7 @@ async def test_a_schema_is_written_with_its_faults_placed_and_its_conditions_are
         await run.see("Sites · 1")
         await run.press("enter")
         view = run.app.screen
-        assert view.kinds.go_to("adaptive schema")  # type: ignore[attr-defined]  # it is the browser
+        assert view.table_list.go_to("adaptive schema")  # type: ignore[attr-defined]  # it is the browser
         await run.see("No adaptive schema.")
         await run.press("ctrl+n")
         await run.see("New adaptive schema")

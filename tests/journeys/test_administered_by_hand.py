@@ -1,4 +1,4 @@
-"""What somebody who never saw the program needs to be told while a site, roles and spaces are administered."""
+"""Explanations that a new user needs while administering a site, roles and spaces."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.journeys.test_site_structure import into_structure, to_part
 NARROW = (80, 24)
 
 
-async def test_a_redirect_to_a_page_is_told_by_the_name_of_the_page(stage: Stage) -> None:
+async def test_a_redirect_shows_the_title_of_its_page(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites", size=NARROW) as run:
         spaces = (await run.ask(site_structure.ListSiteSpaces(at=SITE), NOOR)).items
         api = next(each for each in spaces if each.space is not None and each.space.id == "harbour-api")
@@ -35,7 +35,7 @@ async def test_a_redirect_to_a_page_is_told_by_the_name_of_the_page(stage: Stage
 
 
 @pytest.mark.before_release
-async def test_a_form_says_what_stands_where_it_is_changed_and_nothing_of_what_nobody_tells(stage: Stage) -> None:
+async def test_a_form_shows_present_values_and_no_unknown_ones(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
         await run.see("Sites · 1")
         await run.press("e")
@@ -50,7 +50,7 @@ async def test_a_form_says_what_stands_where_it_is_changed_and_nothing_of_what_n
 
 
 @pytest.mark.before_release
-async def test_what_null_means_is_said_where_it_is_chosen(stage: Stage) -> None:
+async def test_the_meaning_of_null_is_shown_with_the_option(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin", size=NARROW) as run:
         await open_kind(run, "members")
         await run.press("e", "enter")
@@ -65,7 +65,7 @@ async def test_what_null_means_is_said_where_it_is_chosen(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_what_does_not_fit_into_a_field_or_a_row_is_seen_to_go_on(stage: Stage) -> None:
+async def test_text_that_does_not_fit_is_visibly_truncated(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin", size=NARROW) as run:
         await open_kind(run, "OpenAPI specifications")
         await run.press("ctrl+n")
@@ -77,7 +77,7 @@ async def test_what_does_not_fit_into_a_field_or_a_row_is_seen_to_go_on(stage: S
 
 
 @pytest.mark.before_release
-async def test_a_file_is_chosen_for_the_only_field_that_takes_one(
+async def test_a_file_is_chosen_for_the_only_field_that_accepts_one(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -91,11 +91,11 @@ async def test_a_file_is_chosen_for_the_only_field_that_takes_one(
         await run.see("+ Text                  ~/tides.json", "JSON or YAML · or the path to a file")
         dialog = run.app.screen
         assert isinstance(dialog, FormDialog)
-        assert not dialog.state.written["source.url"]
+        assert not dialog.state.texts["source.url"]
 
 
 @pytest.mark.before_release
-async def test_where_things_are_made_is_said_where_they_are_only_listed(stage: Stage) -> None:
+async def test_a_read_only_table_says_where_items_are_created(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_kind(run, "spaces")
         for key in ("ctrl+n", "e", "X"):
@@ -110,7 +110,7 @@ async def test_where_things_are_made_is_said_where_they_are_only_listed(stage: S
 
 
 @pytest.mark.before_release
-async def test_how_many_may_merge_is_not_said_any_more_once_a_role_is_given(stage: Stage) -> None:
+async def test_assigning_a_role_clears_the_count_of_members_who_can_merge(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await into(run, "collections", "Products")
         await open_kind(run, "members who can merge")
@@ -130,7 +130,7 @@ async def test_how_many_may_merge_is_not_said_any_more_once_a_role_is_given(stag
 
 
 @pytest.mark.before_release
-async def test_a_share_link_says_why_it_has_no_address_and_whether_one_needs_it(stage: Stage) -> None:
+async def test_a_share_link_says_why_it_has_no_url(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites", size=NARROW) as run:
         await run.see("Sites · 1")
         await run.ask(sites.Unpublish(at=SITE), NOOR)
@@ -147,7 +147,7 @@ async def test_a_share_link_says_why_it_has_no_address_and_whether_one_needs_it(
 
 
 @pytest.mark.before_release
-async def test_what_was_imported_is_shown_and_a_space_that_is_gone_leaves_a_word(
+async def test_imported_pages_are_opened_and_a_deleted_space_is_reported(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -172,13 +172,13 @@ async def test_what_was_imported_is_shown_and_a_space_that_is_gone_leaves_a_word
         await to_spaces(run, "Almanac")
         await run.press("X", *"Almanac", "enter")
         await run.hear("Deleted Almanac.")
-        await run.until(lambda: content(run).reading.space is None, "leave it")
+        await run.until(lambda: content(run).open_space.space is None, "leave it")
         assert run.app.screen.query_one(PageView).document is None
         await run.see("The open space was deleted or moved.", "Press enter to open the selected space.")
 
 
 @pytest.mark.before_release
-async def test_what_is_told_of_a_thing_first_is_not_told_again(stage: Stage) -> None:
+async def test_details_do_not_repeat_facts(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_kind(run, "OpenAPI specifications")
         await to_row(run, "harbour")

@@ -1,4 +1,4 @@
-"""What an administrator does in an hour, keys only, on a wide screen and on the narrowest: read back from the platform."""
+"""An hour of administration with keys only, on a wide and on a narrow screen. The results are read from the server."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pytest
 
 from octavo.api import content, fonts, organizations, permissions, site_structure, sites, sso, teams
 from octavo.api.places import CollectionRef, SpaceRef
+from octavo.tui.core.item_info import field_details
 from octavo.tui.resources.details import facts_of
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.resources.organization_resources import FONTS
 from octavo.tui.resources.site_resources import SITE_SPACES
-from octavo.tui.shell.info_facts import of_fields
 from tests.journeys.managed import NOOR
 from tests.journeys.stage import Stage
 from tests.journeys.test_access import HERE, into, to_row
@@ -36,7 +36,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.before_release("narrow")
 @SIZES
-async def test_people_are_invited_and_one_made_a_reviewer(stage: Stage, size: tuple[int, int]) -> None:
+async def test_members_are_invited_and_one_becomes_a_reviewer(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(NOOR, start="admin", size=size) as run:
         await open_kind(run, "members")
         await run.press("ctrl+n")
@@ -61,7 +61,7 @@ async def test_people_are_invited_and_one_made_a_reviewer(stage: Stage, size: tu
 
 @pytest.mark.before_release("narrow")
 @SIZES
-async def test_a_team_gets_access_and_the_reason_is_read_in_a_space_below(stage: Stage, size: tuple[int, int]) -> None:
+async def test_access_of_a_team_is_explained_in_a_space_of_the_collection(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(NOOR, start="admin", size=size) as run:
         await into(run, "collections", "Instruments")
         await open_kind(run, "teams")
@@ -85,9 +85,7 @@ async def test_a_team_gets_access_and_the_reason_is_read_in_a_space_below(stage:
 
 @pytest.mark.before_release("narrow")
 @SIZES
-async def test_the_certificate_of_a_provider_is_changed_for_that_of_a_file(
-    stage: Stage, home: Path, size: tuple[int, int]
-) -> None:
+async def test_a_saml_certificate_is_replaced_from_a_file(stage: Stage, home: Path, size: tuple[int, int]) -> None:
     async with stage.play(NOOR, start="admin", size=size) as run:
         await open_kind(run, "SAML providers")
         await run.press("ctrl+n", *"Harbour ID", "tab", *"urn:harbour", "tab")
@@ -102,7 +100,7 @@ async def test_the_certificate_of_a_provider_is_changed_for_that_of_a_file(
 
 
 @pytest.mark.before_release
-async def test_a_file_that_is_imported_says_what_it_is(stage: Stage, home: Path) -> None:
+async def test_an_imported_file_determines_its_format(stage: Stage, home: Path) -> None:
     async with stage.play(NOOR, size=(80, 24)) as run:
         await make_space(run, "Almanac")
         await to_spaces(run, "Almanac")
@@ -117,7 +115,7 @@ async def test_a_file_that_is_imported_says_what_it_is(stage: Stage, home: Path)
 
 
 @pytest.mark.before_release
-async def test_a_site_begins_with_its_title_and_says_who_sees_it(stage: Stage) -> None:
+async def test_the_form_of_a_site_starts_with_title_and_audience(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites", size=(80, 24)) as run:
         await run.press("ctrl+n", *"Tide Notes", "tab", "enter")
         await run.see("only visitors with a share link", "everyone, and search engines can index the site")
@@ -129,7 +127,7 @@ async def test_a_site_begins_with_its_title_and_says_who_sees_it(stage: Stage) -
 
 
 @pytest.mark.before_release
-async def test_what_was_left_in_a_text_goes_on_at_its_end(stage: Stage) -> None:
+async def test_the_cursor_starts_at_the_end_of_a_text(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_kind(run, "members")
         await run.press("ctrl+n", *"ann@harbour.example", "enter", *"bo@harbour", "escape", "ctrl+n")
@@ -137,21 +135,21 @@ async def test_what_was_left_in_a_text_goes_on_at_its_end(stage: Stage) -> None:
         await run.press(*".example")
         dialog = run.app.screen
         assert isinstance(dialog, FormDialog)
-        assert dialog.state.written["emails"] == "ann@harbour.example\nbo@harbour.example"
+        assert dialog.state.texts["emails"] == "ann@harbour.example\nbo@harbour.example"
 
 
-def test_details_say_a_path_as_it_is_and_models_in_words() -> None:
+def test_details_show_paths_unchanged_and_models_in_words() -> None:
     part = site_structure.SiteSpace(id="one", path="handbook", section="handbook")
     facts = dict(facts_of(SITE_SPACES, part, lambda each: {"handbook": "Handbook"}.get(each, each)))
     assert (facts["path"], facts["section"]) == ("handbook", "Handbook")
     face = fonts.FontFace(weight=700, sources=(fonts.FontSource(url="https://docs.example/files/tide-bold.woff2"),))
     font = fonts.Font(id="tide", font_family="Tide", font_faces=(face,))
     assert dict(facts_of(FONTS, font, str))["font faces"] == "700 tide-bold.woff2"
-    assert "FontSource(" not in str(of_fields(font))
+    assert "FontSource(" not in str(field_details(font))
 
 
 @pytest.mark.before_release
-async def test_people_come_into_a_team_and_leave_it_in_one_step(stage: Stage) -> None:
+async def test_members_join_and_leave_a_team_in_one_request(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         at = {"at": HERE, "team_id": "field-crew"}
         before = [each.organization.user for each in (await run.ask(teams.ListMembers(**at), NOOR)).items]

@@ -11,7 +11,7 @@ import pytest
 
 from octavo.api import comments, content
 from octavo.server.app import Platform
-from octavo.tui.content.content import ContentScreen
+from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.widgets.row_list import RowList
 from tests.journeys.moods import serving
 from tests.journeys.stage import Stage
@@ -55,10 +55,10 @@ async def test_a_heading_of_a_page_on_its_way_is_not_looked_for_on_the_page_befo
         run.gate.shut(content.GetPage)
         here = run.app.screen
         assert isinstance(here, ContentScreen)
-        page = here.reading.named("get-started/authentication")
+        page = here.open_space.find_page("get-started/authentication")
         assert page is not None
-        here.reading.open_page(page.id, anchor="kinds-of-key")
-        here.reading.open_page(page.id, anchor="when-a-key-gets-out")
+        here.open_space.open_page(page.id, anchor="kinds-of-key")
+        here.open_space.open_page(page.id, anchor="when-a-key-gets-out")
         run.gate.open()
         await run.see("› Authentication", "When a key gets out")
         assert here.view.scroll_offset.y > 0
@@ -71,8 +71,8 @@ async def test_a_page_one_left_before_it_came_is_met_at_its_top(stage: Stage) ->
         run.gate.shut(content.GetPage)
         here = run.app.screen
         assert isinstance(here, ContentScreen)
-        here.reading.go_on(1)
-        here.shell.trail.travel(-1)
+        here.open_space.open_neighbor(1)
+        here.shell.history.go(-1)
         run.gate.open()
         await run.see("› Quickstart")
         assert here.view.scroll_offset.y > 0

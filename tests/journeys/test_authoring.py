@@ -14,7 +14,7 @@ import pytest
 from octavo.api import change_requests, content
 from octavo.api.content import DocumentBody, GetRawPage, UpdatePage
 from octavo.api.places import SpaceRef
-from octavo.tui.writing.page_drafts import PagePlace, folder, page_drafts
+from octavo.tui.editing.page_drafts import PageDraftKey, editor_folder, page_drafts
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.terminals import terminal
 
@@ -37,19 +37,19 @@ async def an_editor_left(run: Run, page: str, **changes: str) -> Path:
     for before, after in changes.items():
         assert before in text
         text = text.replace(before, after)
-    place = PagePlace(HARBOUR.space_id, page, space.revision)
+    place = PageDraftKey(HARBOUR.space_id, page, space.revision)
     name = place.file_name(run.app.session).rpartition(".")[0]
-    folder(run.app).mkdir(mode=0o700)
-    path = folder(run.app) / f"{name}.{2**22 + 1}-left.md"
+    editor_folder(run.app).mkdir(mode=0o700)
+    path = editor_folder(run.app) / f"{name}.{2**22 + 1}-left.md"
     path.write_text(text)
     return path
 
 
-async def test_what_an_editor_wrote_before_octavo_was_killed_reaches_its_readers_beside_what_others_wrote(
+async def test_editor_text_of_a_killed_run_is_merged_with_other_edits(
     stage: Stage,
 ) -> None:
     async with stage.play() as run:
-        page = run.app.screen.reading.page.id  # type: ignore[attr-defined]  # the content view begins on a page
+        page = run.app.screen.open_space.page.id  # type: ignore[attr-defined]  # the content view begins on a page
         path = await an_editor_left(run, page, three="four")
         await run.press("f2", "escape")
         await run.see("Welcome           ✎ draft", "unsent draft (press e to continue)")
@@ -79,7 +79,7 @@ async def test_what_an_editor_wrote_before_octavo_was_killed_reaches_its_readers
 
 
 @pytest.mark.long
-async def test_pages_are_added_renamed_moved_deleted_and_put_back(stage: Stage) -> None:
+async def test_pages_are_added_renamed_moved_deleted_and_reverted(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("/", *"time and", "enter", "M")
         await run.see("Rename", "Move", "Details", "New page", "Delete")
@@ -128,17 +128,17 @@ async def test_pages_are_added_renamed_moved_deleted_and_put_back(stage: Stage) 
         await run.hear("and then", "Edit pages in the browser.")
 
 
-async def test_what_others_wrote_in_the_same_place_is_settled_side_by_side_also_after_a_restart(stage: Stage) -> None:
+async def test_conflict_with_another_edit_is_resolved_even_after_a_restart(stage: Stage) -> None:
     async with stage.play() as run:
-        page = run.app.screen.reading.page.id  # type: ignore[attr-defined]  # the content view begins on a page
+        page = run.app.screen.open_space.page.id  # type: ignore[attr-defined]  # the content view begins on a page
         at = (await run.ask(change_requests.Create(at=HARBOUR, subject="Ours"), MARA)).ref(HARBOUR)
         head = (await run.ask(change_requests.Get(at=at), MARA)).revision
         text = await words(run, page)
-        place = PagePlace(HARBOUR.space_id, page, head or "", at.change_request_id)
+        place = PageDraftKey(HARBOUR.space_id, page, head or "", at.change_request_id)
         theirs = text.replace("three questions", "five questions")
         edit = content.Edit(at=at, changes=(UpdatePage(page=page, document=DocumentBody(markdown=theirs)),))
         await run.ask(edit, YUKI)
-        await run.app.session.drafts.save(place.name, text.replace("three questions", "four questions"))
+        await run.app.session.drafts.save(place.text, text.replace("three questions", "four questions"))
         await run.press("e")
         await run.see("Save the draft to the server")
         await run.press("down", "enter")
@@ -180,7 +180,7 @@ time.sleep(60)
 
 
 @pytest.mark.long
-def test_what_is_in_the_editor_when_octavo_is_killed_is_there_at_the_next_start(
+def test_open_editor_text_of_a_killed_run_is_kept(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "editor.py").write_text(EDITOR)
@@ -214,9 +214,7 @@ time.sleep(0.5)  # Octavo asks after an editor that ends sooner without a change
 
 
 @pytest.mark.before_release
-def test_the_editor_opens_at_the_line_of_the_block_under_the_cursor(
-    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_editor_opens_at_the_selected_block(stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "editor.py").write_text(LINES)
     vim = tmp_path / "vim"
     vim.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(tmp_path / "editor.py"))} "$@"\n')

@@ -11,7 +11,7 @@ from textual.events import Resize
 from textual.geometry import Size
 
 from octavo.api.places import SpaceRef
-from octavo.tui.shell.routes import ToAccess, ToActivity, ToCollection, ToPage, ToSearch, ToThread
+from octavo.tui.core.routes import ToAccess, ToActivity, ToCollection, ToPage, ToSearch, ToThread
 from tests.idle_time import AT_REST, share_at_rest
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_reviewing import open_one

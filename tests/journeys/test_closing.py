@@ -9,11 +9,11 @@ import pytest
 from textual.widget import Widget
 
 from octavo.tui.app.sign_in import SignInScreen
-from octavo.tui.comments.thread_sheet import ThreadSheet
+from octavo.tui.comments.thread_dialog import ThreadDialog
 from octavo.tui.comments.thread_view import ThreadView
-from octavo.tui.content.content import ContentScreen
-from octavo.tui.shell.session import Session
-from octavo.tui.shell.view import Subscriptions
+from octavo.tui.content.content_screen import ContentScreen
+from octavo.tui.core.session import Session
+from octavo.tui.core.view import Subscriptions
 from tests.journeys.stage import Stage
 from tests.journeys.test_reviewing import open_one
 from tests.journeys.test_suggesting import seven, suggest
@@ -42,7 +42,7 @@ class Late(Widget):
         self.all_is_gone.set()
         app = self.app
         for following in followings(self.screen):
-            for op in following.ops():
+            for op in following.operations():
                 await app.session.live.refresh(op)  # type: ignore[attr-defined]  # the app is ours
 
 
@@ -61,11 +61,11 @@ async def test_an_answer_that_comes_while_a_screen_closes_is_not_shown(stage: St
             if name == "thread":
                 view = run.app.screen
                 assert isinstance(view, ContentScreen)
-                view.page_discussion.open_thread(view.reading.threads.known_threads[0].id)
+                view.page_discussion.open_thread(view.open_space.threads.known_threads[0].id)
                 await run.settle()
             screen = run.app.screen
             assert len(run.app.screen_stack) == 2
-            assert any(each.ops() for each in followings(screen))
+            assert any(each.operations() for each in followings(screen))
             await screen.mount(Late())
             run.app.pop_screen()
             await run.settle()
@@ -105,7 +105,7 @@ class Ending(Widget):
 
     async def on_unmount(self) -> None:
         await asyncio.sleep(0.05)
-        for keep in tuple(self.app.before_end):  # type: ignore[attr-defined]  # the app is ours
+        for keep in tuple(self.app.exit_callbacks):  # type: ignore[attr-defined]  # the app is ours
             keep()
 
 
@@ -132,11 +132,11 @@ async def test_a_suggestion_that_was_compared_when_its_thread_is_closed_is_not_s
         await run.press("enter", "t", "enter")
         await run.see("Suggested change", "Tomás Okafor · just now · open", "− All times in requests and answers")
         sheet = run.app.screen
-        assert isinstance(sheet, ThreadSheet)
+        assert isinstance(sheet, ThreadDialog)
         view = sheet.query_one(ThreadView)
         await run.press("escape")
         assert view.parent is None
-        view._suggested.page_says("The page says something else now.")
+        view._suggestions.set_page_text("The page says something else now.")
         await run.settle()
 
 
@@ -146,7 +146,7 @@ async def test_a_folder_that_is_not_there_is_told_when_the_app_is_left_by_then(s
         assert isinstance(screen, SignInScreen)
 
         def elsewhere() -> Awaitable[Session]:
-            return run.app.sign_in_methods.folder("/nowhere")
+            return run.app.sign_in_methods.open_folder("/nowhere")
 
         await screen.mount(Lasting(lambda: run.app.background(screen._enter(elsewhere))))
         await run.app.action_quit()

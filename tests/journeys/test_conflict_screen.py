@@ -11,7 +11,7 @@ from textual.drivers.headless_driver import HeadlessDriver
 
 from octavo.api import change_requests, content
 from octavo.api.content import DeletePage, UpdatePage
-from octavo.tui.reader.three_way_view import ThreeWay
+from octavo.tui.reader.three_way_view import ThreeWayView
 from tests.journeys.contests import HARBOUR, Contest, new, says
 from tests.journeys.stage import MARA, Run, Stage
 
@@ -128,7 +128,7 @@ def _long(who: str, count: int) -> str:
 
 
 def _lines_of_pane(run: Run) -> list[str]:
-    galley = run.app.screen.query_one(ThreeWay).galley
+    galley = run.app.screen.query_one(ThreeWayView).virtual_lines
     return [line.text for unit in range(len(galley)) for line in galley.lines(unit)]
 
 

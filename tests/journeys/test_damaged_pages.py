@@ -13,8 +13,8 @@ from octavo.api.places import SpaceRef
 from octavo.server.app import Platform
 from octavo.server.demo import people
 from octavo.server.loader import load
-from octavo.tui.content.content import ContentScreen
-from octavo.tui.shell.routes import ToChangeRequest, ToPage
+from octavo.tui.content.content_screen import ContentScreen
+from octavo.tui.core.routes import ToChangeRequest, ToPage
 from tests.journeys.moods import altered
 from tests.journeys.stage import MARA, Stage
 from tests.nesting import DEEP_PAGES
@@ -41,9 +41,9 @@ async def test_a_page_nested_ten_thousand_deep_is_shown(stage: Stage, tmp_path: 
         await run.see("The first page.")
         screen = run.app.screen
         assert isinstance(screen, ContentScreen)
-        assert screen.reading.pages is not None
-        page = next(page for page in screen.reading.pages.walk() if page.path == "deep")
-        screen.reading.open_page(page.id)
+        assert screen.open_space.pages is not None
+        page = next(page for page in screen.open_space.pages.walk() if page.path == "deep")
+        screen.open_space.open_page(page.id)
         await run.see("The words before.")
         await run.press("pagedown", "end", "home", "backslash", "backslash")
         at = (await run.ask(change_requests.Create(at=SpaceRef(space_id=spaces[0]), subject="Deeper"), MARA)).ref(

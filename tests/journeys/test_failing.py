@@ -9,7 +9,7 @@ from octavo.api.operation import ListPage, Operation
 from octavo.api.places import SpaceRef
 from octavo.data.live import Snapshot
 from octavo.server.app import Platform
-from octavo.tui.shell.view import View
+from octavo.tui.core.view import View
 from tests.journeys.stage import Run, Stage
 
 HARBOUR_API = SpaceRef(space_id="harbour-api")
@@ -187,7 +187,7 @@ async def test_the_frame_says_that_an_answer_is_waited_for(stage: Stage) -> None
         await run.press("r")
         assert "waiting" not in run.text
         await run.later(seconds=8)
-        run.app.workspace.look_at_link()
+        run.app.workspace.update_connection()
         await run.see("○ no response for 12s")
         run.gate.open()
         await run.see("From nothing to a water level", "● updated")

@@ -7,11 +7,11 @@ import re
 import pytest
 
 from octavo.help import text_of
-from octavo.tui.app.destinations import elsewhere
+from octavo.tui.app.destinations import palette_entries
 from octavo.tui.app.sign_in import SignInScreen
 from octavo.tui.content.links import LinksScreen
-from octavo.tui.resources.browser import BrowserScreen
-from octavo.tui.terminal.ascii_twins import TWINS
+from octavo.tui.resources.resource_browser import BrowserScreen
+from octavo.tui.terminal.line_filters import ASCII_SYMBOLS
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.command_palette import PaletteScreen
 from octavo.tui.widgets.commands import ActiveCommand
@@ -138,7 +138,7 @@ def test_the_signs_are_explained_with_their_twins_in_ascii() -> None:
     explained = {sign: twin for signs, twins in rows for sign, twin in zip(signs.split(), twins.split(), strict=True)}
     assert len(explained) > 15
     for sign, twin in explained.items():
-        assert sign.strip("`").translate(TWINS) == twin.strip("`").replace("\\", "")
+        assert sign.strip("`").translate(ASCII_SYMBOLS) == twin.strip("`").replace("\\", "")
 
 
 async def test_counts_say_what_they_count(stage: Stage) -> None:
@@ -158,7 +158,7 @@ async def test_a_link_to_an_e_mail_address_is_no_site(stage: Stage) -> None:
         await run.press("L", "]", "]", "]")
         await run.see("GitBook app links", "This link goes to an external site.")
         assert isinstance(run.app.screen, LinksScreen)
-        while not (row := run.app.screen.rows.item) or not row.address.startswith("mailto:"):
+        while not (row := run.app.screen.rows.item) or not row.url.startswith("mailto:"):
             await run.press("j")
         await run.see("This link opens a new email.")
 
@@ -183,7 +183,7 @@ async def test_search_says_where_it_searched_and_what_to_do_without_results(stag
 
 @pytest.mark.parametrize("host", ["api.gitbook.com", "docs.example.com"])
 async def test_the_page_that_creates_keys_is_named_for_its_own_server_only(stage: Stage, host: str) -> None:
-    said = " ".join(SignInScreen._asks_for(host, "It is stored.").plain.split())
+    said = " ".join(SignInScreen._prompt(host, "It is stored.").plain.split())
     assert said.startswith(f"Paste your API key for {host}.")
     assert said.endswith(" It is stored.")
     assert ("gitbook" in said.lower().replace(host, "")) is (host == "api.gitbook.com")
@@ -237,7 +237,7 @@ async def test_the_palette_has_one_entry_for_one_key_of_a_view(stage: Stage) -> 
     async with stage.play(start="inbox") as run:
         found = [
             (each.detail.partition(",")[0], each.right)
-            for each in elsewhere(run.app, run.app.screen)
+            for each in palette_entries(run.app, run.app.screen)
             if each.view in ("content", "changes", "comments")
         ]
         assert sorted(found) == sorted(set(found))

@@ -10,11 +10,11 @@ from octavo.api import change_requests, content, openapi
 from octavo.api.content import GetPage, Page, PageTree, UpdatePage
 from octavo.api.places import SpaceRef
 from octavo.documents import links
-from octavo.tui.content.content import ContentScreen
-from octavo.tui.reader.link_following import follow, leave
-from octavo.tui.reader.pane import STILL
+from octavo.tui.content.content_screen import ContentScreen
+from octavo.tui.core.routes import ToPage
+from octavo.tui.reader.contents import STILL_LOADING
+from octavo.tui.reader.link_opening import follow_link, open_target
 from octavo.tui.render.page_parts import LinkFollowed
-from octavo.tui.shell.routes import ToPage
 from tests.journeys.stage import MARA, Run, Stage
 
 HARBOUR = SpaceRef(space_id="harbour-api")
@@ -22,11 +22,13 @@ HARBOUR = SpaceRef(space_id="harbour-api")
 
 async def test_a_page_is_read_with_all_it_refers_to_and_found_again_as_it_was_left(stage: Stage) -> None:
     async with stage.play() as run:
-        await run.until(lambda: isinstance(run.app.screen, ContentScreen) and run.app.screen.reading.page is not None)
+        await run.until(
+            lambda: isinstance(run.app.screen, ContentScreen) and run.app.screen.open_space.page is not None
+        )
         content = run.app.screen
         assert isinstance(content, ContentScreen)
-        assert content.reading.pages is not None
-        levels = next(page for page in content.reading.pages.walk() if page.path == "look-up/reference/levels")
+        assert content.open_space.pages is not None
+        levels = next(page for page in content.open_space.pages.walk() if page.path == "look-up/reference/levels")
         run.platform.refuse_next(openapi.GetLatestContent, 403, "Not today.")
         run.app.go(ToPage("harbour-api", levels.id))
         await run.see("Could not load the OpenAPI specification harbour: Not")
@@ -40,10 +42,10 @@ async def test_a_page_is_read_with_all_it_refers_to_and_found_again_as_it_was_le
         assert run.app.clipboard.startswith("curl 'https://api.saltmarsh.example/v2/stations/{station}/levels'")
         await run.press("G")
         await run.see("Stuck? Write to")
-        content.view.place.go_to_anchor("errors-of-this-endpoint")
+        content.view.navigation.go_to_anchor("errors-of-this-endpoint")
         await run.press("f")
         await run.see("type a letter")
-        hints = content.view.spots.hints
+        hints = content.view.clickables.hints
         assert hints is not None
         letter = next(label for label, hot in hints.by_label.items() if hot.kind == "note")
         await run.press(*letter)
@@ -60,17 +62,19 @@ async def test_a_page_is_read_with_all_it_refers_to_and_found_again_as_it_was_le
 
 async def test_links_that_lead_in_a_circle_or_to_no_name_of_a_file_are_said_to(stage: Stage) -> None:
     async with stage.play() as run:
-        await run.until(lambda: isinstance(run.app.screen, ContentScreen) and run.app.screen.reading.page is not None)
+        await run.until(
+            lambda: isinstance(run.app.screen, ContentScreen) and run.app.screen.open_space.page is not None
+        )
         screen = run.app.screen
         assert isinstance(screen, ContentScreen)
-        follow(screen.reading, LinkFollowed("/files/..%2F..%2Forgs", False, "file"))
+        follow_link(screen.open_space, LinkFollowed("/files/..%2F..%2Forgs", False, "file"))
         await run.hear("There is no file ../../orgs in this space.")
-        follow(screen.reading, LinkFollowed("/files/..%2F..%2Forgs.png", False, "image"))
+        follow_link(screen.open_space, LinkFollowed("/files/..%2F..%2Forgs.png", False, "image"))
         await run.see("The file ../../orgs.png is no longer in")
         await run.press("escape")
         target = {"kind": "page", "page": "round"}
-        screen.reading.pages = PageTree(pages=[Page(id="round", title="Round", type="link", target=target)])
-        screen.reading.open_page("round")
+        screen.open_space.pages = PageTree(pages=[Page(id="round", title="Round", type="link", target=target)])
+        screen.open_space.open_page("round")
         await run.hear("Round links to Round, which is also a link.")
 
 
@@ -78,13 +82,13 @@ def begun(run: Run) -> ContentScreen:
     """The content view, on the first page of the harbour."""
     screen = run.app.screen
     assert isinstance(screen, ContentScreen)
-    assert screen.reading.pages is not None
+    assert screen.open_space.pages is not None
     return screen
 
 
 def id_of(screen: ContentScreen, path: str) -> str:
-    assert screen.reading.pages is not None
-    return next(page.id for page in screen.reading.pages.walk() if page.path == path)
+    assert screen.open_space.pages is not None
+    return next(page.id for page in screen.open_space.pages.walk() if page.path == path)
 
 
 async def published(run: Run, page: str, markdown: str) -> None:
@@ -100,7 +104,9 @@ async def test_a_link_to_a_heading_that_is_nowhere_on_another_page_says_so(stage
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
         screen = begun(run)
-        follow(screen.reading, LinkFollowed(f"/pages/{id_of(screen, 'get-started/quickstart')}#nowhere", False, "link"))
+        follow_link(
+            screen.open_space, LinkFollowed(f"/pages/{id_of(screen, 'get-started/quickstart')}#nowhere", False, "link")
+        )
         await run.see("› Quickstart")
         await run.hear("This page has no heading “nowhere”. The heading may have been renamed.")
 
@@ -113,10 +119,10 @@ async def test_a_link_to_a_heading_of_another_space_that_is_nowhere_says_so_and_
         await run.see("Harbour API › Welcome")
         screen = begun(run)
         screen.view.focus()
-        screen.reading.open_page(id_of(screen, "get-started/quickstart"), anchor="433911c6eb0d")
+        screen.open_space.open_page(id_of(screen, "get-started/quickstart"), anchor="433911c6eb0d")
         await run.see("› Quickstart")
         assert run.said == []
-        leave(run.app, links.ToSpace("stations", "regions/narrows", "nowhere"))
+        open_target(run.app, links.SpaceLink("stations", "regions/narrows", "nowhere"))
         await run.see("› The Narrows")
         await run.hear("This page has no heading “nowhere”. The heading may have been renamed.")
 
@@ -126,16 +132,16 @@ async def test_a_heading_is_looked_for_in_the_latest_of_a_page_before_it_is_call
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
         screen = begun(run)
-        welcome, quickstart = screen.reading.page, id_of(screen, "get-started/quickstart")
+        welcome, quickstart = screen.open_space.page, id_of(screen, "get-started/quickstart")
         screen.view.focus()
         assert welcome is not None
-        screen.reading.open_page(quickstart)
+        screen.open_space.open_page(quickstart)
         await run.see("› Quickstart")
-        screen.reading.open_page(welcome.id)
+        screen.open_space.open_page(welcome.id)
         await run.see("Harbour API › Welcome")
         await published(run, quickstart, "# Quickstart\n\n" + "Words.\n\n" * 60 + "## New\n\nIt came late.\n")
         run.gate.shut(GetPage)
-        follow(screen.reading, LinkFollowed(f"/pages/{quickstart}#new", False, "link"))
+        follow_link(screen.open_space, LinkFollowed(f"/pages/{quickstart}#new", False, "link"))
         await run.see("› Quickstart", "You need a terminal and either curl")
         assert run.said == []
         run.gate.open()
@@ -153,15 +159,15 @@ async def test_a_note_and_a_copy_of_a_long_page_are_waited_for(stage: Stage) -> 
             "Once.[^late]\n\n" + f"## A heading\n\n{'Some words. ' * 10}\n\n" * 1000 + "[^late]: The note at the end.\n"
         )
         await published(run, quickstart, page)
-        screen.reading.open_page(quickstart)
+        screen.open_space.open_page(quickstart)
         async with asyncio.timeout(30):
             while "Once." not in run.text:
                 await run.pilot.pause(0.005)
-        follow(screen.reading, LinkFollowed("late", False, "note"))
+        follow_link(screen.open_space, LinkFollowed("late", False, "note"))
         screen.view.text_select_all()
         screen.action_copy_text()
         assert not screen.view.contents.is_whole
-        assert {STILL, "Octavo will copy the selection when it is fully loaded."} <= set(run.said)
+        assert {STILL_LOADING, "Octavo will copy the selection when it is fully loaded."} <= set(run.said)
         await run.see("Footnote late", "The note at the end.")
         await run.hear("Could not copy: the text is too long for the terminal's clipboard.")
         assert run.app.clipboard == ""

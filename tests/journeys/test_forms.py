@@ -1,4 +1,4 @@
-"""Forms made of request models: filled in, kept, refused, and sent."""
+"""Forms: filled in, saved as drafts, refused, and sent."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from octavo.api import collections, invites, mcp_servers, organizations, redirec
 from octavo.api.operation import Operation
 from octavo.api.places import OrganizationRef, SiteRef
 from octavo.api.text import Colour, Secret
-from octavo.tui.resources import form_references
-from octavo.tui.resources.form import FormDialog, fill_in
+from octavo.tui.resources import reference_lists
+from octavo.tui.resources.form import FormDialog, open_form
 from octavo.tui.resources.form_inputs import FieldRow
-from octavo.tui.resources.form_references import References
+from octavo.tui.resources.form_state import FormRequest
+from octavo.tui.resources.reference_lists import ReferenceList
 from octavo.tui.widgets.chooser import Choice
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_resources import open_kind
@@ -26,8 +27,8 @@ from tests.journeys.test_resources import open_kind
 NOOR = "noor-haddad"
 AT = OrganizationRef(organization_id="saltmarsh")
 DOCS = SiteRef(organization_id="saltmarsh", site_id="docs")
-PEOPLE = References(organizations.ListMembers(at=AT, limit=1000), lambda each: Choice(each.id, each.user.name))
-SITE_SPACES = References(site_structure.ListSiteSpaces(at=DOCS), lambda each: Choice(each.id, each.title))
+PEOPLE = ReferenceList(organizations.ListMembers(at=AT, limit=1000), lambda each: Choice(each.id, each.user.name))
+SITE_SPACES = ReferenceList(site_structure.ListSiteSpaces(at=DOCS), lambda each: Choice(each.id, each.title))
 
 
 class Opened:
@@ -38,17 +39,26 @@ class Opened:
         self.sent: list[tuple[Any, Any]] = []
 
     async def open(self, operation: type[Operation[Any]], **more: Any) -> FormDialog:
-        keywords = {"title": "A form", "known": {"at": DOCS}, "draft": f"form {operation.__qualname__}", **more}
-        fill_in(self.run.app, operation, sent=lambda op, answer: self.sent.append((op, answer)), **keywords)
+        keywords = {
+            "title": "A form",
+            "arguments": {"at": DOCS},
+            "draft_name": f"form {operation.__qualname__}",
+            **more,
+        }
+
+        def on_sent(op: Any, answer: Any) -> None:
+            self.sent.append((op, answer))
+
+        open_form(FormRequest(self.run.app, operation, on_sent=on_sent, **keywords))
         await self.run.settle()
         dialog = self.run.app.screen
         assert isinstance(dialog, FormDialog)
         return dialog
 
     async def settings(self) -> FormDialog:
-        """That of the site."""
+        """Open the form of the site."""
         now = await self.run.app.session.live.fetch(sites.Get(at=DOCS))
-        return await self.open(sites.Update, now=now, read=sites.Get(at=DOCS), draft="form site docs")
+        return await self.open(sites.Update, item=now, item_reader=sites.Get(at=DOCS), draft_name="form site docs")
 
 
 def where(dialog: FormDialog) -> str:
@@ -88,7 +98,7 @@ async def test_only_what_was_changed_is_sent(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_of_what_is_changed_and_not_known_nothing_is_said_before_somebody_does(stage: Stage) -> None:
+async def test_unknown_values_are_not_reported_before_the_user_edits_them(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.open(sites.Update)
@@ -102,7 +112,7 @@ async def test_of_what_is_changed_and_not_known_nothing_is_said_before_somebody_
 
 
 @pytest.mark.before_release
-async def test_what_is_written_is_there_again_after_esc_and_after_the_end(stage: Stage) -> None:
+async def test_text_of_a_form_survives_esc_and_quitting(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.settings()
@@ -119,14 +129,14 @@ async def test_what_is_written_is_there_again_after_esc_and_after_the_end(stage:
         await run.press("ctrl+b")
         await run.see("  Title                 Saltmarsh Docs")
         await run.press("tab", "tab", "ctrl+b")
-        assert dialog.state.made().changed == frozenset()
+        assert dialog.state.parse().changed_fields == frozenset()
         await run.press("escape")
         assert not run.app.session.drafts.all()
         assert not run.gate.sent(sites.Update)
 
 
 @pytest.mark.before_release
-async def test_what_is_refused_is_said_at_its_field_and_all_stays(stage: Stage) -> None:
+async def test_a_server_error_is_shown_at_its_field_and_the_text_stays(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes", size=(80, 24)) as run:
         form = Opened(run)
         dialog = await form.settings()
@@ -146,7 +156,7 @@ async def test_what_is_refused_is_said_at_its_field_and_all_stays(stage: Stage) 
 
 
 @pytest.mark.before_release
-async def test_what_somebody_else_changed_meanwhile_is_told_before_it_is_sent(stage: Stage) -> None:
+async def test_a_change_by_another_user_is_reported_before_sending(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         dialog = await form.settings()
@@ -164,7 +174,7 @@ async def test_what_somebody_else_changed_meanwhile_is_told_before_it_is_sent(st
 
 
 @pytest.mark.before_release
-async def test_what_others_made_just_so_is_not_sent(stage: Stage) -> None:
+async def test_a_value_that_another_user_already_set_is_not_sent(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.settings()
@@ -176,27 +186,29 @@ async def test_what_others_made_just_so_is_not_sent(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_what_is_long_or_has_several_lines_is_not_changed_by_being_shown(stage: Stage) -> None:
+async def test_long_and_multiline_text_is_not_changed_by_the_form(stage: Stage) -> None:
     address = f"https://sea.example/{'x' * 1500}"
     server = mcp_servers.McpServer(id="m1", name="Tides\u202e", url=address, headers={"X": "y"})
     section = site_structure.SiteSection(id="s1", title="Tides", description="High\nand low")
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
-        one = await form.open(mcp_servers.Update, known={"at": DOCS, "site_mcp_server_id": "m1"}, now=server)
-        assert one.state.made().changed == frozenset()
+        one = await form.open(mcp_servers.Update, arguments={"at": DOCS, "site_mcp_server_id": "m1"}, item=server)
+        assert one.state.parse().changed_fields == frozenset()
         await run.press("tab", "end", "z")
-        made = one.state.made().operation
+        made = one.state.parse().operation
         assert isinstance(made, mcp_servers.Update)
         assert made.url == f"{address}z"
         await run.press("ctrl+b", "escape")
-        two = await form.open(site_structure.UpdateSection, known={"at": DOCS, "site_section_id": "s1"}, now=section)
-        assert two.state.made().changed == frozenset()
+        two = await form.open(
+            site_structure.UpdateSection, arguments={"at": DOCS, "site_section_id": "s1"}, item=section
+        )
+        assert two.state.parse().changed_fields == frozenset()
         await run.see("High", "and low")
         assert not run.app.session.drafts.all()
 
 
 @pytest.mark.before_release
-async def test_a_form_may_be_closed_while_it_is_sent(stage: Stage) -> None:
+async def test_a_form_can_be_closed_while_it_is_sent(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.settings()
@@ -217,10 +229,10 @@ async def test_a_form_may_be_closed_while_it_is_sent(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_what_it_names_is_picked(stage: Stage) -> None:
+async def test_references_are_chosen_from_a_list(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
-        await form.open(teams.Create, known={"at": AT}, references={"members": PEOPLE})
+        await form.open(teams.Create, arguments={"at": AT}, reference_lists={"members": PEOPLE})
         await run.press(*"Divers", "tab", "enter")
         await run.see("Members · press esc to finish")
         await run.type("Mara Lindqvist")
@@ -237,18 +249,16 @@ async def test_what_it_names_is_picked(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_of_a_list_too_long_to_be_read_whole_others_are_found_by_what_is_typed(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(form_references, "ITEMS_READ", 40)
-    some = References(
+async def test_typing_searches_a_list_that_is_too_long_to_load(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reference_lists, "ITEMS_READ", 40)
+    some = ReferenceList(
         organizations.ListMembers(at=AT, limit=20),
         lambda each: Choice(each.id, each.user.name),
-        search=lambda words: organizations.ListMembers(at=AT, search=words, limit=20),
+        search_operation=lambda words: organizations.ListMembers(at=AT, search=words, limit=20),
     )
     async with stage.play(NOOR, start="sites") as run:
         form = Opened(run)
-        await form.open(teams.Create, known={"at": AT}, references={"members": some})
+        await form.open(teams.Create, arguments={"at": AT}, reference_lists={"members": some})
         await run.press(*"Divers", "tab", "enter")
         await run.see("first 40 shown · type to find more")
         await run.gone("Noor Haddad")
@@ -262,11 +272,11 @@ async def test_of_a_list_too_long_to_be_read_whole_others_are_found_by_what_is_t
 
 
 class Kinds(Operation[None], put="/users/me", repeats_request=True):
-    """Has what no request has yet."""
+    """A request with kinds of fields that no other request has."""
 
     at: SiteRef
     day: date | None = None
-    """The day it begins."""
+    """First day."""
     colour: Colour | None = None
     key: Annotated[str, Field(min_length=4), Secret()] | None = None
     tides: tuple[Literal["spring", "neap"], ...] | None = None
@@ -274,7 +284,7 @@ class Kinds(Operation[None], put="/users/me", repeats_request=True):
 
 
 @pytest.mark.before_release
-async def test_days_colours_keys_and_words_are_filled_in_as_what_they_are(stage: Stage) -> None:
+async def test_dates_colors_secrets_and_choices_have_their_own_inputs(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         dialog = await form.open(Kinds)
@@ -310,10 +320,10 @@ async def test_days_colours_keys_and_words_are_filled_in_as_what_they_are(stage:
 
 
 @pytest.mark.before_release
-async def test_what_goes_with_a_choice_is_there_once_it_is_made(stage: Stage) -> None:
+async def test_fields_of_a_choice_appear_with_the_choice(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes", size=(80, 24)) as run:
         form = Opened(run)
-        dialog = await form.open(redirects.Create, references={"destination.site_space_id": SITE_SPACES})
+        dialog = await form.open(redirects.Create, reference_lists={"destination.site_space_id": SITE_SPACES})
         await run.see("Source", "Destination", "Kind")
         await run.gone("Site space", "Page")
         await run.press(*"/old", "tab", "enter")
@@ -335,7 +345,7 @@ async def test_what_goes_with_a_choice_is_there_once_it_is_made(stage: Stage) ->
 
 
 @pytest.mark.before_release
-async def test_what_may_be_a_secret_is_hidden_until_it_is_asked_for(stage: Stage) -> None:
+async def test_secrets_are_hidden_until_they_are_revealed(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.open(mcp_servers.Create)
@@ -359,7 +369,7 @@ path.write_text(Path({next!r}).read_text(encoding="utf-8"), encoding="utf-8")
 """
 
 
-async def test_all_of_it_is_yaml_in_the_editor_and_what_is_wrong_there_is_kept(
+async def test_a_form_is_edited_as_yaml_and_faulty_yaml_is_kept(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(HeadlessDriver, "can_suspend", True)
@@ -403,7 +413,7 @@ async def test_all_of_it_is_yaml_in_the_editor_and_what_is_wrong_there_is_kept(
 
 
 @pytest.mark.before_release
-async def test_a_lost_answer_is_looked_for_and_nothing_is_sent_again(stage: Stage) -> None:
+async def test_a_lost_response_is_checked_and_nothing_is_sent_again(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.settings()
@@ -417,12 +427,12 @@ async def test_a_lost_answer_is_looked_for_and_nothing_is_sent_again(stage: Stag
                 raise Lost("The connection broke.")
             return answer
 
-        send, run.gate._send = run.gate._send, lose  # the connection breaks after it
+        send, run.gate._send = run.gate._send, lose  # The connection breaks after the write.
         await run.press("ctrl+s")
         await run.gone("A form")
         assert len(run.gate.sent(sites.Update)) == 1
         assert form.sent[0][1] is None
-        await form.open(teams.Create, known={"at": AT})
+        await form.open(teams.Create, arguments={"at": AT})
         run.platform.refuse_next(teams.Create, 502, "Nobody knows.")
         await run.press(*"Divers", "ctrl+s")
         await run.see("Nobody knows.", "Check the list before you send the form again.")
@@ -431,13 +441,13 @@ async def test_a_lost_answer_is_looked_for_and_nothing_is_sent_again(stage: Stag
         assert len(run.gate.sent(teams.Create)) == 1
 
 
-async def test_a_field_that_takes_an_object_shows_an_example(stage: Stage) -> None:
+async def test_an_object_field_shows_an_example(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.open(mcp_servers.Create)
         await run.see("YAML or JSON, for example:", "  Authorization: Bearer YOUR_TOKEN")
         await run.press("escape")
-        await form.open(organizations.Update, known={"at": AT})
+        await form.open(organizations.Update, arguments={"at": AT})
         await run.see("type: rules", "- rule: require_at_least_one_approved_review")
 
 

@@ -16,9 +16,9 @@ from octavo.api import change_requests, spaces
 from octavo.api.change_requests import ChangeRequest, ListOfOrganization
 from octavo.api.places import SpaceRef
 from octavo.data.queries import UNDECIDED, change_requests_of, spaces_of
-from octavo.tui.review import change_request
-from octavo.tui.review.change_request import ChangeRequestScreen
-from octavo.tui.shell.frame import StatusBar, TopBar
+from octavo.tui.core.frame import StatusBar, TopBar
+from octavo.tui.review import request_view
+from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.widgets import wording
 from tests.journeys.lived_in import lived_in, new_stage, stage
 from tests.journeys.stage import Run, Stage
@@ -191,7 +191,7 @@ async def test_the_account_on_a_server_is_named_and_the_age_of_the_data_is_short
 class WidthRecorder(ChangeRequestScreen):
     """A change request that records the width of its left pane at each painting."""
 
-    CSS_PATH = str(Path(change_request.__file__).with_suffix(".tcss"))
+    CSS_PATH = str(Path(request_view.__file__).with_suffix(".tcss"))
 
     def __init__(self, about: ChangeRequest, space: SpaceRef) -> None:
         super().__init__(about, space)
@@ -230,7 +230,7 @@ async def test_the_comments_in_change_requests_are_counted_once(new_stage: Stage
         await run.see("4 Comments 76")
         before = [each.route for each in run.app.session.activity()]
         assert sum("change-requests" in name for name in before) == 2, before
-        run.app.workspace.count_comments()
+        run.app.workspace.follow_comment_counts()
         await run.settle()
         assert [each.route for each in run.app.session.activity()] == before
 
@@ -245,7 +245,7 @@ async def test_lists_of_the_organization_are_asked_in_one_way_by_all_views(stage
         lists = {op for op in run.gate.sent(ListOfOrganization) if op.status in UNDECIDED}
         assert lists == {change_requests_of(organization.id, status) for status in UNDECIDED}
         assert set(run.gate.sent(spaces.List)) == {spaces_of(organization.id)}
-        assert lists | {spaces_of(organization.id)} <= set(run.app.workspace.ops)
+        assert lists | {spaces_of(organization.id)} <= set(run.app.workspace.operations)
 
 
 @pytest.mark.parametrize("width", [80, 100, 120])

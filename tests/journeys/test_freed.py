@@ -20,15 +20,16 @@ from octavo.api import adaptive_schema, change_requests, content, organizations,
 from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.data.state_db import NotSaved
 from octavo.server.demo.library import SITE
-from octavo.tui.content.content import ContentScreen
-from octavo.tui.reader.link_following import follow
+from octavo.tui.content.content_screen import ContentScreen
+from octavo.tui.core.dialog_draft import DialogDraft
+from octavo.tui.editing.page_drafts import PageDraftKey
+from octavo.tui.reader.link_opening import follow_link
 from octavo.tui.render.page_parts import LinkFollowed
-from octavo.tui.resources.form import fill_in
-from octavo.tui.resources.form_references import References
-from octavo.tui.resources.trying_conditions import open_condition
-from octavo.tui.shell.dialog_draft import DialogDraft
+from octavo.tui.resources.condition_tester import open_condition
+from octavo.tui.resources.form import open_form
+from octavo.tui.resources.form_state import FormRequest
+from octavo.tui.resources.reference_lists import ReferenceList
 from octavo.tui.widgets.chooser import Choice
-from octavo.tui.writing.page_drafts import PagePlace
 from tests.data.sends import refuse_to_save
 from tests.journeys.stage import MARA, Run, Stage
 from tests.journeys.test_looking import look
@@ -46,27 +47,29 @@ async def a_picture(run: Run) -> None:
 async def a_note(run: Run) -> None:
     screen = run.app.screen
     assert isinstance(screen, ContentScreen)
-    assert screen.reading.pages is not None
-    screen.reading.open_page(
-        next(page.id for page in screen.reading.pages.walk() if page.path == "look-up/reference/levels")
+    assert screen.open_space.pages is not None
+    screen.open_space.open_page(
+        next(page.id for page in screen.open_space.pages.walk() if page.path == "look-up/reference/levels")
     )
     await run.until(lambda: screen.view.contents.is_whole)
-    follow(screen.reading, LinkFollowed("gap", False, "note"))
+    follow_link(screen.open_space, LinkFollowed("gap", False, "note"))
     await run.see("Footnote gap")
 
 
 async def a_form(run: Run) -> None:
     here = OrganizationRef(organization_id="saltmarsh")
-    people = References(organizations.ListMembers(at=here, limit=1000), lambda each: Choice(each.id, each.user.name))
+    people = ReferenceList(organizations.ListMembers(at=here, limit=1000), lambda each: Choice(each.id, each.user.name))
     known, picked = {"at": here}, {"members": people}
-    fill_in(
-        run.app,
-        teams.Create,
-        title="New team",
-        known=known,
-        references=picked,
-        draft="a form",
-        sent=lambda op, answer: None,
+    open_form(
+        FormRequest(
+            run.app,
+            teams.Create,
+            title="New team",
+            arguments=known,
+            reference_lists=picked,
+            draft_name="a form",
+            on_sent=lambda op, answer: None,
+        )
     )
     await run.see("New team")
     await run.type("Divers")
@@ -94,7 +97,7 @@ async def write_into_four(run: Run) -> None:
     tree = await run.ask(content.ListPages(at=four.ref(HARBOUR)), MARA)
     page = next(page for page in tree.walk() if page.title == "Retries")
     revision = (await run.ask(content.Get(at=four.ref(HARBOUR)), MARA)).id
-    name = PagePlace(HARBOUR.space_id, page.id, revision, four.id).name
+    name = PageDraftKey(HARBOUR.space_id, page.id, revision, four.id).text
     await DialogDraft(run.app, name).save("# Retries\n\n<<<<<<< theirs\nOnce.\n=======\nTwice.\n>>>>>>> mine\n")
 
 
@@ -117,8 +120,8 @@ WAYS: dict[str, dict[str, Way]] = {
         "ConfirmDialog": ("ctrl+n", "enter", "enter"),
         "FormDialog": (a_form,),
         "Picker of a form": (a_form, "tab", "enter"),
-        "TryCondition": (a_condition,),
-        "UnsavedTexts": (an_unsaved_text,),
+        "ConditionTest": (a_condition,),
+        "UnsavedDrafts": (an_unsaved_text,),
         "PageForm": ("M", "down", "down", "enter", "enter"),
         "InfoScreen": ("i",),
         "OrganizationMenu": ("ctrl+o",),
@@ -126,12 +129,12 @@ WAYS: dict[str, dict[str, Way]] = {
         "LinksScreen": ("L",),
         "PageHistoryScreen": ("H",),
         "Composer": ("C", "type:Well."),
-        "Offers": ("C", "type: ", "@"),
-        "ThreadSheet": ("g", "j", "j", "enter", "t", "enter"),
+        "Autocomplete": ("C", "type: ", "@"),
+        "ThreadDialog": ("g", "j", "j", "enter", "t", "enter"),
         "ReactionPicker": (*("g", "j", "j", "enter", "t", "enter"), "+"),
-        "RecordSheet": ("escape", "/", *"errors", "enter", "enter", "/", *"too-many", "enter", "enter"),
-        "PictureScreen": (a_picture,),
-        "NoteSheet": (a_note,),
+        "TableRowDialog": ("escape", "/", *"errors", "enter", "enter", "/", *"too-many", "enter", "enter"),
+        "ImageScreen": (a_picture,),
+        "TextDialog": (a_note,),
         "InboxScreen": ("1",),
         "CommentsScreen": ("4",),
         "BrowserScreen": ("6", "enter"),
@@ -141,7 +144,7 @@ WAYS: dict[str, dict[str, Way]] = {
         "ReviewersScreen": ("V",),
         "MergeSeveralDialog": ("j", "x", "j", "x", "m"),
         "ChangeRequestScreen": ("escape", "escape", "/", *"refused", "enter", "enter"),
-        "HeldScreen": ("enter", "c", "type:Say which.", "ctrl+t", "H"),
+        "PendingCommentsScreen": ("enter", "c", "type:Say which.", "ctrl+t", "H"),
         "CheckedDialog to merge": ("enter", "m"),
         "CheckedDialog to undo": ("enter", merge_seven, "Z"),
         "ChangesScreen": ("3",),
@@ -150,17 +153,25 @@ WAYS: dict[str, dict[str, Way]] = {
         "CheckedDialog to update": ("/", *"retry", "enter", "enter", "U"),
         "IncomingChanges": ("U", "d"),
         "ConflictsScreen": ("U", "y"),
-        "OutcomeScreen": ("enter", "R", "b", "p"),
-        "OwnConflictsScreen": ("enter", write_into_four, "e", "enter"),
+        "MergedPreviewScreen": ("enter", "R", "b", "p"),
+        "DraftConflictsScreen": ("enter", write_into_four, "e", "enter"),
     },
 }
 """How each is come to from where one was when the one before it was closed. What comes after its name tells apart what
 it was opened for."""
 SELDOM = {
-    *("PaletteScreen", "ActivityScreen", "Picker of a form", "TryCondition", "PageForm", "OrganizationMenu"),
-    "UnsavedTexts",
-    *("FilesScreen", "PageHistoryScreen", "Offers", "ReactionPicker", "RecordSheet", "PictureScreen", "BrowserScreen"),
-    *("MergeSeveralDialog", "CheckedDialog to undo", "IncomingChanges", "OutcomeScreen", "OwnConflictsScreen"),
+    *("PaletteScreen", "ActivityScreen", "Picker of a form", "ConditionTest", "PageForm", "OrganizationMenu"),
+    "UnsavedDrafts",
+    *(
+        "FilesScreen",
+        "PageHistoryScreen",
+        "Autocomplete",
+        "ReactionPicker",
+        "TableRowDialog",
+        "ImageScreen",
+        "BrowserScreen",
+    ),
+    *("MergeSeveralDialog", "CheckedDialog to undo", "IncomingChanges", "MergedPreviewScreen", "DraftConflictsScreen"),
 }
 """Left to long runs: in every run others are opened that are made of the same."""
 PARTS = {"Dialog", "Chooser"}
@@ -206,7 +217,7 @@ async def test_what_was_closed_is_gone(
             assert type(run.app.screen).__name__ == name.split()[0], run.text
             await opened.leave()
         await run.press("4", "2")
-        run.app.trail.clear()  # what one came from or back from is kept as it was left
+        run.app.history.clear()  # what one came from or back from is kept as it was left
         # A question that was asked of it may have a deadline in seconds, or its clock tick once more.
         await run.until(lambda: not opened.left(), f"leave nothing of what was closed: {opened.left()}")
 
@@ -219,7 +230,7 @@ async def test_a_notice_does_not_hold_the_dialog_it_was_said_in(stage: Stage) ->
         run.app.screen.call_later(run.app.notices.say, "Copied the link.")
         await run.see("Copied the link.")
         await opened.leave()
-        run.app.trail.clear()
+        run.app.history.clear()
         await run.until(lambda: not opened.left(), f"leave nothing of what was closed: {opened.left()}")
         assert "Copied the link." in run.text
 

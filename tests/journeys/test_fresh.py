@@ -34,9 +34,9 @@ class Another(Ask):
 
 async def look(run: Run, **by: float) -> None:
     """Let so much time pass, half a minute without any, and the app look whether anything is new."""
-    run.app.keeping_fresh.look_if_due()
+    run.app.background_refresh.refresh_if_due()
     run.clock.forward(**(by or {"seconds": 31}))
-    run.app.keeping_fresh.look_if_due()
+    run.app.background_refresh.refresh_if_due()
     await run.settle()
 
 
@@ -173,7 +173,7 @@ async def merged(run: Run, at: SpaceRef, page: content.Page, words: str, new_pag
 @pytest.mark.before_release
 async def test_a_page_and_the_tree_that_another_person_changes_are_shown_anew_where_one_stands(stage: Stage) -> None:
     async with stage.play() as run:
-        reading = run.app.screen.reading  # type: ignore[attr-defined]  # it is the view of a space
+        reading = run.app.screen.open_space  # type: ignore[attr-defined]  # it is the view of a space
         await run.press("j", "j")
         under, pages = reading.pages_tree.key, {each.title for each in reading.pages.walk()}
         page = next(each for each in reading.pages.walk() if each.id == under)

@@ -8,7 +8,7 @@ from octavo.api import change_requests, content
 from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage, RevertPage, UpdatePage
 from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef, SpaceRef
-from octavo.tui.shell.routes import ToChangeRequest
+from octavo.tui.core.routes import ToChangeRequest
 from tests.journeys.stage import Run, Stage
 
 HARBOUR = SpaceRef(space_id="harbour-api")

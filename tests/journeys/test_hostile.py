@@ -35,10 +35,10 @@ POINTER = re.compile(rb"\x1b\]22;[a-z-]+\x07")
 """The one command with text in it that Textual gives to a terminal: the form of the mouse pointer."""
 VISITED = {
     "content": {
-        *("ContentScreen", "Composer", "ThreadSheet", "ReactionPicker", "ActivityScreen"),
+        *("ContentScreen", "Composer", "ThreadDialog", "ReactionPicker", "ActivityScreen"),
         *("SearchScreen", "PaletteScreen", "HelpScreen"),
     },
-    "changes": {"ChangesScreen", "ChangeRequestScreen", "Composer", "ThreadSheet", "ConfirmDialog", "CheckedDialog"},
+    "changes": {"ChangesScreen", "ChangeRequestScreen", "Composer", "ThreadDialog", "ConfirmDialog", "CheckedDialog"},
     "comments": {"CommentsScreen", "Picker", "Composer"},
     "inbox": {"InboxScreen", "Picker", "OrganizationMenu", "Composer"},
 }

@@ -1,4 +1,4 @@
-"""The inbox: what others do makes a row with its reason, keys act on it where it stands, and it goes."""
+"""The inbox: actions of other users create rows with reasons, and commands on the rows remove them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from octavo.data.comment_text import mention_suffix
 from octavo.documents.parse import parse
 from octavo.server.app import Platform
 from octavo.settings import InboxFilter
-from octavo.tui.inbox.inbox import InboxScreen
-from octavo.tui.review.change_request import ChangeRequestScreen
+from octavo.tui.inbox.inbox_screen import InboxScreen
+from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.lived_in import lived_in, new_stage, stage
 from tests.journeys.stage import MARA, Run, Stage
 
@@ -32,24 +32,24 @@ def view(run: Run) -> InboxScreen:
 
 
 def reasons(run: Run, words: str) -> list[str]:
-    """Why the rows are there whose title holds these words."""
-    return [each for row in view(run).marked.here if words in row.title for each in (row.reason, *row.also)]
+    """Return the reasons of the rows whose title contains `words`."""
+    return [each for row in view(run).marked_rows.here if words in row.title for each in (row.reason, *row.also)]
 
 
 async def look(run: Run) -> None:
-    """Ask again, as `r` does."""
+    """Refresh with `r`."""
     await run.press("r")
 
 
 async def stand_on(run: Run, words: str) -> None:
-    """Put the cursor on the row whose title holds these words."""
+    """Move the cursor to the row whose title contains `words`."""
     key = next(row.key for row in view(run).rows.items if words in row.title)
     assert view(run).rows.go_to(key)
     await run.settle()
 
 
 async def opened(run: Run, person: str, subject: str) -> ChangeRequestRef:
-    """A change request of somebody, ready for review."""
+    """Create a change request that is ready for review."""
     made = await run.ask(change_requests.Create(at=HARBOUR, subject=subject), person)
     at = made.ref(HARBOUR)
     await run.ask(change_requests.Update(at=at, status="open"), person)
@@ -57,7 +57,7 @@ async def opened(run: Run, person: str, subject: str) -> ChangeRequestRef:
 
 
 async def edited(run: Run, at: ChangeRequestRef, person: str) -> None:
-    """A page of it is written anew."""
+    """Replace the text of a page in a change request."""
     tree = await run.ask(content.ListPages(at=at), person)
     page = next(page for page in tree.walk() if page.title == "Time and time zones")
     body = content.DocumentBody(markdown=f"# Time and time zones\n\nAll is new, says {person}.\n")
@@ -65,7 +65,7 @@ async def edited(run: Run, at: ChangeRequestRef, person: str) -> None:
     await run.ask(content.Edit(at=at, changes=(edit,), compat=False), person)
 
 
-async def test_a_review_that_is_asked_is_given_where_it_is_asked_and_the_row_goes(stage: Stage) -> None:
+async def test_a_requested_review_is_given_in_the_inbox_and_the_row_goes_away(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         at = await opened(run, NOOR, "Say what a datum is")
         await run.ask(reviews.Request(at=at, users=(MARA,)), NOOR)
@@ -94,7 +94,7 @@ async def test_replies_after_your_last_message_are_marked_as_new(stage: Stage) -
 
 
 @pytest.mark.before_release
-async def test_what_changed_since_ones_review_comes_back(stage: Stage) -> None:
+async def test_a_change_after_your_review_moves_back_to_the_inbox(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         at = await opened(run, NOOR, "Say what a datum is")
         await run.ask(reviews.Submit(at=at, status="approved"), MARA)
@@ -108,7 +108,7 @@ async def test_what_changed_since_ones_review_comes_back(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_what_others_approved_is_merged_from_the_list(stage: Stage) -> None:
+async def test_an_approved_change_request_is_merged_from_the_inbox(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         at = await opened(run, MARA, "Say what a datum is")
         await edited(run, at, MARA)
@@ -126,7 +126,7 @@ async def test_what_others_approved_is_merged_from_the_list(stage: Stage) -> Non
 
 
 @pytest.mark.before_release
-async def test_changes_that_are_asked_for_are_put_off_until_it_changes(stage: Stage) -> None:
+async def test_requested_changes_are_snoozed_until_something_new_happens(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         at = await opened(run, MARA, "Say what a datum is")
         await run.ask(reviews.Submit(at=at, status="changes-requested"), NOOR)
@@ -144,7 +144,7 @@ async def test_changes_that_are_asked_for_are_put_off_until_it_changes(stage: St
 
 
 @pytest.mark.before_release
-async def test_a_change_request_that_a_merge_of_another_made_outdated_is_updated_and_goes(stage: Stage) -> None:
+async def test_an_outdated_change_request_is_updated_and_the_row_goes_away(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         at = await opened(run, MARA, "Say what a datum is")
         await edited(run, at, MARA)
@@ -169,7 +169,7 @@ async def test_a_change_request_that_a_merge_of_another_made_outdated_is_updated
 
 
 @pytest.mark.before_release
-async def test_a_change_request_that_a_merge_of_another_made_conflict_is_decided_from_the_row_and_goes(
+async def test_a_conflict_is_resolved_from_its_row_and_the_row_goes_away(
     stage: Stage,
 ) -> None:
     async with stage.play(start="inbox") as run:
@@ -194,7 +194,7 @@ async def test_a_change_request_that_a_merge_of_another_made_conflict_is_decided
 
 
 @pytest.mark.before_release
-async def test_a_new_reply_is_answered_in_the_list_and_the_row_goes(stage: Stage) -> None:
+async def test_a_new_reply_is_answered_in_the_inbox_and_the_row_goes_away(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         thread = await run.ask(comments.Create(at=HARBOUR, body=says("Why is it called a datum?")), MARA)
         await run.ask(comments.CreateReply(at=HARBOUR, comment_id=thread.id, body=says("It is given.")), NOOR)
@@ -217,7 +217,7 @@ async def test_a_new_reply_is_answered_in_the_list_and_the_row_goes(stage: Stage
 
 
 @pytest.mark.before_release
-async def test_a_thread_on_ones_change_request_is_resolved_and_that_is_taken_back(stage: Stage) -> None:
+async def test_resolving_a_thread_in_the_inbox_can_be_undone(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         at = await opened(run, MARA, "Say what a datum is")
         thread = await run.ask(comments.Create(at=at, body=says("Is this not too long?")), NOOR)
@@ -252,7 +252,7 @@ async def test_done_on_a_thread_removes_the_row_and_does_not_resolve_the_thread(
 
 
 @pytest.mark.before_release
-async def test_enter_on_a_thread_goes_to_it_in_its_change_request(stage: Stage) -> None:
+async def test_enter_on_a_thread_opens_its_change_request(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         at = await opened(run, MARA, "Say what a datum is")
         await edited(run, at, MARA)
@@ -271,7 +271,7 @@ async def test_enter_on_a_thread_goes_to_it_in_its_change_request(stage: Stage) 
             await run.press("enter")
             shown = run.app.screen
             assert isinstance(shown, ChangeRequestScreen)
-            stop = shown.view.cursor.stop()
+            stop = shown.view.cursor.current()
             assert stop is not None
             assert stop[3].key == thread.id
             assert shown.focused is shown.view, "the keys of threads are about it"
@@ -279,7 +279,7 @@ async def test_enter_on_a_thread_goes_to_it_in_its_change_request(stage: Stage) 
 
 
 @pytest.mark.before_release
-async def test_a_thread_in_the_list_is_copied_and_told_of_without_going_into_it(stage: Stage) -> None:
+async def test_a_thread_is_copied_and_shown_in_details_from_the_inbox(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         thread = await run.ask(comments.Create(at=HARBOUR, body=says("Why is it called a datum?")), MARA)
         await run.ask(comments.CreateReply(at=HARBOUR, comment_id=thread.id, body=says("It is given.")), NOOR)
@@ -293,12 +293,12 @@ async def test_a_thread_in_the_list_is_copied_and_told_of_without_going_into_it(
 
 
 @pytest.mark.before_release
-async def test_a_mention_is_done_until_something_new_happens(stage: Stage) -> None:
+async def test_a_mention_stays_done_until_something_new_happens(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         named = f"[@Mara{mention_suffix(MARA)} is this a datum?"
         await run.ask(comments.Create(at=SpaceRef(space_id="limpet"), body=says(named)), YUKI)
         await look(run)
-        (row,) = [row for row in view(run).marked.here if "is this a datum?" in row.title]
+        (row,) = [row for row in view(run).marked_rows.here if "is this a datum?" in row.title]
         assert row.reason == "mentioned"
         await stand_on(run, "is this a datum?")
         await run.see("Yuki Tanabe mentioned you")
@@ -307,7 +307,7 @@ async def test_a_mention_is_done_until_something_new_happens(stage: Stage) -> No
 
 
 @pytest.mark.before_release
-async def test_what_is_done_comes_back_when_something_new_happens(stage: Stage) -> None:
+async def test_a_done_item_comes_back_when_something_new_happens(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         at = await opened(run, NOOR, "Say what a datum is")
         await run.ask(reviews.Request(at=at, users=(MARA,)), NOOR)
@@ -324,7 +324,7 @@ async def test_what_is_done_comes_back_when_something_new_happens(stage: Stage) 
 
 
 @pytest.mark.before_release
-async def test_what_is_snoozed_comes_back_at_its_time_and_can_be_had_back_before(stage: Stage) -> None:
+async def test_a_snoozed_item_comes_back_on_time_or_on_request(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
         await run.press("w", "enter")
@@ -338,29 +338,29 @@ async def test_what_is_snoozed_comes_back_at_its_time_and_can_be_had_back_before
         await run.see("until ", "1 of 1")
         await run.press("]", "]")
         await run.later(hours=2)
-        run.app.workspace.inbox.look_again()
+        run.app.workspace.inbox.regroup()
         await run.see("17 of 17")
 
 
 @pytest.mark.before_release
-async def test_ticked_rows_are_done_together_and_one_u_takes_that_back(stage: Stage) -> None:
+async def test_selected_rows_are_marked_as_done_and_undone_together(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
         await run.press("*", "d")
-        await run.until(lambda: not view(run).marked.here, "see all go")
+        await run.until(lambda: not view(run).marked_rows.here, "see all go")
         await run.see("Nothing needs your attention.")
         await run.press("u")
-        await run.until(lambda: len(view(run).marked.here) == 17, "have all back")
+        await run.until(lambda: len(view(run).marked_rows.here) == 17, "have all back")
         assert not run.app.session.outbox.entries
 
 
-async def test_nothing_needs_one_says_what_was_done_today_and_what_sleeps_until_when(stage: Stage) -> None:
+async def test_an_empty_inbox_lists_done_and_snoozed_items(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
         await run.press("w", "down", "enter")
         await run.press("]", "*", "d")
         await run.press("[", "*", "d")
-        await run.until(lambda: not view(run).marked.here, "see all go")
+        await run.until(lambda: not view(run).marked_rows.here, "see all go")
         await run.see(
             "✓ Nothing needs your attention.",
             "DONE TODAY",
@@ -372,7 +372,7 @@ async def test_nothing_needs_one_says_what_was_done_today_and_what_sleeps_until_
 
 
 @pytest.mark.before_release
-async def test_words_that_were_not_sent_are_shown_and_thrown_away_until_one_takes_that_back(stage: Stage) -> None:
+async def test_discarding_an_unsent_draft_can_be_undone(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.app.session.drafts.save("comment harbour-api welcome ", "Half a thought about the tide.")
         await look(run)
@@ -389,7 +389,7 @@ async def test_words_that_were_not_sent_are_shown_and_thrown_away_until_one_take
 
 
 @pytest.mark.before_release
-async def test_a_write_that_was_refused_is_in_the_inbox_and_leads_to_what_can_be_done(stage: Stage) -> None:
+async def test_a_refused_change_is_in_the_inbox_and_opens_the_activity_list(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
         run.platform.refuse_next(comments.CreateReply, 403, "Not today.", times=9)
@@ -416,7 +416,7 @@ async def test_a_saved_filter_is_a_tab(stage: Stage) -> None:
 
 @pytest.mark.before_release
 @pytest.mark.parametrize("kind", [reviews.List, reviews.ListRequested, comments.List])
-async def test_a_part_that_fails_is_said_and_nothing_is_claimed(
+async def test_a_failed_list_is_reported_and_the_inbox_is_not_called_empty(
     new_stage: Stage, kind: type[Operation[object]]
 ) -> None:
     def stumble(platform: Platform) -> None:
@@ -432,7 +432,7 @@ async def test_a_part_that_fails_is_said_and_nothing_is_claimed(
 
 
 @pytest.mark.before_release
-async def test_the_inbox_that_is_kept_is_there_without_the_server_and_says_how_old_it_is(stage: Stage) -> None:
+async def test_the_cached_inbox_is_shown_offline_with_its_age(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
         await run.quit()
@@ -442,7 +442,7 @@ async def test_the_inbox_that_is_kept_is_there_without_the_server_and_says_how_o
 
 
 @pytest.mark.before_release
-async def test_the_frame_says_live_once_the_lists_were_answered_that_all_rows_are_made_of(stage: Stage) -> None:
+async def test_the_top_bar_says_live_once_all_lists_are_loaded(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
         await run.quit()
@@ -457,14 +457,14 @@ async def test_the_frame_says_live_once_the_lists_were_answered_that_all_rows_ar
 
 
 @pytest.mark.before_release
-async def test_keys_that_come_before_the_rows_are_told_that_it_loads(new_stage: Stage) -> None:
+async def test_keys_pressed_before_the_rows_report_loading(new_stage: Stage) -> None:
     async with new_stage.play(start="inbox", shut=True) as run:
         await run.press("j")
         await run.hear("Still loading. Wait a moment.")
 
 
 @pytest.mark.before_release
-async def test_curly_brackets_go_from_heading_to_heading(stage: Stage) -> None:
+async def test_curly_brackets_jump_between_headings(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
         rows = view(run).rows
@@ -482,20 +482,20 @@ async def test_curly_brackets_go_from_heading_to_heading(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_rows_are_acted_on_at_every_size(stage: Stage) -> None:
+async def test_commands_work_on_rows_at_every_size(stage: Stage) -> None:
     async with stage.play(start="inbox", size=(40, 12)) as run:
         for size in ((40, 12), (60, 20), (80, 24), (200, 60)):
             await run.pilot.resize_terminal(*size)
-            await run.until(lambda: len(view(run).marked.here) == 17)
+            await run.until(lambda: len(view(run).marked_rows.here) == 17)
             await run.see("#7 Show")
             await run.press("d")
-            await run.until(lambda: len(view(run).marked.here) == 16)
+            await run.until(lambda: len(view(run).marked_rows.here) == 16)
             await run.press("u")
-            await run.until(lambda: len(view(run).marked.here) == 17)
+            await run.until(lambda: len(view(run).marked_rows.here) == 17)
 
 
 @pytest.mark.before_release
-async def test_a_start_elsewhere_says_how_much_needed_one_without_asking(stage: Stage) -> None:
+async def test_a_start_in_another_view_shows_the_cached_count(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
         await run.press("d")
@@ -507,7 +507,7 @@ async def test_a_start_elsewhere_says_how_much_needed_one_without_asking(stage: 
 
 
 @pytest.mark.before_release
-async def test_what_needs_one_is_counted_by_looks_in_the_background_also_before_the_inbox_is_opened(
+async def test_the_inbox_is_counted_in_the_background(
     stage: Stage,
 ) -> None:
     async with stage.play(start="inbox") as run:
@@ -517,27 +517,27 @@ async def test_what_needs_one_is_counted_by_looks_in_the_background_also_before_
         at = await opened(run, NOOR, "Say what a datum is")
         await run.ask(reviews.Request(at=at, users=(MARA,)), NOOR)
         asked = len(run.gate.passed)
-        run.app.keeping_fresh.look_if_due()
+        run.app.background_refresh.refresh_if_due()
         run.clock.forward(seconds=31)
-        run.app.keeping_fresh.look_if_due()
+        run.app.background_refresh.refresh_if_due()
         await run.settle()
         assert "Inbox 18" in run.lines[0]
         assert len(run.gate.passed) - asked < 25, [type(op) for op in run.gate.passed[asked:]]
 
 
 @pytest.mark.before_release
-async def test_for_who_never_opened_the_inbox_nothing_is_asked_for_it(new_stage: Stage) -> None:
+async def test_an_inbox_that_was_never_opened_sends_no_requests(new_stage: Stage) -> None:
     async with new_stage.play() as run:
-        run.app.keeping_fresh.look_if_due()
+        run.app.background_refresh.refresh_if_due()
         run.clock.forward(seconds=31)
-        run.app.keeping_fresh.look_if_due()
+        run.app.background_refresh.refresh_if_due()
         await run.settle()
         assert not run.gate.sent(reviews.ListRequested)
         assert run.app.workspace.inbox.loader is None
 
 
 @pytest.mark.before_release
-async def test_what_the_list_is_narrowed_by_is_copied_as_lines_of_the_settings(stage: Stage) -> None:
+async def test_a_filter_of_the_inbox_is_copied_as_settings(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.press("F")
         await run.gone("Save this filter")
@@ -552,17 +552,15 @@ async def test_what_the_list_is_narrowed_by_is_copied_as_lines_of_the_settings(s
 
 
 @pytest.mark.before_release
-async def test_what_stands_beside_a_row_is_asked_once_however_late_the_list_comes_to_rest(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_preview_of_a_row_is_loaded_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     async with stage.play(start="inbox") as run:
         await run.quit()
-    monkeypatch.setattr("octavo.tui.inbox.inbox.ASK_AFTER", 1.0)  # as where rows came once more meanwhile
+    monkeypatch.setattr("octavo.tui.inbox.inbox_screen.SELECTION_DELAY", 1.0)  # as where rows came once more meanwhile
     async with stage.play(start="inbox") as run:
         rows = view(run).rows.items
         at, title = next((row.target, row.title) for row in rows if isinstance(row.target, ChangeRequestRef))
         await stand_on(run, title)
-        standings = view(run).standings
+        standings = view(run).statuses
         await run.until(lambda: at.change_request_id in standings._followed, "come to rest")
         asked = [op for op in run.gate.passed if getattr(op, "at", None) == at]
         kinds = [type(op) for op in asked]

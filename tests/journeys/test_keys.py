@@ -14,7 +14,7 @@ from octavo import settings, tui
 from octavo.help import text_of
 from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
 from octavo.tui.app.octavo import Octavo
-from octavo.tui.review.own_conflicts import OwnConflictsScreen
+from octavo.tui.review.draft_conflicts import DraftConflictsScreen
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.chooser import Chooser
 from octavo.tui.widgets.commands import binding_faults, keys_as_markdown, own_bindings
@@ -65,7 +65,7 @@ def test_every_place_with_keys_is_in_the_key_map_and_the_help_topic() -> None:
         if isinstance(each, type) and each.__module__ == module.__name__ and list(own_bindings(each))
     }
     # The conflicts of one's own edit are those of a change request, whose sides have other names.
-    assert places - of_lines_to_write_in - {OwnConflictsScreen} <= set(ALL)
+    assert places - of_lines_to_write_in - {DraftConflictsScreen} <= set(ALL)
 
 
 def test_the_help_topic_lists_every_key() -> None:

@@ -21,7 +21,7 @@ from octavo.server.demo import library as demo
 from octavo.server.demo.library import TODAY
 from octavo.server.store import Store
 from octavo.server.world import World
-from octavo.tui.inbox.inbox import InboxScreen
+from octavo.tui.inbox.inbox_screen import InboxScreen
 from octavo.tui.widgets import wording
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_fresh import YUKI, Busy, look, there

@@ -36,7 +36,7 @@ async def discard_and_undo(run: Run, mark: str = "✎") -> None:
 
 
 @pytest.mark.before_release
-async def test_a_comment_left_on_a_block_is_marked_at_it_and_on_its_page(stage: Stage) -> None:
+async def test_draft_of_a_comment_is_marked_on_its_block_and_page(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("enter", ")", ")", "c")
         await run.see("esc close")
@@ -56,7 +56,7 @@ async def test_a_comment_left_on_a_block_is_marked_at_it_and_on_its_page(stage: 
 
 
 @pytest.mark.before_release
-async def test_a_draft_is_marked_in_the_next_run_and_thrown_away_from_the_row_of_its_page(stage: Stage) -> None:
+async def test_draft_of_an_earlier_run_is_marked_and_discarded_in_the_tree(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("C")
         await run.see("Comment on the page")
@@ -74,7 +74,7 @@ async def test_a_draft_is_marked_in_the_next_run_and_thrown_away_from_the_row_of
 
 
 @pytest.mark.before_release
-async def test_a_reply_left_is_marked_on_its_row_below_its_thread_and_on_its_block(stage: Stage) -> None:
+async def test_draft_of_a_reply_is_marked_on_row_thread_and_block(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         first = run.app.screen.rows.item  # type: ignore[attr-defined]  # of this screen
@@ -93,7 +93,7 @@ async def test_a_reply_left_is_marked_on_its_row_below_its_thread_and_on_its_blo
 
 
 @pytest.mark.before_release
-async def test_a_reply_left_on_a_page_is_marked_at_the_block_and_in_the_sheet(stage: Stage) -> None:
+async def test_draft_of_a_reply_is_marked_on_the_block_and_in_the_dialog(stage: Stage) -> None:
     async with stage.play(size=(160, 40)) as run:
         await run.press("j", "j", "enter")
         await run.press("t", "enter")  # once the page is read: its threads are looked for to its end
@@ -115,7 +115,7 @@ async def test_a_reply_left_on_a_page_is_marked_at_the_block_and_in_the_sheet(st
         await discard_and_undo(run)
 
 
-async def test_held_comments_are_marked_where_they_hang_and_come_back_held(stage: Stage) -> None:
+async def test_pending_comments_are_marked_and_restored_as_pending(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
         await run.see("− All times")
@@ -154,7 +154,7 @@ async def test_held_comments_are_marked_where_they_hang_and_come_back_held(stage
 
 
 @pytest.mark.before_release
-async def test_a_comment_left_in_a_change_request_stands_between_the_lines_of_the_diff(stage: Stage) -> None:
+async def test_draft_of_a_comment_is_shown_between_lines_of_the_diff(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
         await run.see("− All times", "● 1 open")
@@ -184,7 +184,7 @@ async def test_a_comment_left_in_a_change_request_stands_between_the_lines_of_th
 
 
 @pytest.mark.before_release
-async def test_a_verdict_left_is_marked_on_the_row_of_its_change_request(stage: Stage) -> None:
+async def test_draft_of_a_review_is_marked_on_its_change_request(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("Open 7")
         await run.press("a")
@@ -199,9 +199,9 @@ async def test_a_verdict_left_is_marked_on_the_row_of_its_change_request(stage: 
 
 
 @pytest.mark.before_release
-async def test_the_text_of_a_page_that_was_not_sent_is_marked_and_thrown_away_from_its_row(stage: Stage) -> None:
+async def test_draft_of_a_page_is_marked_and_discarded_in_the_tree(stage: Stage) -> None:
     async with stage.play() as run:
-        page = run.app.screen.reading.page.id  # type: ignore[attr-defined]  # the content view begins on a page
+        page = run.app.screen.open_space.page.id  # type: ignore[attr-defined]  # the content view begins on a page
         await an_editor_left(run, page, three="four")
         await run.press("f2", "escape")
         await run.see("✎ draft", "unsent draft (press e to continue)")
@@ -226,7 +226,7 @@ async def test_the_text_of_a_page_that_was_not_sent_is_marked_and_thrown_away_fr
         await discard_and_undo(run)
 
 
-async def test_the_inbox_throws_drafts_away_as_every_other_place_does(stage: Stage) -> None:
+async def test_drafts_are_discarded_in_the_inbox_as_in_other_views(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
         await run.app.session.drafts.save("comment harbour-api welcome ", "Half a thought about the tide.")
@@ -244,7 +244,7 @@ async def test_the_inbox_throws_drafts_away_as_every_other_place_does(stage: Sta
 
 
 @pytest.mark.before_release
-async def test_where_words_hang_is_looked_up_anew_only_when_a_draft_begins_or_goes(stage: Stage) -> None:
+async def test_index_is_rebuilt_only_when_a_draft_appears_or_disappears(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         unsent, drafts = run.app.workspace.unsent, run.app.session.drafts

@@ -9,8 +9,8 @@ import pytest
 from octavo.api import comments, reviews
 from octavo.api.comments import Comment
 from octavo.api.places import SpaceRef
-from octavo.tui.comments.thread_places import Place, reached
-from octavo.tui.review.change_request import ChangeRequestScreen
+from octavo.tui.comments.thread_loader import ThreadSource, sources_to_load
+from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.moods import altered
 from tests.journeys.stage import Stage
 
@@ -25,7 +25,7 @@ def many_spaces(answer: Any) -> None:
 async def test_the_comments_of_so_many_spaces_are_asked_and_more_at_the_end_of_the_list(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("octavo.tui.comments.thread_places.REACH", FEW)
+    monkeypatch.setattr("octavo.tui.comments.thread_loader.BATCH", FEW)
     async with stage.play(over=altered("/v1/orgs/[^/]+/spaces", many_spaces), start="comments") as run:
         known = run.app.workspace.spaces.value
         assert known is not None
@@ -51,7 +51,7 @@ def many_change_requests(answer: Any) -> None:
 async def test_so_many_change_requests_are_looked_at_for_what_they_are_narrowed_to(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("octavo.tui.review.change_requests.LOOKED_AT", FEW)
+    monkeypatch.setattr("octavo.tui.review.request_list.CHECKED_AT_ONCE", FEW)
     lists = altered("/v1/orgs/[^/]+/change-requests", many_change_requests)
     async with stage.play(over=lists, start="changes") as run:
         await run.press("F", *"not reviewed", "enter")
@@ -76,10 +76,10 @@ async def test_a_history_that_leads_round_in_circles_ends(stage: Stage) -> None:
 
 
 def test_who_has_open_threads_is_asked_first_and_who_was_asked_is_asked_on() -> None:
-    places = [Place(f"s{number}", SpaceRef(space_id=f"s{number}"), "", number % 2) for number in range(6)]
-    first = reached(places, (), 2)
+    places = [ThreadSource(f"s{number}", SpaceRef(space_id=f"s{number}"), "", number % 2) for number in range(6)]
+    first = sources_to_load(places, (), 2)
     assert [each.key for each in first] == ["s1", "s3"]
-    assert [each.key for each in reached(places[2:], ("s4", "s3"), 3)] == ["s3", "s4", "s5"]
+    assert [each.key for each in sources_to_load(places[2:], ("s4", "s3"), 3)] == ["s3", "s4", "s5"]
 
 
 def many_threads(answer: Any) -> None:
@@ -93,7 +93,7 @@ async def test_of_many_threads_none_is_held_against_all_others(stage: Stage, mon
         await run.press("enter")
         screen = run.app.screen
         assert isinstance(screen, ChangeRequestScreen)
-        all_of_it = screen.diff_threads.all
+        all_of_it = screen.diff_threads.comments
         assert len(all_of_it) > 3 * FEW
         held, same = 0, Comment.__eq__
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from octavo.data.image_cache import ImageCache
-from octavo.tui.content.content import ContentScreen
-from octavo.tui.reader.picture import Canvas, PictureScreen
+from octavo.tui.content.content_screen import ContentScreen
+from octavo.tui.reader.image_screen import Canvas, ImageScreen
 from tests.journeys.stage import Run, Stage
 
 
@@ -16,15 +16,15 @@ async def look(run: Run, page: str) -> None:
     """Open a page of the space on show, and the first picture on it."""
     screen = run.app.screen
     assert isinstance(screen, ContentScreen)
-    assert screen.reading.pages is not None
-    found = next(each for each in screen.reading.pages.walk() if each.path == page)
-    screen.reading.open_page(found.id)
+    assert screen.open_space.pages is not None
+    found = next(each for each in screen.open_space.pages.walk() if each.path == page)
+    screen.open_space.open_page(found.id)
     await run.settle()
     await run.until(lambda: screen.view.contents.is_whole)
     assert screen.view.document is not None
     figure = next(block for block in screen.view.document.walk() if block.kind == "figure")
     screen.view.focus()
-    screen.view.place.go_to_block(figure.key)
+    screen.view.navigation.go_to_block(figure.key)
     await run.press("enter")
 
 
@@ -34,7 +34,7 @@ async def said_until_drawn(run: Run) -> list[str]:
     run.app.simulate_key("enter")
     for _ in range(5000):
         await asyncio.sleep(0.001)
-        if isinstance(run.app.screen, PictureScreen) and "under-keel.png ─" in run.text.split("\n")[0]:
+        if isinstance(run.app.screen, ImageScreen) and "under-keel.png ─" in run.text.split("\n")[0]:
             here = " ".join(line.strip(" │") for line in run.lines[1:-6]).strip()
             if "▀" in here:
                 break
@@ -66,21 +66,21 @@ async def test_the_sheet_of_a_picture_says_from_the_first_frame_on_that_it_is_lo
 ) -> None:
     monkeypatch.setenv("COLORTERM", "truecolor")
     async with stage.play() as run:
-        run.app._session = replace(run.app.session, pictures=ImageCache(tmp_path / "pictures"))
+        run.app._session = replace(run.app.session, image_cache=ImageCache(tmp_path / "pictures"))
         await look(run, "concepts/water-levels")
         for is_kept in (True, False):
             if not is_kept:
-                run.app.session.pictures.clear()
+                run.app.session.image_cache.clear()
             await run.press("escape")
             said = await said_until_drawn(run)
             assert "Loading under-keel.png…" in said
             assert set(said) <= {"Loading the image…", "Loading under-keel.png…"}
         await run.press("escape")
         run.app.simulate_key("enter")
-        while not isinstance(run.app.screen, PictureScreen):
+        while not isinstance(run.app.screen, ImageScreen):
             await run.pilot.pause(0.001)
         run.app.simulate_key("escape")
-        await run.until(lambda: not isinstance(run.app.screen, PictureScreen))
+        await run.until(lambda: not isinstance(run.app.screen, ImageScreen))
 
 
 async def test_without_colours_a_picture_is_told_in_words(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from octavo.api import collections, imports, spaces
 from octavo.api.places import OrganizationRef
 from octavo.server.app import Platform
 from octavo.server.demo.people import ORGANIZATION
-from octavo.tui.content.content import ContentScreen
+from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.widgets.commands import active_commands
 from octavo.tui.widgets.confirm import ConfirmDialog
@@ -46,17 +46,17 @@ def content(run: Run) -> ContentScreen:
 async def to_spaces(run: Run, title: str = "") -> None:
     """Go to the tree of spaces, and there to one, by its title."""
     view = content(run)
-    while view.focused is not view.reading.nav.spaces:
+    while view.focused is not view.open_space.nav.spaces:
         await run.press("escape")
     if title:
         await run.until(lambda: title in titles(run), f"list {title}")
-        view.reading.nav.spaces.select_hidden(titles(run)[title])
+        view.open_space.nav.spaces.select_hidden(titles(run)[title])
         await run.settle()
 
 
 def titles(run: Run) -> dict[str, str]:
     """The ids of all spaces and collections that the tree lists, by their titles."""
-    tree = content(run).reading.nav.spaces  # nothing of it is folded
+    tree = content(run).open_space.nav.spaces  # nothing of it is folded
     return {str(node.label): str(node.key) for _, node in tree.shown}
 
 
@@ -81,7 +81,7 @@ async def test_a_space_is_made_filled_moved_deleted_and_brought_back(stage: Stag
     address = web.put("/tides.html", "<main><h1>Tides</h1><p>Twice a day.</p></main>")
     async with stage.play(NOOR, change=near) as run:
         await make_space(run, "Almanac")
-        await run.until(lambda: titles(run).get("Almanac") == content(run).reading.nav.spaces.key, "stand on it")
+        await run.until(lambda: titles(run).get("Almanac") == content(run).open_space.nav.spaces.key, "stand on it")
         await to_spaces(run, "Almanac")
         await run.press("a")
         await run.see("Import pages", "Duplicate", "Git Sync", "Trash")
@@ -124,7 +124,7 @@ async def test_a_space_is_made_filled_moved_deleted_and_brought_back(stage: Stag
         await run.press("backspace", *"Almanac", "enter")
         await run.hear("Deleted Almanac.")
         await run.until(lambda: "Almanac" not in titles(run), "list it no more")
-        assert content(run).reading.space is None
+        assert content(run).open_space.space is None
         await run.later(days=2)
         await to_spaces(run)
         await run.press("a")

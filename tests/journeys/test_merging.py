@@ -9,7 +9,7 @@ from octavo.api import change_requests, comments, content, reviews
 from octavo.data.writes.direct import lock_write, unfinished_writes
 from octavo.data.writes.write_kind import Attempt
 from octavo.tui.review.checked_dialog import CheckedDialog
-from octavo.tui.review.unfinished_merges import tell
+from octavo.tui.review.unfinished_merges import report_unfinished
 from octavo.tui.widgets.buttons import TextButton
 from tests.journeys.stage import Run, Stage
 
@@ -228,7 +228,7 @@ async def test_a_merge_that_was_under_way_when_octavo_ended_is_told_at_the_next_
             with suppress(asyncio.CancelledError):
                 async with lock_write(state, f"merge {at.space_id}/{at.change_request_id}", begun):
                     raise asyncio.CancelledError
-            await tell(run.app, run.app.session)
+            await report_unfinished(run.app, run.app.session)
             await run.hear("Octavo was closed", "ago, during the merge of #", said)
         assert unfinished_writes(state) == ()
         assert len(run.gate.sent(change_requests.Merge)) == 1

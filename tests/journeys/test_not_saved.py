@@ -19,7 +19,7 @@ from tests.journeys.stage import MARA, Stage
 
 
 @pytest.mark.before_release
-async def test_what_cannot_be_taken_back_is_said_and_can_be_later(stage: Stage) -> None:
+async def test_failed_undo_is_reported_and_can_be_retried(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press("d")
@@ -34,7 +34,7 @@ async def test_what_cannot_be_taken_back_is_said_and_can_be_later(stage: Stage) 
 
 
 @pytest.mark.before_release
-async def test_what_cannot_be_sent_again_or_discarded_is_said(stage: Stage) -> None:
+async def test_failed_retry_and_discard_are_reported(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         run.platform.refuse_next(comments.Update, 403, "Not now.")
         await run.press("d")
@@ -55,7 +55,7 @@ async def test_what_cannot_be_sent_again_or_discarded_is_said(stage: Stage) -> N
 
 
 @pytest.mark.before_release
-async def test_who_writes_is_not_stopped_by_who_holds_the_file(stage: Stage) -> None:
+async def test_locked_database_does_not_stop_typing(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter")
         await run.see("› Quickstart", "THREADS  2 open")
@@ -95,7 +95,7 @@ def locked(stage: Stage) -> Iterator[None]:
         other.execute("ROLLBACK")
 
 
-async def test_a_row_says_that_its_text_is_not_saved_until_it_is(stage: Stage) -> None:
+async def test_row_shows_an_unsaved_draft_until_it_is_saved(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         run.app.session.state.write_now(lambda db: None)
@@ -117,7 +117,7 @@ async def test_a_row_says_that_its_text_is_not_saved_until_it_is(stage: Stage) -
 
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("keys", [("ctrl+q",), ("q", "q")], ids=lambda keys: keys[0])
-async def test_quitting_asks_before_a_text_is_lost(stage: Stage, keys: tuple[str, ...]) -> None:
+async def test_quitting_asks_before_a_draft_is_lost(stage: Stage, keys: tuple[str, ...]) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         run.app.session.state.write_now(lambda db: None)
@@ -137,17 +137,17 @@ async def test_quitting_asks_before_a_text_is_lost(stage: Stage, keys: tuple[str
             assert (stage.folder / "kept.md").read_text() == "Half a thought"
             await run.pilot.press("escape")
             await run.gone("Quit and discard")
-            assert not run.app.ending
+            assert not run.app.is_ending
             await run.pilot.press(*keys)
             await run.see("Quit and discard unsaved drafts?")
         await run.see("All drafts are saved now.")
         await run.press("y")
-        assert run.app.ending
+        assert run.app.is_ending
     assert drafts_on_disk(stage) == ["Half a thought"]
 
 
 @pytest.mark.usefixtures("impatient")
-async def test_quitting_with_an_open_text_that_cannot_be_saved_loses_it_only_on_yes(stage: Stage) -> None:
+async def test_quitting_discards_an_unsaved_open_draft_only_after_yes(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         run.app.session.state.write_now(lambda db: None)
@@ -157,12 +157,12 @@ async def test_quitting_with_an_open_text_that_cannot_be_saved_loses_it_only_on_
             await run.pilot.press("ctrl+q")
             await run.see("Quit and discard unsaved drafts?")
             await run.pilot.press("y")
-            await run.until(lambda: run.app.ending)
+            await run.until(lambda: run.app.is_ending)
     assert list((stage.folder / "state").glob("editing/unsaved-*")) == []
 
 
 @pytest.mark.usefixtures("impatient")
-async def test_a_form_that_cannot_be_saved_is_asked_about_too(stage: Stage) -> None:
+async def test_quitting_asks_before_an_unsaved_form_is_lost(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter")
         await run.see("› Quickstart")
@@ -182,7 +182,7 @@ async def test_a_form_that_cannot_be_saved_is_asked_about_too(stage: Stage) -> N
 
 
 @pytest.mark.usefixtures("impatient")
-async def test_a_text_that_cannot_be_saved_when_the_app_is_ended_comes_back(stage: Stage) -> None:
+async def test_draft_unsaved_at_the_end_of_the_app_is_restored(stage: Stage) -> None:
     with ExitStack() as until_it_ended:
         async with stage.play(start="comments") as run:
             await run.see("Open 72")
@@ -194,7 +194,7 @@ async def test_a_text_that_cannot_be_saved_when_the_app_is_ended_comes_back(stag
             await run.press("c")
             await run.type(" And three thousand more.")
             os.kill(os.getpid(), signal.SIGTERM)
-            await run.until(lambda: run.app.ending)
+            await run.until(lambda: run.app.is_ending)
     assert drafts_on_disk(stage) == ["Sixteen letters."]
     async with stage.play(start="comments") as run:
         await run.hear("as a draft")

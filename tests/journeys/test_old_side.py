@@ -6,8 +6,8 @@ import pytest
 
 from octavo.api import change_requests, comments, content
 from octavo.api.content import DeletePage, DocumentBody, UpdatePage
-from octavo.tui.review.change_request import ChangeRequestScreen
-from octavo.tui.shell.routes import ToChangeRequest
+from octavo.tui.core.routes import ToChangeRequest
+from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_fresh_diffs import HARBOUR, YUKI, Proposal
 
@@ -17,13 +17,13 @@ LAST = "All times in requests and answers are UTC"
 def cursor(run: Run) -> str:
     screen = run.app.screen
     assert isinstance(screen, ChangeRequestScreen)
-    stop = screen.view.cursor.stop()
+    stop = screen.view.cursor.current()
     return " ".join(stop[3].plain().split()) if stop is not None else ""
 
 
 async def go_to_old_side(run: Run, words: str) -> None:
     for _ in range(12):
-        if words in cursor(run) and run.app.screen.view.cursor_block.side == "old":  # type: ignore[attr-defined]  # the diff
+        if words in cursor(run) and run.app.screen.view.block_commands.side == "old":  # type: ignore[attr-defined]  # the diff
             return
         await run.press("(")
     raise AssertionError(cursor(run))

@@ -32,7 +32,7 @@ def written(folder: Path, name: str, text: str) -> None:
 
 
 def _looks(run: Run, wanted: str) -> bool:
-    run.app.keeping_fresh.look_if_due()
+    run.app.background_refresh.refresh_if_due()
     return wanted in run.text
 
 
@@ -64,7 +64,7 @@ async def test_nothing_is_loaded_where_no_file_changed(stage: Stage, tmp_path: P
     written(folder, "README.md", "# Log\n\nWords.")
     async with opened(stage, folder) as run:
         await run.see("Words.")
-        look = run.app.session.look_at_files
+        look = run.app.session.reload_files
         assert look is not None
         written(folder, "node_modules/a.md", "# No page")
         written(folder, ".git/b.md", "# No page")
@@ -93,7 +93,7 @@ async def test_large_folder_says_how_far_it_is_and_is_searched_once_it_is_indexe
         await run.type(str(folder))
         await run.press("enter")
         await run.see("Page 0", "Page 1")
-        await run.until(lambda: not run.app.session.progress(), "index all")
+        await run.until(lambda: not run.app.session.load_progress(), "index all")
         await run.press("s", *"station499")
         await run.see("Words of getStation499.")
         assert any(said.startswith(("Reading notes: ", "Indexing notes for search")) for said in heard), heard

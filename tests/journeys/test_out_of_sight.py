@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.tui.review.change_request import ChangeRequestScreen
+from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.stage import Stage
 
 NARROW = (60, 24)

@@ -7,7 +7,7 @@ import pytest
 from octavo.api import change_requests, content
 from octavo.api.content import Page
 from octavo.api.places import SpaceRef
-from octavo.tui.writing.page_form import PageForm
+from octavo.tui.editing.page_form import PageForm
 from tests.journeys.stage import MARA, Run, Stage
 
 HARBOUR = SpaceRef(space_id="harbour-api")
@@ -31,7 +31,7 @@ async def open_form(run: Run) -> None:
     await run.see("Details of Time and time zones", "Slug", "Description", "Emoji", "Icon", "Hidden")
 
 
-async def test_what_else_a_page_has_is_changed_in_one_form_and_put_back(stage: Stage) -> None:
+async def test_page_details_are_changed_in_a_form_and_reverted(stage: Stage) -> None:
     async with stage.play(size=(80, 24)) as run:
         await open_form(run)
         await run.press("ctrl+u")
@@ -87,7 +87,7 @@ async def test_what_else_a_page_has_is_changed_in_one_form_and_put_back(stage: S
 
 
 @pytest.mark.before_release
-async def test_nothing_is_sent_that_was_not_changed_and_a_draft_is_gone_then(stage: Stage) -> None:
+async def test_unchanged_form_sends_nothing_and_deletes_its_draft(stage: Stage) -> None:
     async with stage.play() as run:
         await open_form(run)
         await run.press("ctrl+s")

@@ -10,10 +10,10 @@ from textual.screen import ModalScreen
 from octavo.tui.app import destinations
 from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
 from octavo.tui.app.sign_in import SignInScreen
-from octavo.tui.reader.three_way_view import ThreeWay
+from octavo.tui.reader.three_way_view import ThreeWayView
 from octavo.tui.review.conflicts import ConflictsScreen
 from octavo.tui.review.incoming_changes import IncomingChanges
-from octavo.tui.review.merge_outcome import OutcomeScreen
+from octavo.tui.review.merge_preview import MergedPreviewScreen
 from octavo.tui.widgets.command_palette import SYNONYMS, PaletteScreen
 from octavo.tui.widgets.commands import CURSOR_COMMANDS, ActiveCommand, HasCommands
 from tests.journeys.managed import NOOR
@@ -99,7 +99,7 @@ ALIKE = {
     "space.keep_offline": ("app.offline",),
 }
 """Commands that do the same in another place."""
-IN_A_CONFLICT = (ConflictsScreen, ThreeWay, OutcomeScreen, IncomingChanges, SignInScreen)
+IN_A_CONFLICT = (ConflictsScreen, ThreeWayView, MergedPreviewScreen, IncomingChanges, SignInScreen)
 """Screens that are opened for one thing, as dialogs are."""
 
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.tui.review.change_requests import ChangesScreen
-from octavo.tui.review.request_summary import Summary
+from octavo.tui.review.request_list import ChangesScreen
+from octavo.tui.review.request_preview import RequestPreview
 from tests.journeys.stage import Stage
 
 
@@ -17,7 +17,7 @@ async def test_what_is_beside_a_list_is_hidden_put_below_and_read_on(stage: Stag
         await run.see("PAGES")
         screen = run.app.screen
         assert isinstance(screen, ChangesScreen)
-        summary = screen.query_one(Summary)
+        summary = screen.query_one(RequestPreview)
         assert summary.region.y > screen.rows.region.bottom - 1
         first = screen.rows.item
         await run.press("space")
@@ -41,7 +41,7 @@ async def test_the_list_of_change_requests_is_narrowed_and_ordered(stage: Stage)
         await run.press("escape")
         assert list(screen.rows.items) == everything
         await run.press("S", *"threads", "enter")
-        threads = [run.app.workspace.open_threads(each) for each in screen.rows.items]
+        threads = [run.app.workspace.open_thread_count(each) for each in screen.rows.items]
         assert threads == sorted(threads, reverse=True)
         assert run.app.session.state.get_fact("order of change requests") == "threads"
 

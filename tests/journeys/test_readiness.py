@@ -98,7 +98,7 @@ async def test_all_that_are_ticked_are_marked_together_and_taken_back_together(s
         await run.see("Open 7", "Drafts 2")
         await run.press("/", *"harbour", "enter", "*")
         await run.see("selected")
-        many = len(run.app.screen.ticked)  # type: ignore[attr-defined]  # the list of change requests
+        many = len(run.app.screen.selected_rows)  # type: ignore[attr-defined]  # the list of change requests
         assert many > 1
         await run.press("~")
         await run.hear(f"Converted {many} change requests to drafts")

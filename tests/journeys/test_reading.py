@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from octavo.documents.parse import parse
-from octavo.tui.content.content import ContentScreen
+from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.content.search import SearchScreen
 from octavo.tui.content.side_panel import SidePanel
+from octavo.tui.core.routes import ToPage
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.shell.routes import ToPage
 from tests.journeys.stage import Stage
 
 
@@ -217,7 +217,7 @@ async def test_outline_and_threads_stand_beside_the_page(stage: Stage) -> None:
         await run.press("O", "/", *"read", "enter", "enter")
         await run.see("OUTLINE")
         await run.until(
-            lambda: "read" in run.app.screen.query_one(PageView).place.current_anchor, "jump to the heading"
+            lambda: "read" in run.app.screen.query_one(PageView).navigation.current_anchor, "jump to the heading"
         )
         await run.press("z")
         await run.gone("OUTLINE", "Your first tide")
@@ -256,7 +256,7 @@ async def test_the_outline_follows_the_reading_until_one_goes_into_it(stage: Sta
         first = aside.outline.key
         await run.press("G")
         await run.until(lambda: aside.outline.key != first, "see the outline follow")
-        assert aside.outline.key == run.app.screen.query_one(PageView).place.current_anchor
+        assert aside.outline.key == run.app.screen.query_one(PageView).navigation.current_anchor
         aside.outline.focus()
         await run.press("k")
         chosen = aside.outline.key
@@ -265,9 +265,9 @@ async def test_the_outline_follows_the_reading_until_one_goes_into_it(stage: Sta
         assert aside.outline.key == chosen
         screen = run.app.screen
         assert isinstance(screen, ContentScreen)
-        assert screen.reading.page is not None
+        assert screen.open_space.page is not None
         screen.view.focus()
-        aside.show(parse("# Top\n\n## Shown\n\n#### Too deep\n\nwords"), None, screen.reading.page)
+        aside.show(parse("# Top\n\n## Shown\n\n#### Too deep\n\nwords"), None, screen.open_space.page)
         aside.follow("too-deep")
         assert aside.outline.key == "shown", "the heading above one that the outline does not show"
 

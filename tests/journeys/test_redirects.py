@@ -85,7 +85,7 @@ async def test_what_visitors_find_is_read_and_searched_and_opened(stage: Stage) 
         await run.press("5", "escape", "escape", "r")
         await run.until(lambda: getattr(view.rows.item, "published", True) is False, "see that it is not published")
         await run.press("enter")
-        view.kinds.go_to("published content")
+        view.table_list.go_to("published content")
         await run.see("This site is not published, so visitors see nothing. Publish the site first.")
 
 

@@ -26,9 +26,9 @@ async def pass_time(run: Run, minutes: int) -> None:
     """Let so much time pass in which nobody types."""
     for _ in range(minutes * 12):
         run.clock.forward(seconds=5)
-        run.app.keeping_fresh.look_if_due()
+        run.app.background_refresh.refresh_if_due()
         run.app.session.outbox._worker.wake()
-        run.app.workspace.look_at_link()
+        run.app.workspace.update_connection()
         await run.settle()
 
 
@@ -54,7 +54,7 @@ async def test_what_waits_goes_out_once_and_the_lists_are_asked_more_seldom_unti
         for at in places:
             for words in ("One of these", "Two of these"):
                 write = NewWrite(comments.Create(at=at, body=Markdown(markdown=words)), "comment")
-                run.app.writes.queue(write, said="Written.")
+                run.app.writes.queue(write, message="Written.")
         await run.settle()
         moody[0].mood = mood
         await pass_time(run, 10)
@@ -62,13 +62,13 @@ async def test_what_waits_goes_out_once_and_the_lists_are_asked_more_seldom_unti
         assert looks(moody[0].asked) > 0
         await pass_time(run, 10)
         assert looks(moody[0].asked[earlier:]) < looks(moody[0].asked[:earlier]), moody[0].asked
-        assert run.app.workspace.link[0].startswith(state)
-        assert run.app.workspace.waiting.startswith(waiting)
+        assert run.app.workspace.connection[0].startswith(state)
+        assert run.app.workspace.outbox_summary.startswith(waiting)
         assert not any(each.startswith("POST") for each in moody[0].asked), "what is written is not sent into that"
         moody[0].mood = None
         await pass_time(run, 11)
         assert not run.app.session.outbox.entries
-        assert run.app.workspace.link[0].startswith("● updated")
+        assert run.app.workspace.connection[0].startswith("● updated")
         for at in places:
             there = (await run.ask(comments.List(at=at, format="markdown", limit=1000), MARA)).items
             assert sorted(each.body.text for each in there if "of these" in each.body.text) == [

@@ -25,8 +25,8 @@ from octavo.server.app import Platform
 from octavo.server.demo.library import SITE
 from octavo.server.demo.people import ORGANIZATION
 from octavo.tui.resources import organization_resources
-from octavo.tui.resources.browser import BrowserScreen
 from octavo.tui.resources.resource import Resource
+from octavo.tui.resources.resource_browser import BrowserScreen
 from octavo.tui.widgets.row_list import Row
 from octavo.tui.widgets.text_widgets import Fact, FactList
 from tests.journeys.managed import NOOR, SOME
@@ -46,37 +46,37 @@ def browser(run: Run) -> BrowserScreen:
 
 
 def is_answered(view: BrowserScreen) -> bool:
-    """What there is came in. Of that of which there is one at the most, that there is none."""
-    answer = view.answer
-    return answer.value is not None or (view.level.kind.single and isinstance(answer.error, NotFound))
+    """Return whether the table is loaded. A table for a single item is loaded too if the server answers 404."""
+    answer = view.snapshot
+    return answer.value is not None or (view.level.resource.is_single and isinstance(answer.error, NotFound))
 
 
 async def open_kind(run: Run, kind: str) -> None:
-    """Open a kind, by its name in the list of kinds."""
+    """Open a table by its name in the list of tables."""
     view = browser(run)
-    assert view.kinds.go_to(kind)
-    await run.until(lambda: view.level.kind.many == kind and is_answered(view), f"open {kind}")
+    assert view.table_list.go_to(kind)
+    await run.until(lambda: view.level.resource.plural == kind and is_answered(view), f"open {kind}")
 
 
 def titles(run: Run) -> list[str]:
-    """What the things on show are called."""
+    """Return the titles of the visible items."""
     view = browser(run)
-    return [view.level.kind.title(each) for each in view.rows.items]
+    return [view.level.resource.title(each) for each in view.rows.items]
 
 
 async def walk(run: Run, kinds: tuple[Resource[Any], ...], seen: dict[str, int], above: str = "") -> None:
-    """Open every kind, and go into the first thing of each."""
+    """Open every table, and the first item of each."""
     view = browser(run)
     depth = len(view.levels)
     for kind in kinds:
-        await open_kind(run, kind.many)
-        assert view.answer.error is None or kind.single, f"{kind.many}: {view.answer.error}"
+        await open_kind(run, kind.plural)
+        assert view.snapshot.error is None or kind.is_single, f"{kind.plural}: {view.snapshot.error}"
         things = view.rows.items
-        seen[f"{above}{kind.many}"] = len(things)
+        seen[f"{above}{kind.plural}"] = len(things)
         assert len({kind.key(each) for each in things}) == len(things)
         for thing in things:
             assert kind.title(thing)
-            assert kind.itself(thing)[0].title(kind.itself(thing)[1])
+            assert kind.item_of(thing)[0].title(kind.item_of(thing)[1])
             assert all(isinstance(each.cell(thing, view.name_of), str | Content) for each in kind.columns)
         if things:
             first = kind.columns[0].cell(things[0], view.name_of)
@@ -86,20 +86,20 @@ async def walk(run: Run, kinds: tuple[Resource[Any], ...], seen: dict[str, int],
         if things and kind.children:
             view.rows.focus()
             await run.press("enter")
-            await run.until(lambda: len(view.levels) == depth + 1, f"go into one of {kind.many}")
-            await walk(run, kind.children, seen, f"{kind.many} › ")
+            await run.until(lambda: len(view.levels) == depth + 1, f"go into one of {kind.plural}")
+            await walk(run, kind.children, seen, f"{kind.plural} › ")
             await run.press("escape", "escape")
             await run.until(lambda: len(view.levels) == depth, "come out again")
 
 
 @pytest.mark.before_release
 @pytest.mark.parametrize("start", ["sites", "admin"])
-async def test_every_kind_there_is_is_listed_with_real_answers(stage: Stage, start: str) -> None:
+async def test_every_table_lists_real_responses(stage: Stage, start: str) -> None:
     async with stage.play(NOOR, start="content") as run:
         await fill(run)
         await run.press({"sites": "5", "admin": "6"}[start])
         seen: dict[str, int] = {}
-        await walk(run, browser(run).levels[0].kinds, seen)
+        await walk(run, browser(run).levels[0].resources, seen)
         empty = {name for name, count in seen.items() if not count}
         assert empty <= {
             "fonts",
@@ -119,7 +119,7 @@ async def test_every_kind_there_is_is_listed_with_real_answers(stage: Stage, sta
 
 
 @pytest.mark.before_release
-async def test_one_goes_into_a_site_and_out_of_it(stage: Stage) -> None:
+async def test_enter_opens_a_site_and_esc_leaves_it(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
         await fill(run)
         await run.see("Sites · 1", "Saltmarsh Docs")
@@ -129,7 +129,7 @@ async def test_one_goes_into_a_site_and_out_of_it(stage: Stage) -> None:
         await run.see("Sites › Saltmarsh Docs › Redirects · 3", "/old/tides", "Instruments", "Harbour software")
         await run.press("enter", "x")
         await run.see("Redirects · 3 · 1 selected")
-        await run.press("escape")  # unticks
+        await run.press("escape")  # Clears the selection.
         await run.press("escape", "escape")
         await run.see("Sites · 1")
         await run.press("enter")
@@ -137,7 +137,7 @@ async def test_one_goes_into_a_site_and_out_of_it(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_keys_pressed_before_there_are_kinds_go_through_them_then(stage: Stage) -> None:
+async def test_table_keys_pressed_while_loading_apply_after_loading(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin", shut=True) as run:
         assert "No items." not in run.text
         await run.press("]", "]", "]", "[")
@@ -147,19 +147,19 @@ async def test_keys_pressed_before_there_are_kinds_go_through_them_then(stage: S
 
 
 @pytest.mark.before_release
-async def test_only_the_kind_that_is_open_is_asked_for(stage: Stage) -> None:
+async def test_only_the_open_table_is_loaded(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await run.see("Admin › Members · 306")
         assert not run.gate.sent(teams.List)
         await run.press("]", "]")
         await run.see("Admin › Invite links")
         await run.until(lambda: bool(run.gate.sent(invites.ListLinks)), "ask for what the cursor rests on")
-        assert {type(op) for op in browser(run).subscriptions.ops()} >= {invites.ListLinks}
-        assert organizations.ListMembers not in {type(op) for op in browser(run).subscriptions.ops()}
+        assert {type(op) for op in browser(run).subscriptions.operations()} >= {invites.ListLinks}
+        assert organizations.ListMembers not in {type(op) for op in browser(run).subscriptions.operations()}
 
 
 @pytest.mark.before_release
-async def test_members_are_filtered_sorted_and_shown_in_other_columns(stage: Stage) -> None:
+async def test_members_are_filtered_sorted_and_shown_with_other_columns(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await run.see("Admin › Members · 306")
         await run.press("S", *"name", "enter")
@@ -180,7 +180,7 @@ async def test_members_are_filtered_sorted_and_shown_in_other_columns(stage: Sta
 
 
 @pytest.mark.before_release
-async def test_a_filter_and_the_cursor_are_found_again_and_carried_nowhere_else(stage: Stage) -> None:
+async def test_each_table_keeps_its_own_filter_and_cursor(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await run.see("Admin › Members · 306")
         await run.press("/", *"lind", "enter", "j")
@@ -194,7 +194,7 @@ async def test_a_filter_and_the_cursor_are_found_again_and_carried_nowhere_else(
 
 
 @pytest.mark.before_release
-async def test_a_team_is_deleted_by_typing_its_name(stage: Stage) -> None:
+async def test_a_team_is_deleted_after_typing_its_name(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_kind(run, "teams")
         await run.press("X")
@@ -213,7 +213,7 @@ async def test_a_team_is_deleted_by_typing_its_name(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_redirects_that_are_ticked_are_deleted_together_and_put_back(stage: Stage) -> None:
+async def test_selected_redirects_are_deleted_together_and_restored(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
         await fill(run)
         await run.press("enter")
@@ -230,7 +230,7 @@ async def test_redirects_that_are_ticked_are_deleted_together_and_put_back(stage
 
 
 @pytest.mark.before_release
-async def test_what_the_server_refuses_to_delete_is_still_there_and_says_why(stage: Stage) -> None:
+async def test_a_refused_deletion_keeps_the_item_and_shows_the_reason(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
         await fill(run)
         await run.press("enter")
@@ -244,7 +244,7 @@ async def test_what_the_server_refuses_to_delete_is_still_there_and_says_why(sta
         assert titles(run) == ["Press", "Partners"]
 
 
-async def test_a_lost_answer_to_a_delete_is_read_back_and_nothing_sent_again(stage: Stage) -> None:
+async def test_a_lost_response_to_a_deletion_is_checked_and_not_sent_again(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
         await fill(run)
         await run.press("enter")
@@ -262,7 +262,7 @@ async def test_a_lost_answer_to_a_delete_is_read_back_and_nothing_sent_again(sta
 
 
 @pytest.mark.before_release
-async def test_who_may_not_is_told_so_and_who_could_let_them(stage: Stage) -> None:
+async def test_a_missing_permission_is_explained(stage: Stage) -> None:
     async with stage.play(MARA, start="admin") as run:
         await run.see("Admin › Members")
         await run.press("X")
@@ -273,7 +273,7 @@ async def test_who_may_not_is_told_so_and_who_could_let_them(stage: Stage) -> No
 
 
 @pytest.mark.before_release
-async def test_headers_of_a_server_are_hidden(stage: Stage) -> None:
+async def test_headers_of_an_mcp_server_are_hidden(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
         await fill(run)
         await run.press("enter")
@@ -283,18 +283,20 @@ async def test_headers_of_a_server_are_hidden(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_what_a_server_does_not_have_is_asked_once(stage: Stage) -> None:
+async def test_an_unavailable_operation_is_requested_once(stage: Stage) -> None:
     def refuse(platform: Platform) -> None:
         platform.refuse_next(translations.List, 405, "Not here.")
 
     async with stage.play(NOOR, start="admin", change=refuse) as run:
         await run.press("tab")
         view = browser(run)
-        view.kinds.go_to("translations")
+        view.table_list.go_to("translations")
         await run.see("This server does not support this operation", "Press r to retry.")
-        view.kinds.go_to("fonts")
-        await run.until(lambda: view.level.kind.many == "fonts" and view.answer.value is not None, "look elsewhere")
-        view.kinds.go_to("translations")
+        view.table_list.go_to("fonts")
+        await run.until(
+            lambda: view.level.resource.plural == "fonts" and view.snapshot.value is not None, "look elsewhere"
+        )
+        view.table_list.go_to("translations")
         await run.see("This server does not support this operation")
         assert len(run.gate.sent(translations.List)) == 1
         await run.press("r")
@@ -333,7 +335,7 @@ def many(answer: Any) -> None:
 
 
 @pytest.mark.before_release
-async def test_of_ten_thousand_members_only_those_on_show_are_drawn(
+async def test_only_visible_rows_of_ten_thousand_members_are_rendered(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with stage.play(NOOR, start="admin", over=altered(f"/v1/orgs/{ORGANIZATION}/members", many)) as run:
@@ -341,7 +343,7 @@ async def test_of_ten_thousand_members_only_those_on_show_are_drawn(
         table = browser(run).table
         drawn: list[Any] = []
 
-        def row(thing: Any, names: Any, row: Callable[..., Row] = table.row) -> Row:
+        def row(thing: Any, names: Any, row: Callable[..., Row] = table.render_row) -> Row:
             drawn.append(thing)
             return row(thing, names)
 
@@ -352,9 +354,7 @@ async def test_of_ten_thousand_members_only_those_on_show_are_drawn(
 
 
 @pytest.mark.before_release
-async def test_to_tell_of_the_next_row_lays_out_nothing_anew_and_makes_its_lines_once(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_moving_to_the_next_row_does_no_new_layout(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[tuple[Fact, ...]] = []
 
     def lines(facts: FactList, width: int, lines: Callable[..., list[Content]] = FactList._make_lines) -> list[Content]:
@@ -376,7 +376,7 @@ async def test_to_tell_of_the_next_row_lays_out_nothing_anew_and_makes_its_lines
         assert not laid_out
 
 
-async def test_a_team_is_made_found_and_taken_away_again(stage: Stage) -> None:
+async def test_a_team_is_created_selected_and_removed_by_undo(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_kind(run, "teams")
         await run.press("ctrl+n")
@@ -391,7 +391,7 @@ async def test_a_team_is_made_found_and_taken_away_again(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_a_redirect_is_made_with_a_section_that_is_picked(stage: Stage) -> None:
+async def test_a_redirect_is_created_with_a_chosen_section(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
         await run.press("enter")
         await open_kind(run, "redirects")
@@ -406,7 +406,7 @@ async def test_a_redirect_is_made_with_a_section_that_is_picked(stage: Stage) ->
 
 
 @pytest.mark.before_release
-async def test_somebody_is_invited_of_whom_the_answer_says_little(stage: Stage) -> None:
+async def test_an_invitation_with_a_short_response_is_reported(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await run.see("Admin › Members · 306")
         await run.press("ctrl+n")
@@ -421,7 +421,7 @@ async def test_somebody_is_invited_of_whom_the_answer_says_little(stage: Stage) 
         await run.see("Admin › Members · 308")
 
 
-async def test_a_team_is_renamed_and_named_back(stage: Stage) -> None:
+async def test_renaming_a_team_can_be_undone(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_kind(run, "teams")
         await run.press("e")
@@ -435,7 +435,7 @@ async def test_a_team_is_renamed_and_named_back(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_the_role_of_several_is_changed_together_and_put_back(stage: Stage) -> None:
+async def test_a_bulk_change_of_roles_can_be_undone(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await run.see("Members · 306")
         before = {each.user.id: each.role for each in browser(run).rows.items[:3]}
@@ -445,7 +445,7 @@ async def test_the_role_of_several_is_changed_together_and_put_back(stage: Stage
         await run.hear("Changed 3 members.")
         changed = run.gate.sent(organizations.UpdateMember)
         assert [(op.user_id, op.role) for op in changed] == [(each, "comment") for each in before]
-        assert not browser(run).ticked
+        assert not browser(run).selected_rows
         await run.press("u")
         await run.hear("Undid the change to 3 members.")
         back = run.gate.sent(organizations.UpdateMember)[3:]
@@ -453,7 +453,7 @@ async def test_the_role_of_several_is_changed_together_and_put_back(stage: Stage
 
 
 @pytest.mark.before_release
-async def test_what_may_not_be_made_or_changed_says_which_right_it_takes(stage: Stage) -> None:
+async def test_missing_permissions_to_create_or_edit_are_named(stage: Stage) -> None:
     async with stage.play(MARA, start="admin") as run:
         await run.see("Admin › Members")
         await run.press("ctrl+n")
@@ -463,21 +463,21 @@ async def test_what_may_not_be_made_or_changed_says_which_right_it_takes(stage: 
 
 
 class Harboured(InOrganization, Operation[teams.Team], put="/teams", success=201, repeats_request=True):
-    """What makes a team, with one more field."""
+    """The operation that creates a team, with one more field."""
 
     title: teams.Title
     members: tuple[Id, ...] | None = None
     harbour: Annotated[str, Field(max_length=12)] | None = None
-    """Where they meet."""
+    """Where the team meets."""
 
 
 @pytest.mark.before_release
-async def test_a_field_added_to_a_request_is_in_its_form_with_its_hint_and_limit_and_travels(
+async def test_a_new_field_of_a_request_is_in_its_form_and_is_sent(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kinds = tuple(
         replace(each, create=Harboured) if each is organization_resources.TEAMS else each
-        for each in organization_resources.KINDS
+        for each in organization_resources.TABLES
     )
     monkeypatch.setattr(organization_resources, "KINDS", kinds)
     async with stage.play(NOOR, start="admin") as run:

@@ -9,9 +9,9 @@ from octavo.api.bodies import Markdown, document_text
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.documents.json_editing import document_to_markdown
 from octavo.documents.markdown_to_json import to_json_document
+from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.render.page_parts import LinkFollowed
-from octavo.tui.review.change_request import ChangeRequestScreen
-from octavo.tui.shell.routes import ToChangeRequest
+from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.stage import MARA, Run, Stage
 
 
@@ -57,14 +57,14 @@ async def test_a_change_request_one_left_keeps_the_diff_on_show_alone_and_over_a
         assert isinstance(view, ChangeRequestScreen)
         diffs = view.comparison.diffs
         await run.press("?", "escape")
-        assert len(diffs._kept) == 2
+        assert len(diffs._cache) == 2
         await run.press("2")
-        assert len(diffs._kept) == 1
+        assert len(diffs._cache) == 1
         run.gate.shut()
         await run.press("<", "J")
         assert run.app.screen is view
         await run.see("page 2 of 2")
-        assert len(diffs._kept) == 2
+        assert len(diffs._cache) == 2
 
 
 @pytest.mark.before_release
@@ -89,7 +89,7 @@ def cursor(run: Run) -> str:
     """The words of what the bar stands at in the diff."""
     screen = run.app.screen
     assert isinstance(screen, ChangeRequestScreen)
-    stop = screen.view.cursor.stop()
+    stop = screen.view.cursor.current()
     return f"{stop[3].kind}: {stop[3].plain()}" if stop is not None else ""
 
 
@@ -239,7 +239,7 @@ async def test_links_in_a_diff_lead_to_the_change_of_a_page_or_to_the_page(stage
         await run.see("type a letter")
         screen = run.app.screen
         assert isinstance(screen, ChangeRequestScreen)
-        hints = screen.view.spots.hints
+        hints = screen.view.clickables.hints
         assert hints is not None
         await run.press(next(label for label, hot in hints.by_label.items() if hot.target == "rotation.md"))
         await run.see("page 2 of 2", "A rotation gives an endpoint a second secret")
@@ -568,8 +568,8 @@ async def test_what_was_compared_ahead_is_reviewed_without_a_connection(stage: S
 
 @pytest.mark.long
 async def test_changes_that_the_server_does_not_list_are_found(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("octavo.tui.review.diff_base.LISTED_FIRST", 10)
-    monkeypatch.setattr("octavo.tui.review.diff_base.LISTED_AT_MOST", 30)
+    monkeypatch.setattr("octavo.tui.review.request_comparison.FIRST_LIMIT", 10)
+    monkeypatch.setattr("octavo.tui.review.request_comparison.MAX_LIMIT", 30)
     async with stage.play(start="changes") as run:
         await open_one(run, "classic")
         await run.see("0 of 60 viewed", "page 1 of 60")

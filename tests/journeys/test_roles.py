@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.tui.content.content import ContentScreen
-from octavo.tui.review.change_request import ChangeRequestScreen
+from octavo.tui.content.content_screen import ContentScreen
+from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.widgets.commands import active_commands
 from tests.journeys.stage import Run, Stage
 
@@ -116,7 +116,7 @@ def on_a_thread(run: Run) -> bool:
     """Whether a thread hangs on the block under the cursor."""
     screen = run.app.screen
     assert isinstance(screen, (ContentScreen, ChangeRequestScreen))
-    return screen.page_discussion.thread_here is not None
+    return screen.page_discussion.selected_thread is not None
 
 
 async def are_dim_where_one_may_not(run: Run, person: str) -> None:

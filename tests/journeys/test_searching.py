@@ -103,10 +103,10 @@ async def test_why_the_server_could_not_search_is_said_beside_what_was_found(sta
 async def test_who_leaves_the_search_while_a_slow_disk_is_read_hears_no_more_of_it(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.press("s", *"tide", "escape")
-        with run.app.session.index._lock:
+        with run.app.session.search_index._lock:
             run.app.post_message(Key("s", "s"))
             run.app.post_message(Key("t", "t"))
-            while not getattr(run.app.screen, "_looking", False):  # noqa: ASYNC110  # it tells nobody
+            while not getattr(run.app.screen, "_is_searching", False):  # noqa: ASYNC110  # it tells nobody
                 await asyncio.sleep(0.01)
             searched = run.app.screen
             run.app.post_message(Key("escape", None))
@@ -240,12 +240,12 @@ async def test_words_of_a_folder_are_found_by_their_parts_and_signs(stage: Stage
 
 async def test_mentions_of_pages_read_here_show_titles_offline(stage: Stage, tmp_path: Path) -> None:
     async with twins(stage, tmp_path / "pages") as run:
-        run.app.session.index.flush()
-        hits = await run.app.session.index.search("then install")
+        run.app.session.search_index.flush()
+        hits = await run.app.session.search_index.search("then install")
         assert len(hits) == 1
         await run.press("s", *"then install")
         searched = run.app.screen
         assert isinstance(searched, SearchScreen)
-        await run.until(lambda: bool(searched._here))
-        assert [hit.snippet for hit in searched._here] == ["Read Overview, then install CLI."]
-        assert [[hit.snippet[a:b] for a, b in hit.marks] for hit in searched._here] == [["then", "install"]]
+        await run.until(lambda: bool(searched._local_hits))
+        assert [hit.snippet for hit in searched._local_hits] == ["Read Overview, then install CLI."]
+        assert [[hit.snippet[a:b] for a, b in hit.marks] for hit in searched._local_hits] == [["then", "install"]]

@@ -10,7 +10,7 @@ from octavo.api import change_requests, collections, comments, content, pdf, spa
 from octavo.api.content import DocumentBody, InsertPage
 from octavo.api.places import ChangeRequestRef, OrganizationRef, RevisionRef, SpaceRef
 from octavo.server.app import Platform
-from octavo.tui.reader.picture import PictureScreen
+from octavo.tui.reader.image_screen import ImageScreen
 from octavo.tui.resources.form import FormDialog
 from tests.journeys.moods import altered
 from tests.journeys.stage import MARA, Run, Stage
@@ -161,7 +161,7 @@ async def look_at_pictures(run: Run) -> None:
     await run.press("enter")
     for _ in range(2):
         await run.press("n", "enter")
-        assert isinstance(run.app.screen, PictureScreen), run.text
+        assert isinstance(run.app.screen, ImageScreen), run.text
         await run.press("escape")
 
 

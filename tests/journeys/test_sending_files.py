@@ -1,4 +1,4 @@
-"""Files of the person's: fonts sent with progress and stopped, pages imported from a file, nothing sent twice."""
+"""Files of the user: fonts uploaded with progress and canceled, pages imported, and no file uploaded twice."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 
 from octavo.api import content, fonts, imports, openapi, storage
 from octavo.api.places import SpaceRef
+from octavo.tui.core.routes import ToPage
 from octavo.tui.resources.form import FormDialog
-from octavo.tui.resources.form_files import weight_of
-from octavo.tui.shell.routes import ToPage
+from octavo.tui.resources.form_state import font_weight
 from octavo.tui.widgets.text_inputs import complete_path
 from tests.journeys.stage import Stage
 from tests.journeys.test_access import HERE
@@ -34,7 +34,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-async def test_a_font_is_made_of_files_which_are_sent_once_and_can_be_stopped(stage: Stage, home: Path) -> None:
+async def test_font_files_are_uploaded_once_and_can_be_canceled(stage: Stage, home: Path) -> None:
     async with stage.play(NOOR, start="admin") as run:
         session, began, go_on = run.app.session, asyncio.Event(), asyncio.Event()
         puts: list[str] = []
@@ -80,7 +80,7 @@ async def test_a_font_is_made_of_files_which_are_sent_once_and_can_be_stopped(st
         assert len(puts) == 3
         await run.press("ctrl+s")
         await run.until(lambda: titles(run) == ["Inter"], "have the font")
-        assert len(puts) == 3  # what was sent before was not sent again
+        assert len(puts) == 3  # Files that were uploaded before are not uploaded again.
         (font,) = (await run.ask(fonts.List(at=HERE), NOOR)).items
         assert [(face.weight, len(face.sources)) for face in font.font_faces] == [(400, 1), (600, 1)]
         await run.press("e", "tab", "ctrl+f", *"Inter-S", "tab", "enter", "ctrl+s")
@@ -88,7 +88,7 @@ async def test_a_font_is_made_of_files_which_are_sent_once_and_can_be_stopped(st
 
 
 @pytest.mark.before_release
-async def test_pages_come_from_a_file_that_is_written_where_an_address_is(stage: Stage, home: Path) -> None:
+async def test_pages_are_imported_from_a_path_in_the_url_field(stage: Stage, home: Path) -> None:
     async with stage.play(NOOR) as run:
         await make_space(run, "Almanac")
         await to_spaces(run, "Almanac")
@@ -122,11 +122,11 @@ async def test_pages_come_from_a_file_that_is_written_where_an_address_is(stage:
         ("x1500.woff", 400),
     ],
 )
-def test_the_weight_of_a_font_is_read_off_its_name(name: str, weight: int) -> None:
-    assert weight_of(f"~/fonts/{name}") == weight
+def test_the_weight_of_a_font_is_read_from_its_file_name(name: str, weight: int) -> None:
+    assert font_weight(f"~/fonts/{name}") == weight
 
 
-def test_paths_go_on_with_what_there_is(home: Path) -> None:
+def test_paths_are_completed(home: Path) -> None:
     (home / ".hidden").write_text("")
     (home / "a\x1bb").write_text("")
     assert complete_path("~/") == "~/fonts/"
@@ -145,13 +145,11 @@ paths:
 """
 
 
-async def test_a_specification_is_filed_anew_from_a_file_and_its_block_on_a_page_changes(
-    stage: Stage, home: Path
-) -> None:
+async def test_a_new_version_of_a_specification_updates_its_block(stage: Stage, home: Path) -> None:
     (home / "harbour.yaml").write_text(SPEC)
     (home / "broken.yaml").write_text("paths: [\n")
     async with stage.play(NOOR, start="content") as run:
-        page = next(each for each in run.app.screen.reading.pages.walk() if each.title == "Levels")  # type: ignore[attr-defined]  # it is the view of content
+        page = next(each for each in run.app.screen.open_space.pages.walk() if each.title == "Levels")  # type: ignore[attr-defined]  # it is the view of content
         run.app.go(ToPage("harbour-api", page.id))
         await run.see("/stations/{station}/levels")
         await run.gone("How high it stood")

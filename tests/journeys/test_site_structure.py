@@ -1,4 +1,4 @@
-"""What stands on a site: seen as a tree, built, moved, and made the default by keys."""
+"""The structure of a site: shown as a tree, built, moved, and its default set by keys."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def outline(run: Run) -> list[str]:
     structure: SiteStructure = await run.ask(site_structure.Get(at=SITE), NOOR)
     return [
         f"{'  ' * depth}{site_tree.title_of(part)}{' *' if getattr(part, 'default', False) else ''}"
-        for part, depth in site_tree.walk(structure)
+        for part, depth in site_tree.walk_parts(structure)
     ]
 
 
@@ -34,7 +34,7 @@ async def to_part(run: Run, title: str, kind: str = "") -> None:
     row = next(
         each
         for each in view.rows.items
-        if site_tree.title_of(each.part) == title and kind in ("", site_tree.kind_of(each.part))
+        if site_tree.title_of(each.part) == title and kind in ("", site_tree.noun_of(each.part))
     )
     assert view.rows.go_to(row.id)
     view.rows.focus()
@@ -55,7 +55,7 @@ async def pick(run: Run, *steps: str) -> None:
         await run.press("enter")
 
 
-async def test_a_structure_is_built_by_keys_and_moved_and_taken_off(stage: Stage) -> None:
+async def test_a_site_structure_is_built_moved_and_removed(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
         await into_structure(run)
         assert await outline(run) == ["Instruments *", "  Limpet manual *", "Harbour software", "  Harbour API *"]
@@ -129,7 +129,7 @@ async def test_a_structure_is_built_by_keys_and_moved_and_taken_off(stage: Stage
 
 
 @pytest.mark.before_release
-async def test_a_structure_is_filtered_with_what_its_parts_stand_in_and_a_space_is_opened(stage: Stage) -> None:
+async def test_a_filtered_structure_keeps_parents_and_opens_spaces(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
         await into_structure(run)
         await to_part(run, "Instruments")
@@ -144,7 +144,7 @@ async def test_a_structure_is_filtered_with_what_its_parts_stand_in_and_a_space_
 
 
 @pytest.mark.before_release
-async def test_who_may_not_arrange_a_site_finds_its_keys_dim_and_why(stage: Stage) -> None:
+async def test_structure_keys_without_permission_are_disabled_with_a_reason(stage: Stage) -> None:
     async with stage.play(ELIN, start="sites") as run:
         await into_structure(run)
         await to_part(run, "Harbour software")

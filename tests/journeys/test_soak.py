@@ -63,7 +63,7 @@ class Soak:
         for _ in range(9):
             if len(run.app.screen_stack) > 1:
                 await run.press("escape")
-        run.app.trail.clear()
+        run.app.history.clear()
         await run.until(lambda: not self._opened.left(), f"leave nothing: {self._opened.left()}")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from octavo.api.places import SpaceRef
-from octavo.tui.shell.page_queries import page_as_written
+from octavo.tui.core.page_queries import get_page_source
 from tests.journeys.stage import Stage
 
 
@@ -89,7 +89,7 @@ async def test_an_export_under_way_is_stopped_and_nothing_of_it_stays(stage: Sta
     kept = stage.folder / "kept"
     kept.mkdir()
     async with stage.play() as run:
-        run.gate.shut(type(page_as_written(SpaceRef(space_id="s"), "p")))
+        run.gate.shut(type(get_page_source(SpaceRef(space_id="s"), "p")))
         await run.press("ctrl+e", "down", "down", "down", "enter", "ctrl+u")
         await run.type(str(kept / "space"))
         await run.press("enter")

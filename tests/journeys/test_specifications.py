@@ -14,9 +14,9 @@ from octavo.server.app import Platform
 from octavo.server.demo import people
 from octavo.server.dispatch import answer
 from octavo.server.loader import load
-from octavo.tui.content.content import ContentScreen
+from octavo.tui.content.content_screen import ContentScreen
+from octavo.tui.core.routes import ToChangeRequest, ToPage
 from octavo.tui.reader import openapi_files
-from octavo.tui.shell.routes import ToChangeRequest, ToPage
 from tests.journeys.stage import MARA, Stage
 
 YAML = """\
@@ -90,9 +90,9 @@ async def test_what_a_folder_says_of_interfaces_and_shares_stands_in_its_pages(s
         await run.press("escape")
         screen = run.app.screen
         assert isinstance(screen, ContentScreen)
-        assert screen.reading.pages is not None
-        more = next(page for page in screen.reading.pages.walk() if page.title == "More pets")
-        screen.reading.open_page(more.id)
+        assert screen.open_space.pages is not None
+        more = next(page for page in screen.open_space.pages.walk() if page.title == "More pets")
+        screen.open_space.open_page(more.id)
         await run.until(lambda: "Another" in run.text, "tell files of one name apart")
         assert "Add a pet" not in run.text
         session, at, place = (
@@ -101,10 +101,10 @@ async def test_what_a_folder_says_of_interfaces_and_shares_stands_in_its_pages(s
             SpaceRef(space_id=space),
         )
         for target, said in (
-            (links.ToFile("", "none.json"), "The OpenAPI file none.json was deleted."),
-            (links.ToPage(more.id), "The link does not point to an OpenAPI specification."),
+            (links.FileLink("", "none.json"), "The OpenAPI file none.json was deleted."),
+            (links.PageLink(more.id), "The link does not point to an OpenAPI specification."),
         ):
-            assert (await openapi_files.at_address(session, at, place, target)).error == said
+            assert (await openapi_files.load_from_link(session, at, place, target)).error == said
 
 
 async def test_what_a_page_includes_is_shown_from_its_diff(stage: Stage, tmp_path: Path) -> None:

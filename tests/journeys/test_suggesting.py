@@ -43,7 +43,7 @@ async def write(run: Run, at: ChangeRequestRef, page: str, text: str) -> None:
 
 
 @pytest.mark.before_release
-async def test_the_block_is_put_into_the_composer_to_be_changed(stage: Stage) -> None:
+async def test_suggestion_starts_with_the_text_of_the_block(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
         await run.see("− All times")
@@ -61,7 +61,7 @@ async def test_the_block_is_put_into_the_composer_to_be_changed(stage: Stage) ->
 
 
 @pytest.mark.before_release
-async def test_a_suggestion_is_seen_as_a_diff_applied_and_taken_back(stage: Stage) -> None:
+async def test_suggestion_is_shown_as_a_diff_applied_and_undone(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         at = await seven(run)
         _, before = await the_page(run, at)
@@ -88,7 +88,7 @@ async def test_a_suggestion_is_seen_as_a_diff_applied_and_taken_back(stage: Stag
         assert len(run.gate.sent(content.Edit)) == 1
 
 
-async def test_a_suggestion_in_the_diff_is_a_word_diff_of_its_block(stage: Stage) -> None:
+async def test_suggestion_in_a_diff_is_shown_as_a_word_diff(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         at = await seven(run)
         await suggest(run, at, "All times in requests", "All times are in UTC.")
@@ -97,7 +97,7 @@ async def test_a_suggestion_in_the_diff_is_a_word_diff_of_its_block(stage: Stage
         await run.see("− All times in requests and answers", "+ All times are in UTC.")
 
 
-async def test_a_suggestion_in_a_reply_in_the_diff_is_a_word_diff_of_its_block(stage: Stage) -> None:
+async def test_suggestion_in_a_reply_is_shown_as_a_word_diff(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         at = await seven(run)
         page, text = await the_page(run, at)
@@ -112,7 +112,7 @@ async def test_a_suggestion_in_a_reply_in_the_diff_is_a_word_diff_of_its_block(s
 
 
 @pytest.mark.parametrize("key", ["ctrl+s", "ctrl+t"])
-async def test_a_suggestion_just_written_is_a_word_diff_in_the_diff(stage: Stage, key: str) -> None:
+async def test_new_suggestion_is_shown_as_a_word_diff(stage: Stage, key: str) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
         await run.see("− All times")
@@ -124,7 +124,7 @@ async def test_a_suggestion_just_written_is_a_word_diff_in_the_diff(stage: Stage
         await run.see("┊ Suggested change", "+ So: All times in requests")
 
 
-async def test_applied_by_mistake_it_is_taken_back_with_u(stage: Stage) -> None:
+async def test_u_undoes_an_applied_suggestion(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         at = await seven(run)
         _, before = await the_page(run, at)
@@ -145,7 +145,7 @@ async def test_applied_by_mistake_it_is_taken_back_with_u(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_where_the_block_was_edited_since_nothing_is_written_and_the_editor_is_offered(stage: Stage) -> None:
+async def test_suggestion_for_an_edited_block_offers_the_editor(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         at = await seven(run)
         await suggest(run, at, "All times in requests", "All times are in UTC.")
@@ -165,7 +165,7 @@ async def test_where_the_block_was_edited_since_nothing_is_written_and_the_edito
         assert not run.gate.sent(content.Edit)
 
 
-async def test_all_suggestions_of_a_page_are_applied_at_once_and_each_is_told(stage: Stage) -> None:
+async def test_all_suggestions_of_a_page_are_applied_together(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         at = await seven(run)
         _, before = await the_page(run, at)

@@ -11,7 +11,7 @@ from octavo.data.writes.direct import send_plain
 from octavo.data.writes.machine import NewWrite
 from octavo.server.app import Platform
 from octavo.server.handlers.comments import Threads
-from octavo.tui.review.change_request import ChangeRequestScreen
+from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.stage import LONGEST, MARA, Run, Stage
 
 HERE = "You need a terminal and either curl"
@@ -303,7 +303,7 @@ async def test_what_is_held_when_one_quits_is_sent_before_the_app_ends(stage: St
 async def open_at_end(run: Run) -> None:
     """Let requests through once the app ends what it has with its session."""
     async with asyncio.timeout(LONGEST):
-        while run.app.workspace.ops:  # noqa: ASYNC110  # the app tells nobody that it ends
+        while run.app.workspace.operations:  # noqa: ASYNC110  # the app tells nobody that it ends
             await asyncio.sleep(0.001)
     run.gate.open()
 
@@ -320,9 +320,9 @@ async def test_what_waits_for_another_write_when_one_quits_is_sent_before_the_ap
         done: list[object] = []
         resolve = comments.Update(at=at, comment_id=thread.id, resolved=True)
         sending = send_plain(run.app.session.live, resolve, "Could not resolve the thread")
-        run.app.writes.send("resolve the thread", sending, then=done.append, is_shown=True)
+        run.app.writes.send("resolve the thread", sending, on_success=done.append, is_visible=True)
         words = comments.Create(at=at, body=Markdown(markdown="On my way out"))
-        run.app.writes.queue(NewWrite(words, "comment"), said="Comment added.")
+        run.app.writes.queue(NewWrite(words, "comment"), message="Comment added.")
         opened = asyncio.create_task(open_at_end(run))
         await run.app.action_quit()
     await opened
@@ -437,7 +437,7 @@ async def test_where_a_thread_of_a_change_request_is_is_shown_with_the_cursor_on
         await run.press("enter")
         shown = run.app.screen
         assert isinstance(shown, ChangeRequestScreen)
-        stop = shown.view.cursor.stop()
+        stop = shown.view.cursor.current()
         assert stop is not None
         assert stop[3].kind == "thread"
         await run.see("The API sends straight quotes")

@@ -6,10 +6,10 @@ import pytest
 from textual.geometry import Region
 
 from octavo.api import comments
-from octavo.tui.comments.thread_sheet import RESIZED, ThreadSheet
-from octavo.tui.content.content import ContentScreen
-from octavo.tui.reader.moves import Top, distance
-from octavo.tui.reader.pane import is_at_end
+from octavo.tui.comments.thread_dialog import RESIZE_DELAY, ThreadDialog
+from octavo.tui.content.content_screen import ContentScreen
+from octavo.tui.reader.contents import is_at_end
+from octavo.tui.reader.moves import LinePosition, lines_between
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.widgets.dialog import DialogFrame
 from tests.journeys.stage import Run, Stage
@@ -27,7 +27,7 @@ SIZES = [
 def sees_its_words(run: Run, pane: Reader, last_words: str) -> None:
     """The thread is on show with the words it hangs on, all of them: it covers none."""
     sheet = run.app.screen
-    assert isinstance(sheet, ThreadSheet)
+    assert isinstance(sheet, ThreadDialog)
     frame = sheet.query_one(DialogFrame).region
     bar = pane.cursor.region
     words = Region(bar.x, bar.y, pane.painter.text_width, bar.height)
@@ -40,7 +40,7 @@ def sees_its_words(run: Run, pane: Reader, last_words: str) -> None:
 
 def height_of_cursor(pane: Reader) -> int:
     """Return the number of lines of the block with the cursor, in view or not. 0 without a cursor."""
-    stop = pane.cursor.stop()
+    stop = pane.cursor.current()
     return 0 if stop is None else stop[2] - stop[1] + 1
 
 
@@ -93,7 +93,7 @@ async def test_a_thread_stands_beside_its_words_in_a_diff(stage: Stage, size: tu
         await run.see("1 of 2", "The API sends straight quotes")
         sees_its_words(run, pane, "The API sends straight quotes")
         await run.press("escape")
-        assert not isinstance(run.app.screen, ThreadSheet)
+        assert not isinstance(run.app.screen, ThreadDialog)
 
 
 @pytest.mark.before_release
@@ -105,7 +105,7 @@ async def test_replies_that_come_late_do_not_put_the_words_below_the_thread(stag
         run.gate.shut(comments.ListReplies)
         await run.press("enter", "t", "enter")
         await run.see("1 of 2", "The API sends straight quotes")
-        await run.pilot.pause(3 * RESIZED)  # it stands where it will
+        await run.pilot.pause(3 * RESIZE_DELAY)  # it stands where it will
         before = pane.cursor.region.height
         run.gate.open()
         await run.until(lambda: pane.cursor.region.height > before, "show the reply in the diff too")
@@ -129,9 +129,9 @@ async def test_a_thread_that_grows_is_shown_as_far_as_there_is_room_above_the_di
             await run.press("ctrl+s")
         await run.until(lambda: height_of_cursor(pane) > 9, "show the replies in the diff too")
         await at_rest(run, pane)
-        stop = pane.cursor.stop()
+        stop = pane.cursor.current()
         assert stop is not None
-        begins = distance(pane.galley, pane.top, Top(stop[0], stop[1]), 2 * pane.rows)
+        begins = lines_between(pane.virtual_lines, pane.top, LinePosition(stop[0], stop[1]), 2 * pane.rows)
         height = height_of_cursor(pane)
         assert begins >= 0
         assert begins + height <= pane.rows or begins <= 1, run.text

@@ -10,7 +10,7 @@ from textual.widgets import Input, TextArea
 
 from octavo.api import teams
 from octavo.tui.resources.form import FormDialog
-from octavo.tui.review.change_request import ChangeRequestScreen
+from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.stage import LONGEST, Run, Stage
 from tests.journeys.test_access import into
 from tests.journeys.test_resources import open_kind
@@ -103,7 +103,7 @@ async def test_letters_typed_while_what_can_be_picked_in_a_form_is_read_are_look
             await run.see("+ Role                  Creator ▾", "+ Teams                 Harbour software ▾")
             dialog = run.app.screen
             assert isinstance(dialog, FormDialog)
-            assert dialog.state.written == {"role": "create", "teams": "software", "users": ""}
+            assert dialog.state.texts == {"role": "create", "teams": "software", "users": ""}
             await run.press("ctrl+b", "shift+tab", "ctrl+b", "shift+tab", "ctrl+b", "escape")
 
 
@@ -142,7 +142,7 @@ async def test_words_typed_after_a_refused_key_do_nothing(stage: Stage, start: s
         await type_at_once(run, WORDS)
         assert len(run.app.screen_stack) == 1, run.text
         assert run.app.current_mode == start
-        assert not run.app.ending
+        assert not run.app.is_ending
         await run.press("question_mark")
         await run.see("Help")
 

@@ -15,7 +15,7 @@ def row(run: Run) -> str:
 
 
 @pytest.mark.before_release
-async def test_q_leads_from_a_thread_beside_the_list_back_to_its_row(stage: Stage) -> None:
+async def test_q_goes_from_the_preview_to_the_row(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press("j", "j", "j")
@@ -29,7 +29,7 @@ async def test_q_leads_from_a_thread_beside_the_list_back_to_its_row(stage: Stag
 
 
 @pytest.mark.before_release
-async def test_q_leads_from_a_page_that_was_opened_from_a_list_back_to_its_row(stage: Stage) -> None:
+async def test_q_goes_from_a_page_to_the_row_that_opened_it(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press("j", "j", "j", "enter")
@@ -44,7 +44,7 @@ async def test_q_leads_from_a_page_that_was_opened_from_a_list_back_to_its_row(s
 
 
 @pytest.mark.before_release
-async def test_q_leads_from_a_change_request_back_to_the_list_it_was_opened_from(stage: Stage) -> None:
+async def test_q_goes_from_a_change_request_to_the_list_that_opened_it(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("REVIEW REQUESTED")
         await run.press("j")
@@ -72,7 +72,7 @@ async def test_q_leads_from_a_change_request_back_to_the_list_it_was_opened_from
 
 
 @pytest.mark.before_release
-async def test_q_leads_from_what_was_found_back_to_what_was_searched_for(stage: Stage) -> None:
+async def test_q_goes_from_a_search_result_to_the_search(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Your first tide")
         await run.press("s")
@@ -90,7 +90,7 @@ async def test_q_leads_from_what_was_found_back_to_what_was_searched_for(stage: 
 
 
 @pytest.mark.before_release
-async def test_the_way_one_came_is_retraced_over_all_views(stage: Stage) -> None:
+async def test_back_and_forward_work_over_all_views(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter")
         await run.see("› Quickstart")
@@ -118,7 +118,7 @@ async def test_the_way_one_came_is_retraced_over_all_views(stage: Stage) -> None
 
 
 @pytest.mark.before_release
-async def test_links_of_a_space_are_there_again_with_their_row(stage: Stage) -> None:
+async def test_back_restores_the_links_of_a_space_and_the_selected_row(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Your first tide")
         await run.press("L", "]", "]")
@@ -134,7 +134,7 @@ async def test_links_of_a_space_are_there_again_with_their_row(stage: Stage) -> 
 
 
 @pytest.mark.before_release
-async def test_q_quits_only_when_all_is_sent(stage: Stage) -> None:
+async def test_q_quits_only_after_all_writes_are_sent(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press("d")
@@ -150,17 +150,17 @@ async def test_q_quits_only_when_all_is_sent(stage: Stage) -> None:
 
 @pytest.mark.before_release("comments", "content", "inbox")
 @pytest.mark.parametrize("view", ["inbox", "content", "changes", "comments", "sites", "admin"])
-async def test_the_second_q_in_the_list_of_a_view_quits(stage: Stage, view: str) -> None:
+async def test_second_q_in_a_list_quits(stage: Stage, view: str) -> None:
     async with stage.play(start=view) as run:
         await run.settle()
         while "Press q again to quit." not in run.said:
             await run.press("q")
-        assert not run.app.ending
+        assert not run.app.is_ending
         await run.pilot.press("q")
         await run.until(lambda: run.app.return_value is not None, "quit")
 
 
-async def test_q_asks_again_when_the_notice_is_gone_or_the_first_q_led_up(stage: Stage) -> None:
+async def test_q_asks_again_after_the_notice_or_after_going_up(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press("q")
@@ -172,10 +172,10 @@ async def test_q_asks_again_when_the_notice_is_gone_or_the_first_q_led_up(stage:
         assert "Press q again to quit." not in run.said, "q went up"
         await run.press("q")
         await run.hear("Press q again to quit.")
-        assert not run.app.ending
+        assert not run.app.is_ending
 
 
-async def test_ctrl_q_quits_at_once(stage: Stage) -> None:
+async def test_ctrl_q_quits_immediately(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.pilot.press("ctrl+q")
         await run.until(lambda: run.app.return_value is not None, "quit")

@@ -40,7 +40,7 @@ async def newest(run: Run) -> ChangeRequest:
 
 
 @pytest.mark.before_release
-async def test_in_no_change_request_a_new_one_is_offered_first(stage: Stage) -> None:
+async def test_without_a_change_request_a_new_one_is_offered_first(stage: Stage) -> None:
     async with stage.play() as run:
         await open_page(run)
         await run.press("e")
@@ -51,7 +51,7 @@ async def test_in_no_change_request_a_new_one_is_offered_first(stage: Stage) -> 
 
 
 @pytest.mark.before_release
-async def test_the_one_written_to_last_is_offered_first_also_after_a_restart_until_it_is_merged(stage: Stage) -> None:
+async def test_last_used_change_request_is_offered_first_until_merged(stage: Stage) -> None:
     async with stage.play() as run:
         await open_page(run)
         await rename(run, "Time")
@@ -78,7 +78,7 @@ async def test_the_one_written_to_last_is_offered_first_also_after_a_restart_unt
 
 
 @pytest.mark.before_release
-async def test_one_that_was_archived_is_no_default(stage: Stage) -> None:
+async def test_archived_change_request_is_not_offered_first(stage: Stage) -> None:
     async with stage.play() as run:
         await open_page(run)
         await rename(run, "Time")
@@ -91,7 +91,7 @@ async def test_one_that_was_archived_is_no_default(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_one_of_somebody_else_that_was_written_to_last_is_offered_with_their_name(stage: Stage) -> None:
+async def test_last_used_change_request_of_another_user_shows_their_name(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.press("/", *"refused", "enter", "enter")
         await run.see("0 of 2 viewed", "Time and time zones")
@@ -108,7 +108,7 @@ async def test_one_of_somebody_else_that_was_written_to_last_is_offered_with_the
 
 
 @pytest.mark.before_release
-async def test_one_that_was_started_by_hand_is_offered_first(stage: Stage) -> None:
+async def test_change_request_created_by_hand_is_offered_first(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.press("/", *"refused", "enter", "ctrl+n")
         await run.see("New change request in Harbour API")
@@ -122,7 +122,7 @@ async def test_one_that_was_started_by_hand_is_offered_first(stage: Stage) -> No
 
 
 @pytest.mark.before_release
-async def test_in_a_change_request_nothing_is_asked(stage: Stage) -> None:
+async def test_edit_in_a_change_request_asks_nothing(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.press("/", *"refused", "enter", "enter")
         await run.see("0 of 2 viewed", "Time and time zones")

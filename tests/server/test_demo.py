@@ -303,13 +303,13 @@ def test_every_link_leads_somewhere_but_one(demo: World, documents: dict[tuple[s
     for (space, file), document in documents.items():
         for href in _links(document):
             match links.resolve(href, file, maps[space]):
-                case links.ToPage(page, anchor):
+                case links.PageLink(page, anchor):
                     there = (space, _file(demo, space, page))
                     assert not anchor or anchor in anchors[there], f"{file} leads to {href}, which has no such heading"
-                case links.ToSpace(other, page, _):
+                case links.SpaceLink(other, page, _):
                     assert not page or page in maps[other].pages, f"{file} leads to {href}, which is not there"
                     spaces_met.add((space, other))
-                case links.ToUrl(_, host):
+                case links.UrlLink(_, host):
                     outside.add(host)
                     assert host.endswith((".example", "github.com")), host
                 case links.BrokenLink() | links.BlockedScheme():
@@ -344,12 +344,12 @@ def test_files_are_small_and_real(demo: World) -> None:
     assert all(each["dimensions"]["width"] > 0 for each in pictures)
 
 
-def _places(revision: Json, space: str) -> links.LinkTargets:
+def _places(revision: Json, space: str) -> links.SpaceIndex:
     pages = [page for page in page_trees.walk(revision["pages"]) if page["type"] == "document"]
     by_path = {page["git"]["path"].removesuffix(".md"): page["id"] for page in pages}
     by_path |= {page["path"]: page["id"] for page in pages}
     files = {file["name"]: file["id"] for file in revision["files"]}
-    return links.LinkTargets(by_path, frozenset(page["id"] for page in pages), files, space)
+    return links.SpaceIndex(by_path, frozenset(page["id"] for page in pages), files, space)
 
 
 def _file(world: World, space: str, page_id: str) -> str:

@@ -9,11 +9,11 @@ from octavo.api.content import PageTree
 from octavo.api.places import SpaceRef
 from octavo.documents import anchors, parse
 from octavo.documents.blocks import Document
-from octavo.documents.links import BrokenLink, ToAnchor, ToPage, references_in
+from octavo.documents.links import AnchorLink, BrokenLink, PageLink, references_in
 from octavo.server import loader
 from octavo.server.world import World
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
-from octavo.tui.review.merge_effects import _dead
+from octavo.tui.review.merge_effects import _broken_links
 from tests.server.asking import Ask
 
 PAGES = {
@@ -93,7 +93,7 @@ async def verdicts(ask: Ask, space: str) -> tuple[dict[str, set[str]], ...]:
         for href in cannot_follow(context, page.id, documents):
             followed.setdefault(page.title or "", set()).add(href)
     checked: dict[str, set[str]] = {}
-    for said in _dead(context, texts):
+    for said in _broken_links(context, texts):
         title, _, href = said.partition(" → ")
         checked.setdefault(title, set()).add(href)
     return listed, followed, checked
@@ -108,9 +108,9 @@ def cannot_follow(context: LinkContext, page_id: str, documents: dict[str, Docum
         if usage.kind != "address":
             continue
         match target:
-            case ToAnchor(anchor=anchor):
+            case AnchorLink(anchor=anchor):
                 pass
-            case ToPage(page=there, anchor=named):
+            case PageLink(page=there, anchor=named):
                 anchor = named or ""
         if isinstance(target, BrokenLink) or (
             anchor and anchors.find_heading(anchor, documents[there].headings) is None

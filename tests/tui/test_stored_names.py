@@ -63,7 +63,7 @@ def names_of_stored_facts() -> set[str]:
                         names.add(beginning)
                     case ast.Name(id=name) | ast.Attribute(attr=name) if name in constants:
                         names.add(constants[name])
-        names.update(value for name, value in constants.items() if name == "KEPT_ORDER")
+        names.update(value for name, value in constants.items() if name == "ORDER_FACT")
     return names - {""}
 
 

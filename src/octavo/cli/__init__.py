@@ -1,1 +1,1 @@
-"""The command line: the composition root. The only room that knows all the others."""
+"""The command line. It imports all other packages, and no package imports it."""

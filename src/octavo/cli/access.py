@@ -1,4 +1,4 @@
-"""The server and the account that options, environment and profiles select."""
+"""The settings, the server and the account that options, environment and profiles select."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from octavo.cli.arguments import NOT_SIGNED_IN, Failure, tell
 from octavo.client import profiles, signing_in
 from octavo.client.credentials import StoreUnavailable
 from octavo.client.profiles import Access
-from octavo.settings import Settings
+from octavo.settings import Settings, read
+
+
+def read_settings() -> Settings:
+    """Return the settings for a command other than the app, and say on stderr what is wrong with them."""
+    settings = read(os.environ)
+    tell(*settings.problems)
+    return settings
 
 
 def home_of(settings: Settings) -> signing_in.Home:

@@ -18,8 +18,8 @@ from octavo.api.operation import Listing, Operation
 from octavo.api.safety import json as safe_json
 from octavo.api.wire import Route, body_fields, build, query_fields
 from octavo.api.wrong_values import error_sentence, null_error
-from octavo.cli.access import resolve, signed_in
-from octavo.cli.arguments import FAILED, NOT_SIGNED_IN, USAGE, Failure, read_settings, why_read_only, write_out
+from octavo.cli.access import read_settings, resolve, signed_in
+from octavo.cli.arguments import FAILED, NOT_SIGNED_IN, USAGE, Failure, why_read_only, write_out
 from octavo.cli.operations import all_routes
 from octavo.client.client import Client, outgoing
 from octavo.settings import Settings
@@ -36,11 +36,11 @@ def run(options: argparse.Namespace) -> int:
         access.origin, key, ca_file=settings.ca_file, read_only=why_read_only(options) or access.why_read_only
     )
     try:
-        answer, error = asyncio.run(_ask(client, op, everything=options.all))
+        response, error = asyncio.run(_send(client, op, everything=options.all))
     except ValueError as wrong:
         raise Failure(str(wrong)) from wrong
-    if answer is not None:
-        _print(answer)
+    if response is not None:
+        _print(response)
     if error is not None:
         raise Failure(str(error), NOT_SIGNED_IN if isinstance(error, Unauthorized) else FAILED) from error
     return 0
@@ -90,30 +90,30 @@ def values_of(arguments: list[str]) -> dict[str, Any]:
 
 
 def operation(name: str, values: dict[str, Any]) -> Operation[Any]:
-    """Return the operation called `name` with these API values. Raises Failure with the fault."""
+    """Return the operation called `name` with these values. Raises Failure if a value is missing, unknown or wrong."""
     routes = [route for route in all_routes() if route.spec.name == name]
     if not routes:
-        near = get_close_matches(name, {route.spec.name for route in all_routes()}, n=3)
-        hint = f"Did you mean {' or '.join(near)}?" if near else "For a list, run: octavo operations"
+        suggestions = get_close_matches(name, {route.spec.name for route in all_routes()}, n=3)
+        hint = f"Did you mean {' or '.join(suggestions)}?" if suggestions else "For a list, run: octavo operations"
         raise Failure(f"Unknown operation {name!r}. {hint}", USAGE)
-    fitting = [route for route in routes if _in_path(route) <= values.keys()]
-    if not fitting:
+    matching_routes = [route for route in routes if _in_path(route) <= values.keys()]
+    if not matching_routes:
         missing = min((sorted(_in_path(route) - values.keys()) for route in routes), key=len)
         raise Failure(f"{name} needs {', '.join(f'{each}=…' for each in missing)}", USAGE)
-    route = max(fitting, key=lambda route: len(_in_path(route)))
-    known = _in_path(route) | query_fields(route.spec) | body_fields(route.spec)
-    if unknown := sorted(values.keys() - known):
-        raise Failure(f"{name} does not take {', '.join(unknown)}. {_takes(known)}", USAGE)
+    route = max(matching_routes, key=lambda route: len(_in_path(route)))
+    known_names = _in_path(route) | query_fields(route.spec) | body_fields(route.spec)
+    if unknown := sorted(values.keys() - known_names):
+        raise Failure(f"{name} does not take {', '.join(unknown)}. {_parameters_hint(known_names)}", USAGE)
     if wrong := null_error(route.spec, values):
         raise Failure(wrong, USAGE)
     try:
-        return build(route, {key: _listed(route, key, value) for key, value in values.items()})
+        return build(route, {key: _as_list(route, key, value) for key, value in values.items()})
     except ValidationError as error:
         raise Failure(error_sentence(error, values), USAGE) from None
 
 
-async def _ask(client: Client, op: Operation[Any], *, everything: bool) -> tuple[Any, ApiError | None]:
-    """Return the answer and None. If reading fails: the items of a list read before that, or None, and the error."""
+async def _send(client: Client, op: Operation[Any], *, everything: bool) -> tuple[Any, ApiError | None]:
+    """Return the response and None. If reading fails, return the error, with the items of a list that were read before."""
     items: list[Any] = []
     try:
         if not (everything and isinstance(op, Listing)):
@@ -128,12 +128,13 @@ async def _ask(client: Client, op: Operation[Any], *, everything: bool) -> tuple
 
 
 def _json(name: str, text: str) -> Any:
-    """Return the JSON value in `text`. Raises Failure if it is not JSON, has NaN, or names a value of an object twice."""
+    """Return the JSON value in `text`. Raises Failure if it is not JSON, has NaN, or has an object with the same key
+    twice."""
     try:
-        from_json(text.encode("utf-8", "surrogateescape"), allow_inf_nan=False)  # bounds the nesting, too
+        from_json(text.encode("utf-8", "surrogateescape"), allow_inf_nan=False)  # also limits the nesting
         value = json.loads(text, object_pairs_hook=_object)
-        json.dumps(value, allow_nan=False)  # 1e999 is JSON, and no number here
-    except _Twice as twice:
+        json.dumps(value, allow_nan=False)  # 1e999 is a JSON number that Python reads as infinity
+    except _DuplicateKey as twice:
         raise Failure(
             f"{name}:= has the key {str(twice)[:40]!r} twice in its JSON value. Remove one of the two.", USAGE
         ) from None
@@ -144,16 +145,16 @@ def _json(name: str, text: str) -> Any:
     return value
 
 
-class _Twice(Exception):
-    """A key that an object has more than once."""
+class _DuplicateKey(Exception):
+    """Raised for an object that has a key twice."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         keys = [key for key, _ in pairs]
-        raise _Twice(next(key for key in keys if keys.count(key) > 1))
-    return made
+        raise _DuplicateKey(next(key for key in keys if keys.count(key) > 1))
+    return mapping
 
 
 def _split(argument: str) -> tuple[str, str, str]:
@@ -167,11 +168,13 @@ def _in_path(route: Route) -> set[str]:
     return set(re.findall(r"{(\w+)}", route.path))
 
 
-def _takes(known: set[str]) -> str:
-    return f"Its parameters are {', '.join(sorted(known))}." if known else "This operation has no parameters."
+def _parameters_hint(known_names: set[str]) -> str:
+    return (
+        f"Its parameters are {', '.join(sorted(known_names))}." if known_names else "This operation has no parameters."
+    )
 
 
-def _listed(route: Route, name: str, value: Any) -> Any:
+def _as_list(route: Route, name: str, value: Any) -> Any:
     """Return `value` as a list if the field takes a list."""
     schema = route.spec.operation.model_json_schema(by_alias=True)["properties"].get(name, {})
     kinds = [schema, *schema.get("anyOf", ())]

@@ -11,14 +11,11 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from octavo import __version__
-from octavo.cli.cast import CAST, DEFAULT
-from octavo.cli.last_words import guard_the_rest
-
-if TYPE_CHECKING:
-    from octavo.settings import Settings
+from octavo.cli.demo_roles import DEFAULT_ROLE, PEOPLE_BY_ROLE
+from octavo.cli.traceback_hooks import install_other_hooks
 
 FAILED, USAGE, NOT_SIGNED_IN = 1, 2, 4
 
@@ -39,14 +36,14 @@ def run(argv: Sequence[str]) -> int:
     try:
         try:
             if isinstance(sys.stdout, io.TextIOWrapper):
-                # Characters that the encoding lacks are written as escapes, as in JSON.
+                # Characters that the encoding lacks are escaped, as in JSON.
                 sys.stdout.reconfigure(errors="backslashreplace")
             options = _parsed(argv)
         except (SystemExit, OSError):
             write_out("")  # argparse does not check whether the help or the version was written
             raise
-        if options.module != "app":  # the app does it after it has shown its first picture
-            guard_the_rest()
+        if options.module != "app":  # The app does this after it has shown its first picture.
+            install_other_hooks()
         return int(import_module(f"octavo.cli.{options.module}").run(options))
     except Failure as failure:
         tell(*filter(None, (str(failure),)))
@@ -61,14 +58,14 @@ def write_out(text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
     except OSError as error:
-        _abandon(sys.stdout)
+        _redirect_to_null(sys.stdout)
         if isinstance(error, BrokenPipeError):
-            # For example `octavo operations | head`: not a failure.
+            # For example `octavo operations | head`, which is not a failure.
             raise Failure("", 0) from None
         raise Failure(f"Could not write the output: {(error.strerror or 'unknown cause').lower()}.") from None
 
 
-def _abandon(stream: TextIO) -> None:
+def _redirect_to_null(stream: TextIO) -> None:
     """Redirect `stream` to the null device, so that Python does not fail again at exit when it flushes the stream."""
     with suppress(OSError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -88,27 +85,18 @@ def tell(*sentences: str) -> None:
             sys.stderr.write("".join(f"octavo: {each}\n" for each in sentences))
             sys.stderr.flush()
         except OSError:
-            _abandon(sys.stderr)  # the exit code still reports the failure
-
-
-def read_settings() -> Settings:
-    """Return the settings for a command other than the app, and say on stderr what is wrong with them."""
-    from octavo import settings  # lazy: not every command has settings
-
-    found = settings.read(os.environ)
-    tell(*found.problems)
-    return found
+            _redirect_to_null(sys.stderr)  # the exit code still reports the failure
 
 
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:
-    """Parse `argv`. The values of `api` may also follow an option, where argparse does not accept them."""
+    """Parse `argv`. Values of `api` may also follow an option, where argparse does not accept them."""
     top = parser()
-    options, behind = top.parse_known_args(argv)
+    options, unparsed = top.parse_known_args(argv)
     if options.command == "api":
-        options.values = [*options.values, *(each for each in behind if not each.startswith("-"))]
-        behind = [each for each in behind if each.startswith("-")]
-    if behind:
-        top.error(f"unrecognized arguments: {' '.join(behind)}. For help, run: octavo {options.command} --help")
+        options.values = [*options.values, *(each for each in unparsed if not each.startswith("-"))]
+        unparsed = [each for each in unparsed if each.startswith("-")]
+    if unparsed:
+        top.error(f"unrecognized arguments: {' '.join(unparsed)}. For help, run: octavo {options.command} --help")
     return options
 
 
@@ -133,14 +121,14 @@ def parser() -> argparse.ArgumentParser:
     )
     demo.add_argument(
         "--latency",
-        type=_whole(60_000, "a number of milliseconds", 300),
+        type=_whole_number(60_000, "a number of milliseconds", 300),
         default=0,
         metavar="MS",
         help="delay every response by MS milliseconds",
     )
     demo.add_argument(
         "--fail",
-        type=_whole(100, "a percentage", 10),
+        type=_whole_number(100, "a percentage", 10),
         default=0,
         metavar="PERCENT",
         help="make PERCENT percent of the API requests fail",
@@ -170,7 +158,7 @@ def parser() -> argparse.ArgumentParser:
     )
     serve.add_argument(
         "--port",
-        type=_whole(65_535, "a port", 8080),
+        type=_whole_number(65_535, "a port", 8080),
         default=0,
         metavar="N",
         help="the port to listen on (default: any free port)",
@@ -194,11 +182,11 @@ def parser() -> argparse.ArgumentParser:
     _add_auth(commands)
 
     operations = _command(commands, "operations", "list all API operations")
-    printed = operations.add_mutually_exclusive_group()
-    printed.add_argument(
+    formats = operations.add_mutually_exclusive_group()
+    formats.add_argument(
         "--json", action="store_true", help="print the list as JSON, one object for each method and path"
     )
-    printed.add_argument("--openapi", action="store_true", help="print an OpenAPI 3.1 document")
+    formats.add_argument("--openapi", action="store_true", help="print an OpenAPI 3.1 document")
     operations.set_defaults(module="operations")
 
     api = _command(
@@ -262,17 +250,22 @@ def commands_of(top: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPars
 
 
 def _command(
-    commands: Commands[argparse.ArgumentParser], name: str, does: str, more: str = "", examples: Sequence[str] = ()
+    commands: Commands[argparse.ArgumentParser],
+    name: str,
+    summary: str,
+    details: str = "",
+    examples: Sequence[str] = (),
 ) -> argparse.ArgumentParser:
-    """Add a command. `does` is in the list of commands; the help of the command adds `more` and `examples`."""
-    said = fill(f"{does[:1].upper()}{does[1:]}. {more}".strip(), 80)
-    shown = "\n".join(("examples:", *(f"  {each}" for each in examples))) if examples else None
+    """Add a command. `summary` is its line in the list of commands. Its own help also shows `details` and `examples`."""
+    description = fill(f"{summary[:1].upper()}{summary[1:]}. {details}".strip(), 80)
+    epilog = "\n".join(("examples:", *(f"  {each}" for each in examples))) if examples else None
     form = argparse.RawDescriptionHelpFormatter
-    return commands.add_parser(name, help=does, description=said, epilog=shown, formatter_class=form)
+    return commands.add_parser(name, help=summary, description=description, epilog=epilog, formatter_class=form)
 
 
 def _add_account(to: argparse.ArgumentParser, *, again: bool = False) -> None:
-    """Add the options for profile and server. `again`: after a command, where they override those before the command."""
+    """Add the options for profile and server. With `again`, they are added to a command, where they override the same
+    options before it."""
     default = argparse.SUPPRESS if again else None
     to.add_argument(
         "--profile",
@@ -293,14 +286,13 @@ def _add_read_only(to: argparse.ArgumentParser, *, again: bool = False) -> None:
 
 
 def _add_role(to: argparse.ArgumentParser) -> None:
-    """Add the option for your role in the demo."""
     to.add_argument(
         "--as",
         dest="role",
-        choices=tuple(CAST),
+        choices=tuple(PEOPLE_BY_ROLE),
         default="",
         metavar="ROLE",
-        help=f"your role in the demo: {', '.join(CAST)} (default: {DEFAULT})",
+        help=f"your role in the demo: {', '.join(PEOPLE_BY_ROLE)} (default: {DEFAULT_ROLE})",
     )
 
 
@@ -334,13 +326,13 @@ def _add_auth(commands: Commands[argparse.ArgumentParser]) -> None:
     auth.set_defaults(module="auth")
 
 
-def _whole(most: int, what: str, example: int) -> Callable[[str], int]:
-    """Return a function that reads a whole number from 0 to `most`."""
+def _whole_number(maximum: int, what: str, example: int) -> Callable[[str], int]:
+    """Return a function that reads a whole number from 0 to `maximum`."""
 
     def read(text: str) -> int:
-        if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) <= most):
+        if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) <= maximum):
             raise argparse.ArgumentTypeError(
-                f"{text[:40]!r} is not {what}. Enter a number from 0 to {most}, for example {example}."
+                f"{text[:40]!r} is not {what}. Enter a number from 0 to {maximum}, for example {example}."
             )
         return int(text)
 

@@ -9,8 +9,8 @@ import os
 import sys
 
 from octavo.api.errors import ApiError, Unauthorized
-from octavo.cli.access import home_of
-from octavo.cli.arguments import NOT_SIGNED_IN, Failure, read_settings, tell, write_out
+from octavo.cli.access import home_of, read_settings
+from octavo.cli.arguments import NOT_SIGNED_IN, Failure, tell, write_out
 from octavo.client import keys, profiles, signing_in
 from octavo.client.accounts import Accounts
 from octavo.client.credentials import StoreUnavailable
@@ -18,7 +18,7 @@ from octavo.client.origin import host_of
 from octavo.client.profiles import Access
 from octavo.settings import Settings, in_words
 
-STORES = {
+STORE_NAMES = {
     "keyring": "in the system keyring",
     "file": "unencrypted in a private file",
     "env": "in OCTAVO_API_KEY",
@@ -42,10 +42,10 @@ def run(options: argparse.Namespace) -> int:
 def _login(settings: Settings, options: argparse.Namespace) -> int:
     home = home_of(settings).patient(tell)
     # The API key is typed or piped in now, not read from the environment.
-    quiet = {name: value for name, value in os.environ.items() if name != profiles.KEY_VARIABLE}
-    named = options.profile if options.profile in home.read().entries else None
-    access = profiles.resolve(home.read(), quiet, profile=named, base_url=options.base_url)
-    key = keys.accept(_typed(options, host_of(access.origin)))
+    environ = {name: value for name, value in os.environ.items() if name != profiles.KEY_VARIABLE}
+    profile_name = options.profile if options.profile in home.read().entries else None
+    access = profiles.resolve(home.read(), environ, profile=profile_name, base_url=options.base_url)
+    key = keys.accept(_read_key(options, host_of(access.origin)))
     signed = asyncio.run(
         signing_in.login(home, access.origin, key, name=options.profile, insecure_storage=options.insecure_storage)
     )
@@ -55,11 +55,11 @@ def _login(settings: Settings, options: argparse.Namespace) -> int:
         # This command is the whole session, so a key stored for the session is lost now.
         raise Failure(f"The API key is valid, but could not be stored, so you are not signed in. {signed.notice}")
     _say(f"Signed in to {access.origin} as profile {signed.profile.name}.")
-    _say(f"The API key is stored {STORES[signed.profile.store]}.")
+    _say(f"The API key is stored {STORE_NAMES[signed.profile.store]}.")
     return 0
 
 
-def _typed(options: argparse.Namespace, host: str) -> str:
+def _read_key(options: argparse.Namespace, host: str) -> str:
     if options.with_token:
         try:
             return sys.stdin.read(4096) if sys.stdin is not None else ""
@@ -81,22 +81,22 @@ def _typed(options: argparse.Namespace, host: str) -> str:
 
 
 def _logout(settings: Settings, options: argparse.Namespace) -> int:
-    from octavo.cli.sessions import sign_out
+    from octavo.cli.sessions import sign_out  # lazy: the data layer, not needed to sign in
 
-    gone = signing_in.logout(home_of(settings).patient(tell), options.profile)
+    signed_out = signing_in.logout(home_of(settings).patient(tell), options.profile)
     accounts = Accounts(settings.state_folder)
-    name = accounts.name_of(Access(gone.profile.origin, gone.profile, gone.profile.store))
-    kept = sign_out(settings, name, *accounts.left_by(name), drafts=options.drafts)
-    deleted = "cached pages" if gone.key_left else "API key and cached pages"
-    _say(f"Signed out of {gone.profile.origin} (profile {gone.profile.name}). Deleted the {deleted}.")
-    for each in kept.sentences():
+    name = accounts.name_of(Access(signed_out.profile.origin, signed_out.profile, signed_out.profile.store))
+    remains = sign_out(settings, name, *accounts.left_by(name), drafts=options.drafts)
+    deleted = "cached pages" if signed_out.key_left else "API key and cached pages"
+    _say(f"Signed out of {signed_out.profile.origin} (profile {signed_out.profile.name}). Deleted the {deleted}.")
+    for each in remains.sentences():
         _say(each)
-    if kept.drafts:
+    if remains.drafts:
         _say("To delete the drafts too, run: octavo auth logout --drafts")
-    if gone.current:
-        _say(f"The current profile is now {gone.current}.")
-    if gone.key_left:
-        raise Failure(gone.key_left)
+    if signed_out.current:
+        _say(f"The current profile is now {signed_out.current}.")
+    if signed_out.key_left:
+        raise Failure(signed_out.key_left)
     return 0
 
 
@@ -107,10 +107,14 @@ def _status(settings: Settings, options: argparse.Namespace) -> int:
     for each in found:
         mark = "*" if each.current else " "
         name = each.profile.name if each.profile else "-"
-        who = each.profile.user_name if each.profile else ""
-        key = f"API key …{each.ending} ({each.fingerprint}) {STORES[each.source]}" if each.fingerprint else each.problem
+        user_name = each.profile.user_name if each.profile else ""
+        key = (
+            f"API key …{each.ending} ({each.fingerprint}) {STORE_NAMES[each.source]}"
+            if each.fingerprint
+            else each.problem
+        )
         only = "  read-only" if each.profile and each.profile.read_only else ""
-        _say(f"{mark} {name:<12} {each.origin}  {who}  {key}{only}")
+        _say(f"{mark} {name:<12} {each.origin}  {user_name}  {key}{only}")
     if problem := home.read().problem:
         _say(problem)
     return 0 if any(each.current and each.fingerprint for each in found) else NOT_SIGNED_IN

@@ -1,4 +1,4 @@
-"""`octavo completion`: a script with which a shell completes commands, operations and their parameters."""
+"""`octavo completion`: a script that completes commands, operations and their parameters in a shell."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ import argparse
 import re
 from collections.abc import Mapping
 
+import shtab
+
+from octavo.api.operation import load
+from octavo.api.wire import body_fields, query_fields, routes
 from octavo.cli.arguments import commands_of, parser, write_out
 from octavo.help import TOPICS
 
@@ -19,11 +23,10 @@ def run(options: argparse.Namespace) -> int:
 
 def script(shell: str) -> str:
     """Return the script for a shell. It contains all names, so completing starts no program."""
-    import shtab
-
     top = parser()
     (topic,) = (action for action in commands_of(top)["help"]._actions if action.dest == "topic")
-    topic.choices = (*TOPICS, *commands_of(top))  # not declared by the parser, which would refuse without a near miss
+    # Set here and not in the parser: the parser would reject an unknown topic without a suggestion.
+    topic.choices = (*TOPICS, *commands_of(top))
     for action in commands_of(top)["api"]._actions:
         if action.dest in ("name", "values"):
             function = _NAMES if action.dest == "name" else _VALUES
@@ -33,11 +36,8 @@ def script(shell: str) -> str:
     return str(shtab.complete(top, shell)) + ("\n\n" + _BASH_END if shell == "bash" else "")
 
 
-def taken() -> dict[str, list[str]]:
+def parameter_names() -> dict[str, list[str]]:
     """Return the parameters of each operation by its name, path parameters first."""
-    from octavo.api.operation import load
-    from octavo.api.wire import body_fields, query_fields, routes
-
     found: dict[str, list[str]] = {}
     for spec in load().values():
         in_path = [name for route in routes(spec) for name in re.findall(r"{(\w+)}", route.path)]
@@ -47,7 +47,7 @@ def taken() -> dict[str, list[str]]:
 
 
 def _preamble(shell: str) -> str:
-    operations = taken()
+    operations = parameter_names()
     return _PREAMBLES[shell].format(names=" ".join(operations), cases=_cases(shell, operations))
 
 
@@ -56,8 +56,8 @@ def _cases(shell: str, operations: Mapping[str, list[str]]) -> str:
     lines = []
     for name, values in operations.items():
         words = " ".join(f"{value}=" for value in values)
-        said = f"printf '%s\\n' {words}" if shell == "fish" else f"echo {words}"
-        lines.append(opening.format(name=name) + (said if words else "true") + closing)
+        command = f"printf '%s\\n' {words}" if shell == "fish" else f"echo {words}"
+        lines.append(opening.format(name=name) + (command if words else "true") + closing)
     return "\n".join(lines)
 
 

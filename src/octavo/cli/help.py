@@ -23,14 +23,13 @@ def run(options: argparse.Namespace) -> int:
     elif topic in commands:
         write_out(commands[topic].format_help())
     else:
-        near = get_close_matches(topic, [*TOPICS, *commands], n=1)
-        hint = f"Did you mean {near[0]}?" if near else "For a list, run: octavo help"
+        suggestions = get_close_matches(topic, [*TOPICS, *commands], n=1)
+        hint = f"Did you mean {suggestions[0]}?" if suggestions else "For a list, run: octavo help"
         raise Failure(f"Unknown help topic {options.topic[:40]!r}. {hint}", USAGE)
     return 0
 
 
 def _list() -> str:
-    """Return the list of topics."""
     width = max(map(len, TOPICS))
     rows = [f"  {topic:<{width}}  {about}" for topic, about in TOPICS.items()]
     example = "To read a topic, run a command such as: octavo help keys\nTo see the options of a command, run: octavo COMMAND --help"

@@ -1,4 +1,4 @@
-"""A folder that is open in the app: how far it is loaded, and what changes in it meanwhile."""
+"""The files of a folder that is open in the app, and the changes in them."""
 
 from __future__ import annotations
 
@@ -7,106 +7,100 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from octavo.cli import platforms
-from octavo.cli.platforms import Place
+from octavo.cli.platform_folders import PlatformFolder
 
 if TYPE_CHECKING:
     from octavo.server.app import Platform
 
-SHARE = 30
-"""A look at all files waits so many times as long as the last one took: 3 % of one processor at most."""
-AGAIN = 60.0
-"""Seconds after which changes are loaded again that could not be."""
-ENDS_WITHIN = 0.5
-"""Seconds that the thread of this has to end."""
+WAIT_FACTOR = 30
+"""The wait before the next check of all files, as a multiple of the time the last check took: at most 3 % of one
+processor."""
+RETRY_SECONDS = 60.0
+"""Seconds until changes that could not be loaded are loaded again."""
+STOP_SECONDS = 0.5
+"""The most seconds to wait for the indexing thread at the end."""
 
 
 class OpenFolder:
-    """The files of a folder, loaded into its platform. Nothing of it is done on the event loop."""
+    """Loads the files of a folder into its platform. The methods run in a thread, never on the event loop."""
 
-    def __init__(self, place: Place, folder: Path, name: str, left_out: list[str]) -> None:
-        self._place, self._folder, self._name, self._left_out = place, folder, name, left_out
-        self._called = folder.resolve().name or str(folder)
+    def __init__(self, platform_folder: PlatformFolder, folder: Path, user_name: str, left_out: list[str]) -> None:
+        self._platform_folder, self._folder, self._user_name = platform_folder, folder, user_name
+        self._left_out = left_out
+        self._title = folder.resolve().name or str(folder)
         self.progress = ""
-        """What is being done, in a sentence. Empty once all is loaded and can be found."""
-        self._last = b""
-        """The fingerprint of the files that are loaded."""
-        self._not_before = 0.0
+        """The current step, in a sentence. Empty once all files are loaded and indexed."""
+        self._loaded_fingerprint = b""
+        """Fingerprint of the loaded files."""
+        self._next_check_at = 0.0
         self._is_closed = False
-        self._indexing: threading.Thread | None = None
+        self._index_thread: threading.Thread | None = None
 
     def build(self) -> Platform:
-        """Load the folder. Its pages are found by search some time after it. Raises OSError."""
+        """Load the folder and start indexing it for search. Raises OSError."""
+        # lazy: the server, after the first screen
+        from octavo.cli import platforms
         from octavo.server.folder import fingerprint
 
-        self.progress = f"Looking for pages in {self._called}…"
+        self.progress = f"Looking for pages in {self._title}…"
         try:
-            self._last = fingerprint(self._folder)
-            platform = platforms.build_folder(self._place, self._folder, self._name, self._left_out, self._read)
+            self._loaded_fingerprint = fingerprint(self._folder)
+            platform = platforms.build_folder(
+                self._platform_folder, self._folder, self._user_name, self._left_out, self._on_file_read
+            )
         except BaseException:
             self.progress = ""
             raise
-        self._index()
+        self._start_indexing()
         return platform
 
-    def look(self) -> bool:
-        """Load what changed in the files since, as a new revision. Return whether there was any. In a thread. Raises OSError."""
+    def load_changes(self) -> bool:
+        """Load the changes since the last call as a new revision. Return whether there were any. Raises OSError."""
+        # lazy: the server, after the first screen
+        from octavo.cli import platforms
         from octavo.server.folder import fingerprint
 
-        began = monotonic()
-        if self._is_closed or self.progress or began < self._not_before:
+        started_at = monotonic()
+        if self._is_closed or self.progress or started_at < self._next_check_at:
             return False
         now = fingerprint(self._folder)
-        next_look = self._not_before = monotonic() + SHARE * (monotonic() - began)
-        if now == self._last:
+        next_check_at = self._next_check_at = monotonic() + WAIT_FACTOR * (monotonic() - started_at)
+        if now == self._loaded_fingerprint:
             return False
-        from octavo.server.loader import load
-        from octavo.server.store import Store
-        from octavo.server.world import ORGANIZATION, PERSON, World
-
-        self._not_before = began + AGAIN
-        store = Store(self._place.database)  # of its own: the platform answers meanwhile
+        self._next_check_at = started_at + RETRY_SECONDS
         try:
-            loaded = load(World(store), self._folder, organization=ORGANIZATION, author=PERSON, on_progress=self._read)
+            has_changed = platforms.update_folder(self._platform_folder, self._folder, self._on_file_read)
         finally:
-            store.close()
             self.progress = ""
-        self._last, self._not_before = now, next_look
-        self._index()
-        return bool(loaded.created or loaded.edited or loaded.deleted or loaded.moved)
+        self._loaded_fingerprint, self._next_check_at = now, next_check_at
+        self._start_indexing()
+        return has_changed
 
     def close(self) -> None:
-        """End what is under way. The rest of it is done when the folder is opened again."""
+        """Stop indexing. The rest is indexed when the folder is opened again."""
         self._is_closed = True
-        if self._indexing is not None:
-            self._indexing.join(ENDS_WITHIN)
+        if self._index_thread is not None:
+            self._index_thread.join(STOP_SECONDS)
 
-    def _read(self, number: int, count: int) -> None:
+    def _on_file_read(self, number: int, count: int) -> None:
         if number == count or number % 100 == 0:
-            self.progress = f"Reading {self._called}: {number:,} of {count:,} files…"
+            self.progress = f"Reading {self._title}: {number:,} of {count:,} files…"
 
-    def _index(self) -> None:
-        """Let search find the pages, in a thread that ends with the program."""
-        self.progress = f"Indexing {self._called} for search…"
-        self._indexing = threading.Thread(target=self._index_all, daemon=True, name="octavo-indexing")
-        self._indexing.start()
+    def _start_indexing(self) -> None:
+        """Index the pages for search in a thread that ends with the program."""
+        self.progress = f"Indexing {self._title} for search…"
+        self._index_thread = threading.Thread(target=self._index_all, daemon=True, name="octavo-indexing")
+        self._index_thread.start()
 
     def _index_all(self) -> None:
-        from octavo.server.search_index import finish_reindexing
-        from octavo.server.store import Store, WriteFailure
-        from octavo.server.world import World
+        from octavo.cli import platforms  # lazy: the server, after the first screen
 
         def on_progress(done: int, count: int) -> bool:
-            self.progress = f"Indexing {self._called} for search: {done:,} of {count:,} pages…"
+            self.progress = f"Indexing {self._title} for search: {done:,} of {count:,} pages…"
             return not self._is_closed
 
-        store = Store(self._place.database)
         try:
-            for space in store.all("/spaces"):
-                if space.get("revision") and not space.get("deletedAt"):
-                    finish_reindexing(World(store), space["id"], on_progress)
-        except WriteFailure as error:
-            self._left_out.append(f"Search may miss some pages: {error.strerror}")
+            if failure := platforms.index_folder(self._platform_folder, on_progress):
+                self._left_out.append(f"Search may miss some pages: {failure}")
         finally:
-            store.close()
             self.progress = ""

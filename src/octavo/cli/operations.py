@@ -16,11 +16,11 @@ from octavo.api.operation import AREAS, Spec, camel, load
 from octavo.api.wire import Route, body_fields, query_fields, routes
 from octavo.cli.arguments import write_out
 
-WIDTH = 120
+PIPE_COLUMNS = 120
 """Columns of the table in a pipe. Longer paths and sentences stay on one line, so that `grep` finds them."""
-LEAST = 60
+MIN_COLUMNS = 60
 """Columns of the table on the narrowest terminal."""
-LIMITS = ("default", "format", "pattern", "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems")
+SCHEMA_LIMITS = ("default", "format", "pattern", "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems")
 """JSON Schema keywords that `--json` copies, in addition to type and choices."""
 
 
@@ -54,47 +54,45 @@ def describe(route: Route) -> dict[str, Any]:
 
 def parameters(route: Route) -> list[dict[str, Any]]:
     """Return name, place, type and limits of each parameter of an operation, path parameters first."""
-    described = document()["paths"][route.path][route.spec.method.lower()]
-    found = [
-        {"name": each["name"], "in": each["in"], **_told(each["schema"], needed=each["required"])}
-        for each in described.get("parameters", ())
+    operation_schema = document()["paths"][route.path][route.spec.method.lower()]
+    parameters_found = [
+        {"name": each["name"], "in": each["in"], **_describe_value(each["schema"], needed=each["required"])}
+        for each in operation_schema.get("parameters", ())
     ]
-    body = described.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    body = operation_schema.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
     needed = body.get("required", ())
     for name, schema in body.get("properties", {}).items():
-        found.append({"name": name, "in": "body", **_told(schema, needed=name in needed)})
-    return found
+        parameters_found.append({"name": name, "in": "body", **_describe_value(schema, needed=name in needed)})
+    return parameters_found
 
 
-def _told(schema: dict[str, Any], *, needed: bool) -> dict[str, Any]:
-    """Return a short description of a value: type, required, nullable and limits. `--openapi` prints it in full."""
+def _describe_value(schema: dict[str, Any], *, needed: bool) -> dict[str, Any]:
+    """Return a short description of a value: type, required, nullable and limits. `--openapi` prints the full schema."""
     shapes = list(_shapes(schema))
-    said: dict[str, Any] = {"type": _type(schema), "required": needed}
+    description: dict[str, Any] = {"type": _type(schema), "required": needed}
     if {"type": "null"} in shapes:
-        said["nullable"] = True
-    said |= _limits([schema, *shapes])
+        description["nullable"] = True
+    description |= _limits([schema, *shapes])
     if limits := _limits([each for shape in shapes for each in _shapes(shape.get("items", {}))]):
-        said["items"] = limits
-    return said
+        description["items"] = limits
+    return description
 
 
 def _limits(shapes: list[dict[str, Any]]) -> dict[str, Any]:
     choices = [value for each in shapes for value in each.get("enum", [each["const"]] if "const" in each else [])]
-    said = {"enum": list(dict.fromkeys(choices))} if choices else {}
-    return said | {limit: each[limit] for each in shapes for limit in LIMITS if limit in each}
+    description = {"enum": list(dict.fromkeys(choices))} if choices else {}
+    return description | {limit: each[limit] for each in shapes for limit in SCHEMA_LIMITS if limit in each}
 
 
 def table(columns: int | None = None) -> str:
-    """Return the operations as text by area: name, summary, method, path and parameters.
-
-    `columns` is the width of the terminal. Without it, lines are not wrapped.
-    """
+    """Return the operations as text by area: name, summary, method, path and parameters. `columns` is the width of the
+    terminal. Without it, lines are not wrapped."""
     lines: list[str] = []
-    width = max(columns, LEAST) if columns else WIDTH
+    width = max(columns, MIN_COLUMNS) if columns else PIPE_COLUMNS
     for area in AREAS:
         specs = [spec for spec in load().values() if spec.name.partition(".")[0] == area]
         column = max(len(spec.name) for spec in specs)
-        indent = " " * (column + 4 if width >= WIDTH else 6)
+        indent = " " * (column + 4 if width >= PIPE_COLUMNS else 6)
         heading = f"{area.replace('_', ' ').upper()}: {area_description(area)}"
         lines += [*(wrap(heading, width, subsequent_indent="  ") if columns else [heading]), ""]
         for spec in specs:
@@ -103,13 +101,15 @@ def table(columns: int | None = None) -> str:
             for route in routes(spec):
                 parts = re.findall(rf".{{1,{width - len(indent) - 7}}}(?=/|$)", route.path) if columns else [route.path]
                 lines += [f"{indent}{spec.method if part is parts[0] else '':<6} {part}" for part in parts]
-            if taken := _taken(spec):
-                lines += wrap(taken, width, initial_indent=indent + "takes  ", subsequent_indent=indent + "       ")
+            if parameter_line := _parameter_names(spec):
+                lines += wrap(
+                    parameter_line, width, initial_indent=indent + "takes  ", subsequent_indent=indent + "       "
+                )
         lines.append("")
     return "\n".join(lines)
 
 
-def _taken(spec: Spec) -> str:
+def _parameter_names(spec: Spec) -> str:
     """Return the parameters that are not in the path. Optional parameters are in brackets."""
     names = query_fields(spec) | body_fields(spec)
     fields = {field.alias or camel(name): field for name, field in spec.operation.model_fields.items()}
@@ -132,7 +132,7 @@ def _shapes(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _type(schema: dict[str, Any]) -> str:
-    """Return the type of a schema: `string`, `integer`, `string[]`, `object`, or several with bars between."""
+    """Return the type of a schema: `string`, `integer`, `string[]`, `object`, or several types separated by bars."""
     kinds = dict.fromkeys(_kind(each) for each in _shapes(schema))
     return "|".join(kind for kind in kinds if kind != "null") or "null"
 

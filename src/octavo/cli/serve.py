@@ -8,35 +8,38 @@ import shlex
 from dataclasses import replace
 from pathlib import Path
 
-from octavo.cli.arguments import USAGE, Failure, read_settings, tell, write_out
-from octavo.cli.platforms import build_demo, build_folder, demo_place, folder_place
-from octavo.cli.sessions import person
+from octavo.cli.access import read_settings
+from octavo.cli.arguments import USAGE, Failure, tell, write_out
+from octavo.cli.platform_folders import demo_folder, folder_of_pages
+from octavo.cli.platforms import build_demo, build_folder
+from octavo.cli.sessions import login_name
+from octavo.server.serve import serve
 
 
 def run(options: argparse.Namespace) -> int:
-    from octavo.server.serve import serve
-
     settings = read_settings()
     load: Path | None = options.load
     if load is not None and not load.is_dir():
         raise Failure(f"Could not open {load}: it is not a folder. Use a folder with Markdown files.")
     if load is not None and options.role:
         raise Failure("--as works only with the demo, so it cannot be combined with --load.", USAGE)
-    demo = demo_place(settings, large=options.large, role=options.role)
-    named = "Choose another folder with --data, or delete this folder to start over."
-    place = (
-        replace(demo, folder=options.data, start_over=named)
+    demo = demo_folder(settings, large=options.large, role=options.role)
+    start_over = "Choose another folder with --data, or delete this folder to start over."
+    folder = (
+        replace(demo, path=options.data, start_over=start_over)
         if options.data
-        else folder_place(settings, load)
+        else folder_of_pages(settings, load)
         if load
         else demo
     )
     left_out: list[str] = []
     try:
-        let_go = place.hold()
-        platform = build_folder(place, load, person(), left_out) if load else build_demo(place, large=options.large)
+        unlock = folder.lock_shared()
+        platform = (
+            build_folder(folder, load, login_name(), left_out) if load else build_demo(folder, large=options.large)
+        )
     except OSError as error:
-        raise Failure(place.why_not(error)) from error
+        raise Failure(folder.why_not_opened(error)) from error
 
     tell(*left_out)
     if options.read_only:
@@ -46,9 +49,9 @@ def run(options: argparse.Namespace) -> int:
     platform.world = replace(platform.world, private_imports=options.allow_private_imports)
 
     def announce(origin: str) -> None:
-        key_file = shlex.quote(str(place.key_file))
+        key_file = shlex.quote(str(folder.key_file))
         write_out(
-            f"Serving on {origin}\nThe API key is in {place.key_file}\n"
+            f"Serving on {origin}\nThe API key is in {folder.key_file}\n"
             f'To connect, run: OCTAVO_API_KEY="$(cat {key_file})" octavo --base-url {origin}\n'
         )
 
@@ -61,5 +64,5 @@ def run(options: argparse.Namespace) -> int:
     finally:
         platform.close()
         platform.world.store.close()
-        let_go()
+        unlock()
     return 0

@@ -1,4 +1,5 @@
-"""The interface over HTTP: sending, retrying, paging, and where keys are kept."""
+"""The HTTP client: sends operations, retries requests, reads lists page by page, and stores access tokens. Start in
+`client.py`."""
 
 import sys
 

@@ -1,7 +1,7 @@
-"""Whose is what is kept here: a name for each account, under which its answers, drafts and waiting writes are filed.
+"""Storage names of accounts, under which their cached responses, drafts and queued writes are stored.
 
-The key of a profile is that of the account that signed in with it. Whose any other is, only the server can say: until it
-did, the key has a name of its own, which becomes that of the account if that has none yet.
+The token of a profile belongs to the account that signed in with the profile. Only the server knows the account of any
+other token. Until it has told, such a token has its own storage name, which the account takes over if it has none yet.
 """
 
 from __future__ import annotations
@@ -24,24 +24,25 @@ FILE = "accounts.json"
 
 
 class Accounts:
-    """The names, in a private file. Of a key it holds a salted digest. What cannot be written holds for this run only."""
+    """The storage names, in a private file that has only salted digests of tokens. Without write access they last for
+    this run."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE
         self._salt = secrets.token_hex(32)
         self._keys: dict[str, str] = {}
-        """The name of what is kept for each key."""
+        """Storage name by digest of a token."""
         self._users: dict[str, str] = {}
-        """The same for each user at an origin."""
+        """Storage name by user and origin."""
         self._left: dict[str, list[str]] = {}
-        """Other names under which something of the same account was filed."""
+        """Earlier storage names of an account, which may still have data."""
         self._is_there = self._read()
 
     def name_of(self, access: Access) -> str:
-        """What is kept for `access` is filed under this."""
+        """Return the storage name of an account."""
         if access.key is not None:
             if not self._is_there:
-                self._change(lambda: None)  # by this salt it is found again
+                self._change(lambda: None)  # stores the salt, so that the next run computes the same digest
             stamp = self._stamp(access)
             return self._keys.get(stamp, f"{access.origin} key {stamp}")
         if access.profile is None or not access.profile.user_id:
@@ -52,11 +53,11 @@ class Accounts:
         return self._users[user]
 
     def left_by(self, name: str) -> tuple[str, ...]:
-        """The names of keys whose things are those of the account called so, as the server said later."""
+        """Return the earlier storage names of the account with this storage name."""
         return tuple(self._left.get(name, ()))
 
     def learn(self, access: Access, user_id: str) -> None:
-        """The server says whose key it is."""
+        """Store the user that a token belongs to, as the server has told."""
         if access.key is None or not user_id:
             return
         user, stamp, here = _named(access, user_id), self._stamp(access), self.name_of(access)
@@ -89,7 +90,7 @@ class Accounts:
         return True
 
     def _change(self, change: Callable[[], object]) -> None:
-        import fcntl  # once for each account
+        import fcntl  # lazy: needed once per account
 
         try:
             private_folder(self._path.parent)
@@ -99,14 +100,14 @@ class Accounts:
             return
         try:
             fcntl.flock(alone, fcntl.LOCK_EX)
-            if not self._read() and self._path.exists():  # another terminal may have learned something
+            if not self._read() and self._path.exists():  # another process may have changed the file
                 os.replace(self._path, self._path.with_suffix(".unreadable"))
             change()
             known = {"salt": self._salt, "keys": self._keys, "users": self._users, "left": self._left}
             write_private(self._path, json.dumps(known))
             self._is_there = True
         except OSError:
-            return  # it holds for this run
+            return  # the names last for this run only
         finally:
             os.close(alone)
 

@@ -1,4 +1,4 @@
-"""Make of a body what an operation promises."""
+"""Parsing of response bodies into the types that operations return."""
 
 from __future__ import annotations
 
@@ -13,23 +13,25 @@ from octavo.api.errors import BadResponse
 from octavo.api.operation import ListPage, Operation, Spec, read
 from octavo.api.reading import json_of
 from octavo.client.body import LIST_CAP, PAGE_CAP
-from octavo.client.threads import aside
+from octavo.client.threads import run_in_thread
 
-ASIDE = 256 * 1024
-"""Bytes from which reading would hold up the event loop."""
-REMEMBERED = 1000
-"""Addresses of which it is known what the last answer was made of."""
+THREAD_SIZE = 256 * 1024
+"""Body size in bytes from which parsing runs in a thread, because it would block the event loop."""
+CACHE_SIZE = 1000
+"""Maximum number of URLs whose last response is remembered."""
 
 
 class LastRead:
-    """What the last answers were made of: the same bytes again are the same answer, as long as anybody holds that."""
+    """Cache of parsed responses. An unchanged body returns the same object, as long as another reference to the object
+    exists."""
 
     def __init__(self) -> None:
         self._last: OrderedDict[tuple[type[Operation[Any]], str], tuple[bytes, ref[Any]]] = OrderedDict()
-        """By what was asked and where: two operations may make different things of one answer."""
+        """Digest of the body and parsed response, by operation and URL. Two operations may parse the same response
+        differently."""
 
     async def read_as(self, spec: Spec, url: str, body: bytes | None, host: str) -> Any:
-        """What `spec` promises of the resource at `url`. Raises BadResponse."""
+        """Return the body as the type that `spec` documents, from the cache if unchanged. Raises BadResponse."""
         if not body:
             return await read_as(spec, body, host)
         made_of = hashlib.blake2b(body, digest_size=16).digest()
@@ -41,18 +43,18 @@ class LastRead:
         if isinstance(answer, BaseModel):
             self._last[asked] = made_of, ref(answer)
             self._last.move_to_end(asked)
-            while len(self._last) > REMEMBERED:
+            while len(self._last) > CACHE_SIZE:
                 self._last.popitem(last=False)
         return answer
 
 
 def is_nothing(spec: Spec) -> bool:
-    """Whether the operation promises no content."""
+    """Return whether the operation has no response body."""
     return spec.answer in (None, type(None))
 
 
 def cap(spec: Spec) -> int:
-    """The most bytes its answer may have; 0 when it promises none."""
+    """Return the maximum size of the response body in bytes, 0 if the operation has no response body."""
     kind = spec.answer
     if is_nothing(spec):
         return 0
@@ -66,8 +68,8 @@ async def read_as(spec: Spec, body: bytes | None, host: str) -> Any:
     if not body:
         raise BadResponse(f"{host} sent an empty response to {spec.name}. Refresh to see the current state.")
     try:
-        if len(body) > ASIDE:
-            return await aside(lambda: read(spec.codec, body))
+        if len(body) > THREAD_SIZE:
+            return await run_in_thread(lambda: read(spec.codec, body))
         return read(spec.codec, body)
     except ValidationError as error:
         raise BadResponse(_unreadable(error, spec, host)) from None
@@ -80,15 +82,15 @@ async def parsed(body: bytes, host: str) -> Any:
     if not body:
         return None
     try:
-        if len(body) > ASIDE:
-            return await aside(lambda: json_of(body))
+        if len(body) > THREAD_SIZE:
+            return await run_in_thread(lambda: json_of(body))
         return json_of(body)
     except ValueError:
         raise BadResponse(_not_json(host)) from None
 
 
 def items_of(page: Any, host: str) -> tuple[list[Any], object]:
-    """Items and next cursor of a page of a list as JSON has it. Raises BadResponse."""
+    """Return the items and the next cursor of a list page in JSON. Raises BadResponse."""
     if not isinstance(page, dict) or not isinstance(page.get("items"), list):
         raise BadResponse(f"{host} did not return a list. Check the base URL.")
     following = page.get("next")

@@ -1,4 +1,4 @@
-"""Read the body of an answer, and never more of it than we are ready to hold (C8)."""
+"""Reading of response bodies, with a limit on their size."""
 
 from __future__ import annotations
 
@@ -19,37 +19,38 @@ LIST_CAP = 8 * MIB
 PAGE_CAP = 16 * MIB
 ERROR_CAP = 64 * 1024
 LARGE = 2 * MIB
-"""Larger bodies of a client are read one after the other: until each is understood, many times its size may be in memory."""
+"""Size in bytes from which bodies of a client are read one at a time, because parsing needs many times their size in
+memory."""
 _STEP = MIB
-"""Decompressed at a time, so that the event loop is not held up."""
+"""Bytes that are decompressed at a time, so that the event loop is not blocked."""
 _GZIP = 31
-"""zlib's name for a window of the largest size with a gzip header."""
+"""zlib's code for the largest window with a gzip header."""
 
 
 class LargeTurn:
-    """The turn of one exchange to hold a large body, of all that share a lock."""
+    """Permission of one exchange to have a large body in memory. All exchanges of a client share a lock."""
 
     def __init__(self, lock: asyncio.Lock) -> None:
         self._lock = lock
         self._has = False
 
     async def take(self) -> None:
-        """Wait until no other holds a large body."""
+        """Wait until no other exchange has a large body."""
         if not self._has:
             await self._lock.acquire()
             self._has = True
 
     def give_back(self) -> None:
-        """Let another hold a large body."""
+        """Release the permission."""
         if self._has:
             self._has = False
             self._lock.release()
 
 
 async def read(answer: Answer, cap: int, host: str, turn: LargeTurn) -> bytes:
-    """The decompressed body. Raises BadResponse when it is larger than `cap` bytes, or damaged.
+    """Return the decompressed body. Raises BadResponse if it is damaged or larger than `cap` bytes.
 
-    Of a large body `turn` is kept.
+    For a large body, `turn` is acquired and not released.
     """
     chunks = bounded(answer, cap, _too_large(host, cap))
     encoding = answer.headers.get("content-encoding", "identity").strip().lower()
@@ -64,7 +65,7 @@ async def read(answer: Answer, cap: int, host: str, turn: LargeTurn) -> bytes:
     async for part in decoded:
         size += len(part)
         if size > cap:
-            parts.clear()  # the error may be kept for long, and this frame with it
+            parts.clear()  # frees the memory, because the error refers to this frame
             raise _too_large(host, cap)
         if size > LARGE:
             await turn.take()
@@ -73,7 +74,8 @@ async def read(answer: Answer, cap: int, host: str, turn: LargeTurn) -> bytes:
 
 
 async def bounded(answer: Answer, most: int, too_large: BadResponse) -> AsyncGenerator[bytes, None]:
-    """The body as it is sent. Raises `too_large` where it says that it has more than `most` bytes, and where it has."""
+    """Yield the body without decompressing. Raises `too_large` if the body, or its declared length, exceeds `most`
+    bytes."""
     declared = answer.headers.get("content-length", "")
     if declared.isascii() and declared.isdecimal() and (len(declared) > 15 or int(declared) > most):
         raise too_large
@@ -86,7 +88,7 @@ async def bounded(answer: Answer, most: int, too_large: BadResponse) -> AsyncGen
 
 
 async def discard(answer: Answer) -> None:
-    """Read to the end what nobody needs, so that the connection can be used again; give up when that is not easy."""
+    """Read the rest of an unneeded body, so that the connection can be reused. A long or broken body is left unread."""
     size = 0
     try:
         async for chunk in answer.chunks:
@@ -94,11 +96,11 @@ async def discard(answer: Answer) -> None:
             if size > ERROR_CAP:
                 return
     except ApiError:
-        return  # the status has said it all
+        return  # the status code is known, and the body is not needed
 
 
 async def error_message(answer: Answer, host: str) -> str:
-    """What the server says went wrong, safe to show; nothing when it says nothing we can read."""
+    """Return the error message in a response, safe to show. Empty if there is none."""
     try:
         return message_in(await read(answer, ERROR_CAP, host, LargeTurn(asyncio.Lock())), answer.headers)
     except ApiError:
@@ -106,7 +108,7 @@ async def error_message(answer: Answer, host: str) -> str:
 
 
 def message_in(body: bytes, headers: Mapping[str, str]) -> str:
-    """The message of an error body: `{"error": {"message"}}`, or what is usual elsewhere."""
+    """Return the message of an error body: `{"error": {"message"}}`, or a form that other servers use."""
     if "html" in headers.get("content-type", "").lower():
         return ""
     try:

@@ -1,4 +1,4 @@
-"""What stands between the client and a way of sending requests: over a connection, or within the process."""
+"""The interface between the client and a transport, which sends requests over a connection or within the process."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ from typing import Any, Protocol, runtime_checkable
 
 @dataclass(frozen=True)
 class Outgoing:
-    """A request without its key: only a carrier knows the origin and the key that belongs to it."""
+    """A request without its token. A carrier adds the token, because it knows to which origin the token belongs."""
 
     method: str
     target: str
-    """Path and query. Always a path of the origin, never an address."""
+    """Path and query. Never a full URL."""
     headers: Mapping[str, str] = field(default_factory=dict)
     content: bytes | AsyncIterable[bytes] | None = None
-    """What is sent as it is read says in its headers how long it is, and can be sent once."""
+    """Request body. An iterable can be sent only once, and its length is in the headers."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The head of an answer, and its body as it comes."""
+    """The head of a response, with its body as a stream."""
 
     status: int
     headers: Mapping[str, str]
-    """By lower-case name; those that came more than once are joined by a comma."""
+    """Headers by lower-case name. Repeated headers are joined by a comma."""
     chunks: AsyncIterator[bytes]
-    """As they were sent, not decompressed."""
+    """The body as sent, not decompressed."""
 
 
 class Carrier(Protocol):
     def send(self, outgoing: Outgoing) -> AbstractAsyncContextManager[Answer]:
-        """Send once, no redirect, no retry. Raises ApiError, also while the chunks are read."""
+        """Send the request once, without redirects and retries. Raises ApiError, also while the chunks are read."""
 
     async def aclose(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
 
 
 @runtime_checkable
 class Transport(Protocol):
-    """A transport of the HTTP library, for those who have one."""
+    """A transport of the HTTP library, which a caller may pass to the client."""
 
     def handle_async_request(self, request: Any) -> Any: ...

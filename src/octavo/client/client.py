@@ -1,12 +1,10 @@
-"""Send operations to the interface, and wait politely when it asks us to.
+"""The API client. It sends operations, and waits if the server limits the request rate.
 
     client = Client("https://api.gitbook.com", key)
     comment = await client(comments.Get(at=place, comment_id=...))
-    async for page in client.pages(comments.List(at=place)):
-        ...
+    async for page in client.pages(comments.List(at=place)): ...
 
-Whatever goes wrong is an `ApiError` whose text is a sentence. Connections and their library are loaded when the
-first request is made.
+Every failure is an `ApiError` with a complete sentence. The HTTP library is loaded with the first request.
 """
 
 from __future__ import annotations
@@ -36,26 +34,25 @@ from octavo.client import answers
 from octavo.client.body import PAGE_CAP, LargeTurn
 from octavo.client.carrier import Carrier, Outgoing, Transport
 from octavo.client.exchange import Exchange, ExchangeContext
-from octavo.client.in_flight import RequestsInFlight
 from octavo.client.in_process import Application, InProcessCarrier
 from octavo.client.origin import origin_of
 from octavo.client.policy import READS, Budget, Limits, Unsendable, limits, low
-from octavo.client.threads import aside
-from octavo.client.turns import Turns
+from octavo.client.request_queue import RequestsInFlight, Turns
+from octavo.client.threads import run_in_thread
 
 T = TypeVar("T")
 Item = TypeVar("Item")
 
 AT_ONCE = 6
 BEHIND = 4
-"""Of those, the requests nobody waits for: what a person asks for meanwhile finds room at once."""
+"""Maximum number of background requests at the same time, so that requests of the user start at once."""
 DEADLINE = 30.0
 REMEMBERED = 200
 AGENT = f"octavo/{__version__}"
 
 
 class Client:
-    """`await client(op)` answers what `op` promises, or raises an `ApiError`."""
+    """Sends operations: `await client(op)` returns the response of `op`, or raises an `ApiError`."""
 
     def __init__(
         self,
@@ -73,18 +70,17 @@ class Client:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         rng: Callable[[], float] = random.random,
     ) -> None:
-        """`transport` takes the place of the network: an ASGI application, or a transport of the HTTP library.
+        """`transport` replaces the network: an ASGI application, or a transport of the HTTP library.
 
-        `read_only` says in a sentence why nothing is sent but reads. Empty: everything is.
-
-        `deadline` is in seconds, for all attempts at one request together. Raises ValueError with a sentence
-        when `origin` is not one a key may be sent to.
+        `read_only` is the reason why changes are not sent, in one sentence. Empty if they are. `deadline` limits all
+        attempts of a request together, in seconds. Raises ValueError with a sentence if a token must not be sent to
+        `origin`.
         """
         self.origin = origin if transport is not None else origin_of(origin)
         self.activity: deque[Activity] = deque(maxlen=REMEMBERED)
         self.on_activity = on_activity
         self.limits: Limits | None = None
-        """The rate limit as last described. None while no answer did."""
+        """The last known rate limit. None until a response has one."""
         self._under_way: set[Exchange] = set()
         self._key = key
         self._transport = transport
@@ -104,13 +100,14 @@ class Client:
             redaction.remember_token(key.get_secret_value())
 
     async def __call__(self, op: Operation[T]) -> T:
-        """The answer to `op`, in its turn (`api/urgency.py`). Identical reads under way share one answer."""
+        """Return the response of `op`. Equal reads at the same time share one request. The order is set by
+        `api/urgency.py`."""
         if SPECS[type(op)].method in READS:
             return await self._flights.join((type(op), _request(op).url), current_urgency(), partial(self._answer, op))
         return await self._answer(op, current_urgency())
 
     async def raw(self, op: Operation[Any]) -> Any:
-        """The answer as JSON has it, with what we know nothing of. None when there is nothing in it."""
+        """Return the response as JSON, including unknown fields. None if it is empty."""
 
         async def read(body: bytes | None) -> Any:
             return await answers.parsed(body or b"", self._around.host)
@@ -134,8 +131,9 @@ class Client:
                 yield item
 
     async def download(self, url: str, most: int) -> AsyncGenerator[bytes, None]:
-        """The bytes at an address that an answer named, as they come. Raises ApiError, also for more than `most`."""
-        from octavo.client.downloading import download
+        """Yield the bytes at a URL that a response contained. Raises ApiError, also if there are more than `most`
+        bytes."""
+        from octavo.client.transfers import download
 
         carrier, agent, ca_file = await self._ready(), self._agent, self._ca_file
         coming = download(url, most, origin=self.origin, carrier=carrier, agent=agent, ca_file=ca_file)
@@ -144,11 +142,11 @@ class Client:
                 yield chunk
 
     async def upload(self, url: str, content: AsyncIterable[bytes], size: int, kind: str) -> None:
-        """Put `size` bytes of the MIME type `kind` to an address that an answer named, once and without the key.
+        """Upload `size` bytes of the MIME type `kind` to a URL that a response contained, once and without the token.
 
-        Raises ApiError, ReadOnly among them.
+        Raises ApiError, including ReadOnly.
         """
-        from octavo.client.uploading import upload
+        from octavo.client.transfers import upload
 
         if self._read_only:
             raise ReadOnly(self._read_only)
@@ -160,7 +158,7 @@ class Client:
             await keyless.aclose()
 
     async def aclose(self) -> None:
-        """Give up what is under way and let go of the connections. Nothing can be asked any more."""
+        """Cancel all requests and close the connections. The client cannot be used afterwards."""
         self._closed = True
         await self._flights.end()
         async with self._building:
@@ -184,8 +182,8 @@ class Client:
     async def _send(
         self, op: Operation[Any], cap: int, read: Callable[[bytes | None], Awaitable[T]], is_waited_for: IsWaitedFor
     ) -> T:
-        """What `read` makes of the body, which is None when the status says there is none. Raises ReadOnly."""
-        # A site is searched by POST, which changes nothing: lists are reads however they are asked for.
+        """Send `op` and return the result of `read` for the body, which is None for an empty response. Raises ReadOnly."""
+        # Sites are searched with POST, which changes nothing, so lists count as reads with any method.
         if self._read_only and SPECS[type(op)].method not in READS and not isinstance(op, Listing):
             raise ReadOnly(self._read_only)
         sent = outgoing(op, self._agent)
@@ -207,17 +205,17 @@ class Client:
 
     @property
     def waited(self) -> float:
-        """Seconds that an answer has been waited for, the longest of them. 0 when none is."""
+        """Seconds since the oldest unanswered request was sent. 0 if there is none."""
         return max((each.elapsed for each in self._under_way), default=0.0)
 
     @property
     def low(self) -> float:
-        """Seconds for which the rate limit runs low: what nobody waits for is not asked before they are over (C4)."""
+        """Seconds until the rate limit resets, if it is nearly used up. Background requests wait for this time."""
         return low(self.limits, self._around.now())
 
     def _note(self, exchange: Exchange) -> None:
         if exchange.outgoing.method not in READS:
-            # A read that left before this write may bring back what was there before: nobody joins it any more.
+            # A read sent before this write may return the old state, so no later caller may share it.
             self._flights.close()
         self.limits = limits(exchange.headers, self._around.now()) or self.limits
         activity = exchange.activity()
@@ -239,16 +237,16 @@ class Client:
             return InProcessCarrier(self.origin, key, transport)
 
         def build() -> Carrier:
-            # Imported here and off the event loop: the HTTP library takes a tenth of a second to load.
+            # lazy and in a thread: the HTTP library takes 0.1 s to load
             from octavo.client.http import HttpCarrier
 
             return HttpCarrier(self.origin, key, transport=transport, ca_file=self._ca_file)
 
-        return await aside(build)
+        return await run_in_thread(build)
 
 
 def outgoing(op: Operation[Any], agent: str = AGENT) -> Outgoing:
-    """The request that asks `op`, as it is sent but for the key. Raises Invalid for a value that cannot travel."""
+    """Return the HTTP request of `op` without the token. Raises Invalid for a value that cannot be sent."""
     request, content = _request(op), None
     headers = {"accept": "application/json", "accept-encoding": "gzip", "user-agent": agent}
     if request.body is not None:
@@ -258,7 +256,7 @@ def outgoing(op: Operation[Any], agent: str = AGENT) -> Outgoing:
 
 
 def _request(op: Operation[Any]) -> Request:
-    """`op` as HTTP has it. Raises Invalid for a value that cannot travel."""
+    """Return `op` encoded as a request. Raises Invalid for a value that cannot be sent."""
     try:
         return encode(op)
     except NothingChanged:

@@ -1,7 +1,7 @@
-"""Where keys are kept: in the keyring of the system, or, when asked for, in a plain file of the owner's.
+"""Storage of access tokens: in the keyring of the system, or on request in a plain file that only its owner can read.
 
-Every key is filed under its origin, so a changed base URL never gets the old key. All functions block, the
-keyring for a limited time; the app calls them with `octavo.client.threads.aside`.
+A token is stored under its origin, so it is never sent to another base URL. All functions block, the keyring functions
+for a limited time. The app calls them in a thread.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from pydantic import SecretStr
 from octavo.api.safety import line
 from octavo.client import keys
 from octavo.client.private_files import NotPrivate, read_private, write_private
-from octavo.client.threads import Overdue, within
+from octavo.client.threads import Overdue, run_with_timeout
 from octavo.untrusted_input import parse_json
 
-if TYPE_CHECKING:  # the library takes a quarter of a second to load, and finds its backends even more slowly
+if TYPE_CHECKING:  # lazy: takes 0.25 s to load, and longer to find its backends
     from keyring.backend import KeyringBackend
 
 T = TypeVar("T")
@@ -29,7 +29,7 @@ T = TypeVar("T")
 TRUSTED = frozenset(
     f"keyring.backends.{name}" for name in ("SecretService", "libsecret", "kwallet", "macOS", "Windows")
 )
-"""Modules of backends that encrypt. Others keep keys in clear, or nowhere."""
+"""Modules of keyring backends that encrypt. Other backends store plain text, or nothing."""
 SECONDS = 3.0
 PATIENT_SECONDS = 60.0
 """Seconds to wait for the keyring where a user is there to type its password."""
@@ -40,23 +40,23 @@ STILL_WAITING = (
 
 
 class StoreUnavailable(Exception):
-    """The key cannot be kept or read there. The text says why, and what to do."""
+    """The token store cannot be used. The text has the cause and the next step."""
 
     def __init__(self, cause: str, step: str = "") -> None:
-        """`step` is what to do, where `cause` does not say it."""
+        """`step` is the next step, if `cause` does not contain one."""
         super().__init__(f"{cause} {step}".rstrip())
         self.cause, self.step = cause, step
 
 
 class StoreTimeout(StoreUnavailable):
-    """The store did not answer. It may still be the right one: nothing is kept elsewhere instead."""
+    """The token store did not respond. It may work later, so no other store is used instead."""
 
 
 class Keyring:
-    """The keyring of the system: one key for each origin and profile name. All methods raise StoreUnavailable."""
+    """The keyring of the system, with one token for each origin and profile name. All methods raise StoreUnavailable."""
 
     name = "keyring"
-    """As profiles record it."""
+    """Name of this store in the profiles file."""
 
     def __init__(
         self,
@@ -65,17 +65,18 @@ class Keyring:
         seconds: float = SECONDS,
         say: Callable[[str], object] | None = None,
     ) -> None:
-        """`seconds` is how long to wait for each call. `say` gets a sentence once a call has taken SECONDS."""
+        """`seconds` limits each call. `say` gets a sentence when a call takes longer than SECONDS."""
         self._trusted = trusted
         self._seconds = seconds
         self._say = say
 
     def patient(self, say: Callable[[str], object] | None = None) -> Keyring:
-        """Return the same keyring, with time for a user to type its password. `say` is told when that is waited for."""
+        """Return the same keyring with a longer time limit, for a user who types its password. `say` gets a sentence
+        then."""
         return Keyring(trusted=self._trusted, seconds=PATIENT_SECONDS, say=say or self._say)
 
     def get(self, origin: str, profile: str) -> SecretStr | None:
-        """The key, or None when there is none."""
+        """Return the token, or None if there is none."""
         found = self._ask(lambda backend: backend.get_password(_service(origin), profile))
         try:
             return keys.accept(found) if found else None
@@ -85,7 +86,7 @@ class Keyring:
             ) from None
 
     def put(self, origin: str, profile: str, key: SecretStr) -> None:
-        """Keep the key in place of any other."""
+        """Store the token, replacing an earlier one."""
 
         def keep(backend: KeyringBackend) -> bool:
             backend.set_password(_service(origin), profile, key.get_secret_value())
@@ -97,7 +98,7 @@ class Keyring:
             )
 
     def delete(self, origin: str, profile: str) -> bool:
-        """Forget the key. False when there was none."""
+        """Delete the token. Return False if there was none."""
 
         def forget(backend: KeyringBackend) -> bool:
             if backend.get_password(_service(origin), profile) is None:
@@ -116,12 +117,13 @@ class Keyring:
         return f"To delete the API key after you unlock the keyring, run: secret-tool clear service {_service(origin)} username {profile}"
 
     def title(self) -> str:
-        """What the keyring is called, `SecretService`. Raises StoreUnavailable when there is none to trust."""
+        """Return the name of the keyring, such as `SecretService`. Raises StoreUnavailable if there is no trusted
+        keyring."""
         return self._ask(lambda backend: type(backend).__module__.rpartition(".")[2])
 
     def _ask(self, question: Callable[[KeyringBackend], T]) -> T:
         try:
-            return within(self._seconds, lambda: self._answer(question), after=(SECONDS, self._still_waiting))
+            return run_with_timeout(self._seconds, lambda: self._answer(question), after=(SECONDS, self._still_waiting))
         except Overdue:
             raise StoreTimeout(
                 f"The keyring did not respond within {self._seconds:g} s. It may be locked, or a window may be asking for its password.",
@@ -150,7 +152,7 @@ class Keyring:
         import keyring  # lazy: slow to load, and many runs need no key
 
         chosen = keyring.get_keyring()
-        # A chain would write to whichever comes first, and that may keep keys in clear.
+        # A chain writes to its first backend, which may store plain text.
         for backend in getattr(chosen, "backends", None) or [chosen]:
             if type(backend).__module__ in self._trusted:
                 return backend  # type: ignore[no-any-return]  # the library does not say what its chain holds
@@ -159,7 +161,7 @@ class Keyring:
         from keyring.backends import SecretService, fail  # lazy: as the library itself
 
         if isinstance(chosen, fail.Keyring) and sys.platform not in _WITHOUT_DBUS:
-            # The library looks for a keyring once. This one has been started since.
+            # The library searches for a keyring only once, and this one was started afterwards.
             return SecretService.Keyring()  # type: ignore[no-untyped-call]  # the library does not say
         raise StoreUnavailable("This computer has no encrypted keyring to store API keys in.")
 
@@ -174,11 +176,11 @@ _APP = (
     if sys.platform == "win32"
     else "your keyring app (for example Passwords and Keys, or KWalletManager)"
 )
-"""The program in which users look after the keyring."""
+"""Name of the program in which users manage the keyring."""
 _UNLOCK = (
     "Run: security unlock-keychain"
     if sys.platform == "darwin"
-    # It takes a line break for a part of the password, and echoes what is typed.
+    # The program would take a line break as a part of the password, and it echoes the input.
     else f'Unlock the keyring in {_APP}; over SSH, run: read -rs p; printf %s "$p" | gnome-keyring-daemon --replace --unlock'
 )
 
@@ -214,7 +216,7 @@ def _why_unreachable() -> StoreUnavailable | None:
 
 
 class KeyFiles:
-    """The same in files in clear, one for each profile, for those who asked for it. Their owner alone can read them."""
+    """Token storage in plain files, one for each profile. Only their owner can read them."""
 
     name = "file"
 
@@ -262,7 +264,7 @@ class KeyFiles:
 
 
 Store = Keyring | KeyFiles
-"""What keeps keys."""
+"""A store for tokens."""
 
 
 def _service(origin: str) -> str:

@@ -21,7 +21,7 @@ def blame(*, proxies: bool, certificates: bool, environ: Mapping[str, str] = os.
 
 def proxy_for(scheme: str, host: str) -> str:
     """Return the name of the variable with the proxy for `host`. Empty if there is none."""
-    from urllib.request import proxy_bypass  # slow to load, and loaded by then
+    from urllib.request import proxy_bypass  # lazy: slow to load; the HTTP library has loaded it by then
 
     for upper in (f"{scheme.upper()}_PROXY", "ALL_PROXY"):
         for name in (upper.lower(), upper):

@@ -1,4 +1,4 @@
-"""One request with its attempts, its waits and its end."""
+"""One API request with all its attempts, waits and redirects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from octavo.client.carrier import Answer, Carrier, Outgoing
 from octavo.client.origin import host_of, triple
 
 NOTHING_INSIDE = frozenset({204, 205})
-"""Statuses without content. Of a delete both mean that it is gone, now or before."""
+"""Statuses without a body. For a delete both mean that the object is gone."""
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 HOPS = 3
 _REQUEST_IDS = ("x-request-id", "request-id", "x-correlation-id", "cf-ray")
@@ -24,7 +24,7 @@ _REQUEST_IDS = ("x-request-id", "request-id", "x-correlation-id", "cf-ray")
 
 @dataclass(frozen=True)
 class ExchangeContext:
-    """What an exchange needs of the world; tests bring their own."""
+    """Clock, randomness and retry budget of an exchange. Tests replace them."""
 
     origin: str
     sleep: Callable[[float], Awaitable[None]]
@@ -39,14 +39,14 @@ class ExchangeContext:
 
 
 class _Again(Exception):
-    """Try again after `delay` seconds."""
+    """Raised to try again after `delay` seconds."""
 
     def __init__(self, delay: float) -> None:
         self.delay = delay
 
 
 class Exchange:
-    """Sends until there is an answer to return or a reason to stop."""
+    """Sends a request until it succeeds or must not be retried."""
 
     def __init__(
         self,
@@ -58,11 +58,11 @@ class Exchange:
         cap: int,
         turn: body.LargeTurn,
     ) -> None:
-        """`cap` is the most bytes a body may have; with 0 nobody needs the body of a success. `turn` is to be given back
-        when its body is not needed any more."""
+        """`cap` is the maximum body size in bytes. With 0, the body of a successful response is ignored. `turn` is
+        released before each attempt; the caller releases it at the end."""
         self.outgoing = outgoing
         self.headers: Mapping[str, str] = {}
-        """Of the last answer."""
+        """Headers of the last response."""
         self._route = route
         self._cap = cap
         self._turn = turn
@@ -76,7 +76,7 @@ class Exchange:
         self._given_up = False
 
     async def run(self, carrier: Carrier) -> bytes | None:
-        """The body, or None when the status says there is none. Raises ApiError."""
+        """Return the body, or None if the response has none. Raises ApiError."""
         limit = asyncio.timeout(self._deadline)
         try:
             async with limit:
@@ -91,18 +91,18 @@ class Exchange:
         raise TimedOut(sentences.too_slow(self._around.host, self._deadline, self.outgoing.method))
 
     def failed(self, error: ApiError) -> ApiError:
-        """`error`, which says now which request it was of."""
+        """Return `error` with the method, the route and the attempts of this request."""
         self._error = str(error)
         known = {"method": self.outgoing.method, "route": self._route, "request_id": self._request_id}
         status = {} if self._status is None else {"status": self._status}
         return error.with_trace(**known, **status, attempts=self._attempt, elapsed=self.elapsed)
 
     def given_up(self) -> None:
-        """Nobody waits for the answer any more."""
+        """Note that the caller canceled the request."""
         self._error, self._given_up = "The API request was canceled.", True
 
     def activity(self) -> Activity:
-        """What is to be remembered of it."""
+        """Return the log entry of this request."""
         return Activity(
             moment=self._around.now(),
             method=self.outgoing.method,
@@ -118,7 +118,7 @@ class Exchange:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since it began."""
+        """Seconds since the first attempt."""
         return self._around.clock() - self._began
 
     @property
@@ -165,7 +165,7 @@ class Exchange:
         raise BadResponse(f"{self._around.host} sent too many redirects. Check the base URL.")
 
     async def _refused(self, answer: Answer) -> None:
-        """Raises the error of the status, or _Again."""
+        """Raise the error for the status, or _Again to retry."""
         now = self._around.now()
         message = await body.error_message(answer, self._around.host)
         decision = policy.after_status(
@@ -190,7 +190,8 @@ class Exchange:
             raise _Again(decision.delay)
 
     def _redirected(self, answer: Answer, outgoing: Outgoing) -> str:
-        """The path a read is sent on to. Raises BadResponse for any other redirect: the key stays at its origin."""
+        """Return the new target for the redirect of a read. Raises BadResponse for any other redirect, so that the
+        token stays at its origin."""
         location = answer.headers.get("location", "")
         elsewhere = "an invalid URL"
         try:

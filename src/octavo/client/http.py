@@ -1,4 +1,8 @@
-"""Requests over HTTP. The one place that knows httpx, whose types and errors end here."""
+"""Requests over HTTP. This is the only module that uses httpx; its types and errors do not leave this module.
+
+The library releases connections correctly in a canceled anyio scope, but not in a canceled task: canceled at a wrong
+moment, or twice, it forgets open connections. So its calls run in tasks that are never canceled (`run_to_end`).
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,12 @@ import logging
 import socket
 import ssl
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import truststore
@@ -23,7 +27,6 @@ from pydantic import SecretStr
 from octavo.api.errors import ApiError, Lost, NotSent, ProxyError, TimedOut, TlsError, Trace
 from octavo.client.carrier import Answer, Outgoing, Transport
 from octavo.client.environment import NO_PROXY_PROBLEM, blame, proxy_for
-from octavo.client.giving_up import GivenUp, in_scope, to_its_end
 from octavo.client.origin import PORTS, host_of, is_loopback, triple
 from octavo.client.policy import PROXY_WANTS_SIGN_IN, Truncated, Unsendable
 from octavo.client.sentences import next_step_after
@@ -32,22 +35,23 @@ CONNECT_SECONDS = 5.0
 READ_SECONDS = 20.0
 _TIMEOUT = httpx.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS, write=READ_SECONDS, pool=CONNECT_SECONDS)
 _LIMITS = httpx.Limits(max_connections=8, max_keepalive_connections=4, keepalive_expiry=4.0)
-"""Idle connections go before servers close theirs, usually after 5 seconds: a race that loses writes."""
+"""Idle connections are closed before servers close them, usually after 5 seconds. A write on a closing connection would
+be lost."""
 
 _LOCATION = "octavo.location"
 
-# httpcore imports it several times for each request. Where it is not there, which is where trio is not, each of these
-# looks through all folders with modules; None says that there is no use in looking.
+# httpcore imports sniffio several times per request. Without trio it is not installed, and each import would search all
+# module folders. None in `sys.modules` ends the search at once.
 if "sniffio" not in sys.modules and find_spec("sniffio") is None:
     sys.modules["sniffio"] = None  # type: ignore[assignment]  # stubs know modules only, the language says None as well
 
-# At INFO they log addresses with their queries, at DEBUG headers.
+# The libraries log URLs with queries at INFO, and headers at DEBUG.
 for _name in ("httpx", "httpcore"):
     logging.getLogger(_name).setLevel(logging.WARNING)
 
 
 class OriginAuth(httpx.Auth):
-    """Adds the key to requests of its origin, and stops all others."""
+    """Adds the token to requests to its origin, and blocks all other requests."""
 
     def __init__(self, origin: str, key: SecretStr) -> None:
         self._origin = triple(origin)
@@ -60,15 +64,15 @@ class OriginAuth(httpx.Auth):
         yield request
 
 
-class _Sending:
-    """A request on its way, and what is open because of it."""
+class _OpenRequest:
+    """A request that is being sent, with its open streams."""
 
     def __init__(self, *, left: bool) -> None:
         self.scope = CancelScope()
         self.left = left
-        """Whether a byte of it may have been sent."""
+        """Whether a byte of the request may have been sent."""
         self.settled = asyncio.Event()
-        """Whether its answer began, or will not come any more."""
+        """Set when the response has started or will not come."""
         self.response: httpx.Response | None = None
         self._streams: list[Any] = []
 
@@ -80,23 +84,23 @@ class _Sending:
         finally:
             if self.response is None:
                 with CancelScope(shield=True):
-                    for stream in self._streams:  # in a handshake that is given up, the library forgets it open
+                    for stream in self._streams:  # the library leaves the stream open if its handshake is canceled
                         await stream.aclose()
             self.settled.set()
 
     async def _trace(self, event: str, info: dict[str, Any]) -> None:
-        """The HTTP library tells what it does."""
+        """Handle a trace event of the HTTP library."""
         if event.endswith(".connect_tcp.complete"):
             self._streams.append(info["return_value"])
         if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
-            # Given up a turn later, the connection would count as taken for good.
+            # Canceled any later, the connection would count as in use forever.
             await checkpoint_if_cancelled()
         if event.endswith(".send_request_headers.started"):
             self.left = True
 
 
 class HttpCarrier:
-    """Keeps the connections to one origin."""
+    """Sends requests over connections to one origin."""
 
     def __init__(
         self,
@@ -107,9 +111,9 @@ class HttpCarrier:
         ca_file: Path | None = None,
         place: str = "",
     ) -> None:
-        """`place` is the IP address to connect to, where the name of the host was looked up before.
+        """`place` is the IP address to connect to, if the host name was resolved before.
 
-        Raises Unsendable with a sentence when the environment does not let us build connections.
+        Raises Unsendable with a sentence if environment variables prevent connections.
         """
         self._origin = origin
         self._place = place
@@ -120,10 +124,10 @@ class HttpCarrier:
         if transport is None and (problem := blame(proxies=not own_machine, certificates=scheme == "https")):
             raise Unsendable(problem)
         proxy = "" if transport is not None or own_machine else proxy_for(scheme, host)
-        self._under_way: set[_Sending] = set()
+        self._under_way: set[_OpenRequest] = set()
         self._closed = False
         self._untold = transport is not None
-        """Whether what carries requests may not tell when one leaves."""
+        """Whether the transport may send a request without a trace event."""
         self._called = f"the proxy in {proxy}" if proxy else self._host
         try:
             self._http = httpx.AsyncClient(
@@ -141,31 +145,31 @@ class HttpCarrier:
 
     @asynccontextmanager
     async def send(self, outgoing: Outgoing) -> AsyncIterator[Answer]:
-        """Send once. Raises ApiError, while the chunks are read too."""
+        """Send the request once. Raises ApiError, also while the chunks are read."""
         if self._closed:
             raise self._ended()
-        sending = _Sending(left=self._untold)
+        sending = _OpenRequest(left=self._untold)
         chunks = None
         self._under_way.add(sending)
         try:
             with self._translated(outgoing.method):
                 work = sending.send(self._http, self._request(outgoing), self._auth)
-                response = await in_scope(sending.scope, work)
+                response = await run_in_scope(sending.scope, work)
             chunks = self._chunks(response, outgoing.method)
             yield Answer(response.status_code, {**response.headers, **response.extensions[_LOCATION]}, chunks)
-        except GivenUp:
+        except Canceled:
             if not sending.left:
                 raise self._ended() from None
             step = next_step_after(outgoing.method)
             raise Lost(f"The connection to {self._host} was closed before the response arrived. {step}") from None
         finally:
             self._under_way.discard(sending)
-            await to_its_end(_given_back(chunks, sending.response))
+            await run_to_end(_given_back(chunks, sending.response))
 
     async def aclose(self) -> None:
-        """Let go of the connections. What has not been sent is given up as NotSent, an answer under way is Lost."""
+        """Close the connections. Unsent requests raise NotSent, requests waiting for a response raise Lost."""
         self._closed = True
-        await to_its_end(self._let_go())
+        await run_to_end(self._let_go())
 
     async def _let_go(self) -> None:
         under_way = tuple(self._under_way)
@@ -182,7 +186,7 @@ class HttpCarrier:
         url = self._address(outgoing.target)
         if not self._place:
             return self._http.build_request(outgoing.method, url, headers=outgoing.headers, content=outgoing.content)
-        # The certificate is still to be that of the host.
+        # The certificate must still match the host name.
         headers = {**outgoing.headers, "host": url.netloc.decode("ascii")}
         return self._http.build_request(
             outgoing.method,
@@ -203,7 +207,7 @@ class HttpCarrier:
     async def _chunks(self, response: httpx.Response, method: str) -> AsyncGenerator[bytes, None]:
         with self._translated(method, under_way=True):
             coming = response.aiter_raw()
-            while (chunk := await in_scope(CancelScope(), _next(coming))) is not None:
+            while (chunk := await run_in_scope(CancelScope(), _next(coming))) is not None:
                 yield chunk
 
     @contextmanager
@@ -226,7 +230,7 @@ async def _given_back(chunks: AsyncGenerator[bytes, None] | None, response: http
 
 
 async def _set_location_aside(response: httpx.Response) -> None:
-    """Keep the library from reading it: it stumbles over odd ones even when it is not to follow them."""
+    """Hide the location header from the library, which fails on invalid URLs even without following redirects."""
     location = response.headers.pop("location", None)
     response.extensions[_LOCATION] = {} if location is None else {"location": location}
 
@@ -236,12 +240,12 @@ def _triple(url: httpx.URL) -> tuple[str, str, int | None]:
 
 
 def _trust(ca_file: Path | None) -> ssl.SSLContext:
-    """The trust store of the system, and `ca_file` beside it. There is no way to turn it off."""
+    """Return the trust store of the system with `ca_file` added. Certificate checks cannot be turned off."""
     context = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if ca_file is not None:
         try:
             context.load_verify_locations(cafile=str(ca_file))
-        except (OSError, ValueError) as error:  # of TLS too
+        except (OSError, ValueError) as error:  # includes TLS errors
             is_there = not isinstance(error, FileNotFoundError | ValueError)
             why = "contains no readable certificates" if is_there else "does not exist"
             raise Unsendable(
@@ -251,7 +255,7 @@ def _trust(ca_file: Path | None) -> ssl.SSLContext:
 
 
 def _translation(error: Exception, host: str, called: str, method: str, *, under_way: bool) -> ApiError:
-    """Return `error` as an ApiError. `called` is the peer of the connection: the host or a proxy."""
+    """Return `error` as an ApiError. `called` is the other end of the connection: the host or a proxy."""
     match error:
         case httpx.ProxyError():
             if str(PROXY_WANTS_SIGN_IN) in str(error):
@@ -309,3 +313,39 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         seen.add(id(each))
         yield each
         queue += [each.__cause__, each.__context__, *getattr(each, "exceptions", ())]
+
+
+T = TypeVar("T")
+
+
+async def run_to_end(work: Coroutine[Any, Any, T], give_up: Callable[[], None] = lambda: None) -> T:
+    """Run `work` to its end and return its result. `give_up` is called each time this task is canceled."""
+    task = asyncio.create_task(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait((task,))
+        except asyncio.CancelledError as error:
+            cancelled = error
+            give_up()
+    if cancelled is None:
+        return task.result()
+    if not task.cancelled():
+        task.exception()  # the caller is gone, so the error is only marked as retrieved
+    raise cancelled
+
+
+class Canceled(Exception):
+    """The work was canceled by someone other than its caller."""
+
+
+async def run_in_scope(scope: CancelScope, work: Coroutine[Any, Any, T]) -> T:
+    """Run `work` in a cancel scope and return its result. Raises GivenUp after the work has ended, if `scope` was
+    canceled."""
+
+    async def run() -> T:
+        with scope:
+            return await work
+        raise Canceled
+
+    return await run_to_end(run(), scope.cancel)

@@ -1,4 +1,4 @@
-"""Requests to an ASGI application in this very process: no port, no connection, and no HTTP library to load."""
+"""Requests to an ASGI application in the same process, without a port, a connection, or the HTTP library."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Application = Callable[
 
 
 class InProcessCarrier:
-    """Calls `application`. What goes wrong inside it is raised as it is: it is a fault of ours."""
+    """Sends requests to `application`. Errors inside the application are bugs and are raised unchanged."""
 
     def __init__(self, origin: str, key: SecretStr | None, application: Application) -> None:
         self._scheme, self._host, self._port = triple(origin)
@@ -32,7 +32,7 @@ class InProcessCarrier:
 
     @asynccontextmanager
     async def send(self, outgoing: Outgoing) -> AsyncIterator[Answer]:
-        """Raises Lost when the application ends without an answer."""
+        """Send the request. Raises Lost if the application ends without a response."""
         if not outgoing.target.startswith("/") or outgoing.target.startswith("//"):
             raise Unsendable(f"This is not a valid path on {self._host}. Nothing was sent.")
         status = 0
@@ -70,7 +70,7 @@ class InProcessCarrier:
         yield Answer(status, headers, _each(parts))
 
     async def aclose(self) -> None:
-        """There is nothing to let go of."""
+        """Do nothing, because there are no connections."""
 
     def _scope(self, outgoing: Outgoing) -> Message:
         path, _, query = outgoing.target.partition("?")

@@ -1,4 +1,4 @@
-"""API keys: what may be one, and what may be shown of one."""
+"""Access tokens: which texts are valid tokens, and which parts of a token may be shown."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _SCHEME = re.compile(r"bearer\s+", re.IGNORECASE)
 
 
 def accept(text: str) -> SecretStr:
-    """The key in what was pasted: without white space around it and without `Bearer`. It is redacted from now on.
+    """Return the token in a pasted text, without whitespace and `Bearer`. The token is redacted in all later output.
 
-    Raises ValueError with a sentence that does not repeat what was given.
+    Raises ValueError with a sentence that does not repeat the text.
     """
     key = _SCHEME.sub("", text.strip(), count=1)
     if not key:
@@ -31,11 +31,11 @@ def accept(text: str) -> SecretStr:
 
 
 def fingerprint(key: SecretStr) -> str:
-    """Eight hexadecimal digits that tell keys apart and say nothing of the key."""
+    """Return eight hexadecimal digits that identify a token and reveal nothing about it."""
     return hashlib.sha256(key.get_secret_value().encode()).hexdigest()[:8]
 
 
 def ending(key: SecretStr) -> str:
-    """The last four characters, for a person to recognise the key by; nothing of a short one."""
+    """Return the last four characters, by which a user recognizes the token. Empty for a short token."""
     text = key.get_secret_value()
     return text[-4:] if len(text) >= 20 else ""

@@ -1,4 +1,4 @@
-"""Origins: the scheme, host and port a key belongs to."""
+"""Origins: the scheme, host and port that a token belongs to."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?")
 
 
 def origin_of(base_url: str) -> str:
-    """The origin of a base URL, `https://host[:port]`. A trailing `/v1` or `/` may stand or be left out.
+    """Return the origin of a base URL, `https://host[:port]`, with or without a trailing `/v1` or `/`.
 
-    Raises ValueError with a sentence: https is needed, but for an address of this machine.
+    Raises ValueError with a sentence if the URL is invalid or uses http for another machine.
     """
     parts, host, port = _split(base_url.strip())
     if parts.username is not None or parts.password is not None:
@@ -35,18 +35,18 @@ def origin_of(base_url: str) -> str:
 
 
 def triple(origin: str) -> tuple[str, str, int]:
-    """Scheme, host and port of an origin or of any http address. Raises ValueError for anything else."""
+    """Return the scheme, host and port of an http or https URL. Raises ValueError for any other text."""
     parts, host, port = _split(origin)
     return parts.scheme.lower(), host, port
 
 
 def host_of(origin: str) -> str:
-    """How the origin is called in sentences: its host, and its port where it is not the usual one."""
+    """Return the host of an origin, with the port if it is not the default."""
     return urlsplit(origin).netloc
 
 
 def is_loopback(host: str) -> bool:
-    """Whether `host` is this machine, by an address that no name server can turn elsewhere."""
+    """Return whether `host` is an address of this machine that does not depend on a name server."""
     return host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
 
 
@@ -67,7 +67,7 @@ def _split(url: str) -> tuple[SplitResult, str, int]:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
         host = host if ":" in host else host.encode("idna").decode().lower()
-    except ValueError:  # a UnicodeError is one
+    except ValueError:  # UnicodeError is a ValueError
         raise ValueError(refusal) from None
     if parts.scheme.lower() not in PORTS or not (_is_address(host) if ":" in host else _NAME.fullmatch(host)):
         raise ValueError(refusal)
@@ -75,6 +75,6 @@ def _split(url: str) -> tuple[SplitResult, str, int]:
 
 
 def _shown(url: str) -> str:
-    """Enough of it to recognise, and nothing before an @, which may be a password."""
+    """Return the start of a URL for an error message, without the part before an @, which may be a password."""
     after = url.rpartition("@")[2] if "@" in url else url
     return repr(after[:80])

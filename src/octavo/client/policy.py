@@ -1,7 +1,8 @@
-"""Whether to try again, and when (C1 to C4). Pure decisions: no clock, no connection.
+"""Decisions about retries, as pure functions without a clock or a connection.
 
-A read is repeated after anything that may pass. Anything else is repeated only when the server cannot have
-acted: the request never left, or was refused with 429. A lost answer to a write is for the caller to sort out.
+A read is retried after any temporary failure. A write is retried only if the server cannot have processed it: the
+request was not sent, or the server refused it with 429. After a lost response to a write, the caller must check the
+outcome.
 """
 
 from __future__ import annotations
@@ -16,20 +17,21 @@ from octavo.api.errors import ApiError, BadResponse, LocalFailure, Outcome, Prox
 
 READS = frozenset({"GET", "HEAD"})
 PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
-"""Statuses that may be gone at the next try."""
+"""Statuses of temporary failures."""
 PROXY_WANTS_SIGN_IN = 407
 
 ATTEMPTS = 4
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 8.0
 LONGEST_ASKED = 60.0
-"""Seconds a server may ask us to wait before we give up and say when to come back."""
+"""Longest time in seconds that Octavo waits on request of the server. After a longer time it reports when to try again.
+"""
 A_DAY = 86400.0
-"""As long as any wait that is meant: who asks for more is asked again after it, and not never."""
+"""Upper limit of a retry time that a server sends, in seconds."""
 LEAST_SPARED, SPARED = 5, 0.25
-"""As few requests, or this part of what the server allows, are left for what somebody waits for."""
+"""Minimum number of requests, and share of the rate limit, reserved for requests that the user waits for."""
 SPREAD = 0.5
-"""Seconds over which those who were told the same moment come back."""
+"""Seconds over which retries at the same time are spread."""
 
 _SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,6})?")
 _EPOCH = re.compile(r"[0-9]{9,11}")
@@ -37,34 +39,34 @@ _COUNT = re.compile(r"[0-9]{1,9}")
 
 
 class Unsendable(LocalFailure):
-    """The request cannot be sent as things are; another try would not help."""
+    """The request cannot be sent in this environment, and a retry would not help."""
 
 
 class Truncated(BadResponse):
-    """The answer ended before it was whole."""
+    """The response ended early."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The rate limit as the server last described it."""
+    """The rate limit in the last response."""
 
     limit: int | None
     remaining: int | None
     reset: datetime | None
-    """By our clock."""
+    """In the time of this machine's clock."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What to do after an attempt that failed."""
+    """Whether to retry after a failed attempt."""
 
     retry: bool
     delay: float = 0.0
-    """Seconds to wait before the next attempt, or that the server asks for when there is none."""
+    """Seconds before the next attempt. Without a retry, the time that the server asked for."""
 
 
 class Budget:
-    """How many retries are left: ten at most, one back every two seconds, so that retries cannot become a storm."""
+    """Limit on retries: at most ten, with one more every two seconds, so that retries cannot flood the server."""
 
     SIZE = 10.0
     PER_SECOND = 0.5
@@ -75,7 +77,7 @@ class Budget:
         self._at = clock()
 
     def take(self) -> bool:
-        """Whether one more retry may be made; if so it is counted."""
+        """Use one retry. Return False if none is left."""
         now = self._clock()
         self._left = min(self.SIZE, self._left + (now - self._at) * self.PER_SECOND)
         self._at = now
@@ -88,7 +90,8 @@ class Budget:
 def after_error(
     error: ApiError, *, method: str, attempt: int, elapsed: float, deadline: float, rng: Callable[[], float]
 ) -> Decision:
-    """What to do when no whole answer came. `attempt` counts from 1; `elapsed` and `deadline` in seconds."""
+    """Decide about a retry after a request without a complete response. `attempt` starts at 1; `elapsed` and `deadline`
+    are in seconds."""
     if attempt >= ATTEMPTS or not _may_pass(error):
         return Decision(False)
     if method not in READS and error.outcome is not Outcome.NOT_SENT:
@@ -107,7 +110,7 @@ def after_status(
     now: datetime,
     rng: Callable[[], float],
 ) -> Decision:
-    """What to do after an error status. `headers` by lower-case name."""
+    """Decide about a retry after an error status. `headers` are by lower-case name."""
     asked = asked_wait(headers, now)
     if asked is not None and asked > LONGEST_ASKED:
         return Decision(False, asked)
@@ -119,7 +122,7 @@ def after_status(
 
 
 def asked_wait(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Seconds the server asks to wait, 0 or more. None when it does not, or not in a way we know. Never raises."""
+    """Return the seconds that the server asks to wait. None if the headers have no valid time. Never raises."""
     milliseconds = headers.get("retry-after-ms", "").strip(" \t")
     if _SECONDS.fullmatch(milliseconds):
         return float(milliseconds) / 1000
@@ -136,7 +139,8 @@ def asked_wait(headers: Mapping[str, str], now: datetime) -> float | None:
 
 
 def low(limits: Limits | None, now: datetime) -> float:
-    """Seconds for which what nobody waits for is not asked, so that enough is left for what somebody waits for (C4)."""
+    """Return the seconds for which background requests must wait, so that enough of the rate limit is left for the
+    user."""
     if limits is None or limits.remaining is None or limits.reset is None:
         return 0.0
     spared = max(LEAST_SPARED, SPARED * (limits.limit or 0))
@@ -144,7 +148,7 @@ def low(limits: Limits | None, now: datetime) -> float:
 
 
 def limits(headers: Mapping[str, str], now: datetime) -> Limits | None:
-    """The rate limit the headers describe, its reset by our clock. None when they describe none."""
+    """Return the rate limit in the headers, with its reset in the time of this machine's clock. None if there is none."""
     remaining, limit = (_count(headers.get(f"x-ratelimit-{name}", "")) for name in ("remaining", "limit"))
     if remaining is None and limit is None:
         return None
@@ -169,7 +173,7 @@ def _within(deadline: float, elapsed: float, delay: float) -> Decision:
 
 
 def _server_time(headers: Mapping[str, str], now: datetime) -> datetime:
-    """By its own clock: it knows only that one."""
+    """Return the time of the server's clock, on which its reset time is based."""
     return _date(headers.get("date", "")) or now
 
 
@@ -185,7 +189,7 @@ def _date(text: str) -> datetime | None:
         return None
     try:
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError):  # a zone can carry the first and the last days over the edge of the calendar
+    except (ValueError, OverflowError):  # a time zone can move the first and last days out of the calendar
         return None
 
 

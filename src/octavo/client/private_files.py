@@ -1,4 +1,4 @@
-"""Files only their owner can read: written whole or not at all, and refused when others could have touched them."""
+"""Files that only their owner can read. They are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ LARGEST = 1024 * 1024
 
 
 class NotPrivate(OSError):
-    """The file is not one that only its owner can have written. The text is a sentence."""
+    """The file may have been written by another user. The text is a sentence."""
 
 
 def private_folder(path: Path) -> None:
-    """Make `path` and what is missing above it, open to nobody else. What is there stays as it is."""
+    """Create `path` and its missing parents, accessible to the owner only. Existing folders are not changed."""
     for folder in reversed([path, *path.parents]):
         if not folder.exists():
             folder.mkdir(mode=0o700, exist_ok=True)
@@ -23,7 +23,7 @@ def private_folder(path: Path) -> None:
 
 
 def write_private(path: Path, text: str | bytes) -> None:
-    """Replace the file by `text`, whole and durable, mode 0600. Raises OSError."""
+    """Replace the file with `text`, completely and durably, with mode 0600. Raises OSError."""
     private_folder(path.parent)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -43,12 +43,12 @@ def write_private(path: Path, text: str | bytes) -> None:
 
 
 def read_private(path: Path) -> str:
-    """The text of the file. Raises NotPrivate with what to do about it, FileNotFoundError, or OSError."""
+    """Return the text of the file. Raises NotPrivate with the next step, FileNotFoundError, or OSError."""
     if path.is_symlink():
         raise NotPrivate(
             f"{path} is a symbolic link, so Octavo did not read it. Replace the link with the file itself."
         )
-    # Without O_NONBLOCK, a pipe put in its place would keep us waiting for ever.
+    # Without O_NONBLOCK, opening a pipe at this path would block forever.
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(handle, "rb") as file:
         found = os.fstat(handle)

@@ -1,4 +1,4 @@
-"""Profiles: which account at which origin, and where its key is kept. Never the key itself."""
+"""Profiles: accounts with their origin and the place where their token is stored. They never contain the token."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KEY_VARIABLE = "OCTAVO_API_KEY"
 BASE_URL_VARIABLE = "OCTAVO_BASE_URL"
 
 StoreName = Literal["keyring", "file", "env", "session"]
-"""Where the key of a profile is: `env` and `session` keep none."""
+"""Store of a profile's token. `env` and `session` store none."""
 Source = Literal["keyring", "file", "env", "session", "none"]
 
 _TOP = ("current", "profiles")
@@ -44,13 +44,13 @@ class Profile:
     user_id: str = ""
     user_name: str = ""
     fingerprint: str = ""
-    """Tells its key from others and says nothing of it."""
+    """Identifies the token and reveals nothing about it."""
     read_only: bool = False
-    """Whether nothing is sent with its key that changes anything."""
+    """Whether the profile sends no changes."""
 
     @property
     def why_read_only(self) -> str:
-        """Why nothing is sent that changes anything, in a sentence. Empty: it is."""
+        """Why no changes are sent, in one sentence. Empty if they are."""
         if not self.read_only:
             return ""
         said = f"profile {self.name} has read_only = true in {FILE}"
@@ -62,27 +62,27 @@ _FIELDS = tuple(each.name for each in fields(Profile) if each.name != "name")
 
 @dataclass(frozen=True)
 class Profiles:
-    """All of them, and the current one."""
+    """All profiles, and the current profile."""
 
     current: str = ""
     entries: Mapping[str, Profile] = field(default_factory=dict)
     problem: str = ""
-    """What is wrong with the file, and what to do, in sentences. Empty if all of it can be read."""
+    """What is wrong with the file and the next step, in sentences. Empty if the whole file is valid."""
 
     def get(self, name: str) -> Profile | None:
         return self.entries.get(name)
 
     def at(self, origin: str) -> Profile | None:
-        """The current profile when it is one of `origin`, else the first that is."""
+        """Return the current profile if it has this origin, else the first profile with this origin."""
         here = [each for each in self.entries.values() if each.origin == origin]
         return next((each for each in here if each.name == self.current), here[0] if here else None)
 
     def with_current(self, profile: Profile) -> Profiles:
-        """The same with `profile` added or replaced, as the current one."""
+        """Return the profiles with `profile` added or replaced, and as the current profile."""
         return replace(self, current=profile.name, entries={**self.entries, profile.name: profile})
 
     def without(self, name: str) -> Profiles:
-        """The same without the profile called `name`; the next one becomes current in its place."""
+        """Return the profiles without the profile `name`. If it was current, the next profile becomes current."""
         entries = {each: profile for each, profile in self.entries.items() if each != name}
         current = next(iter(entries), "") if self.current == name else self.current
         return replace(self, current=current, entries=entries)
@@ -90,29 +90,29 @@ class Profiles:
 
 @dataclass(frozen=True)
 class Access:
-    """Whom to ask, as whom, and where the key comes from."""
+    """Server, account and source of the token for a session."""
 
     origin: str
     profile: Profile | None
     source: Source
     key: SecretStr | None = None
-    """Only when it came with the environment: others are fetched from their store."""
+    """The token from the environment. None if it must be read from its store."""
     problem: str = ""
-    """Why there may be a profile that could not be read, in sentences. Empty if all can be read, or one is used."""
+    """Why a profile may be unreadable, in sentences. Empty if all are readable, or one is used."""
 
     @property
     def name(self) -> str:
-        """The name of the profile; of an origin without one, its host."""
+        """Name of the profile, or the host if there is no profile."""
         return self.profile.name if self.profile else host_of(self.origin)
 
     @property
     def why_read_only(self) -> str:
-        """Why nothing is sent that changes anything, in a sentence. Empty: it is."""
+        """Why no changes are sent, in one sentence. Empty if they are."""
         return self.profile.why_read_only if self.profile else ""
 
 
 def check_name(name: str) -> str:
-    """`name` if a profile may be called so. Raises ValueError with a sentence."""
+    """Return `name` if it is a valid profile name. Raises ValueError with a sentence."""
     if not _NAME.fullmatch(name):
         raise ValueError(
             f"{line(name)!r} is not a valid profile name: use up to 32 lowercase letters, digits, - and _."
@@ -121,7 +121,7 @@ def check_name(name: str) -> str:
 
 
 def read(path: Path) -> Profiles:
-    """The profiles in the file. What cannot be read is left out, and `problem` says so."""
+    """Return the profiles in the file. Unreadable profiles are left out, and `problem` says so."""
     try:
         kept = read_toml(path)
     except FileNotFoundError:
@@ -149,7 +149,7 @@ def read(path: Path) -> Profiles:
 
 
 def write(path: Path, profiles: Profiles) -> None:
-    """Replace the file. One that could not be read is set aside beside it. Raises OSError."""
+    """Replace the file. An unreadable file is kept under another name. Raises OSError."""
     lines = [f"current = {_quoted(profiles.current)}"]
     for profile in profiles.entries.values():
         lines += ["", f"[profiles.{_quoted(profile.name)}]"]
@@ -157,7 +157,7 @@ def write(path: Path, profiles: Profiles) -> None:
         lines += [f"{key} = {'true' if value is True else _quoted(value)}" for key, value in kept.items()]
     unreadable = path.read_bytes() if profiles.problem and path.exists() else None
     if unreadable is not None:
-        # A copy: until the new file is sure, the old one stays where it is.
+        # A copy, so that the old file stays until the new file is complete.
         write_private(path.with_suffix(".unreadable"), unreadable)
     write_private(path, "\n".join(lines) + "\n")
 
@@ -165,10 +165,11 @@ def write(path: Path, profiles: Profiles) -> None:
 def resolve(
     profiles: Profiles, environ: Mapping[str, str], *, profile: str | None = None, base_url: str | None = None
 ) -> Access:
-    """Whom to ask with which key; `profile` and `base_url` are the options of the command line.
+    """Return the server, the account and the source of the token. `profile` and `base_url` are options of the command
+    line.
 
-    A key in the environment belongs to the base URL given beside it, as an option or in the environment; else
-    to the origin of the profile; else to the default. It is sent nowhere else. Raises ValueError with a sentence.
+    A token in the environment belongs to the base URL set with it by an option or in the environment, else to the
+    origin of the profile, else to the default. It is never sent elsewhere. Raises ValueError with a sentence.
     """
     named = _named(profiles, profile) if profile else None
     given = base_url or environ.get(BASE_URL_VARIABLE) or ""
@@ -184,7 +185,7 @@ def resolve(
         chosen = named or profiles.get(profiles.current)
         origin = chosen.origin if chosen else DEFAULT
         if chosen is None and profiles.problem and environ.get(KEY_VARIABLE, "").strip():
-            # The key may be for the server of a profile that cannot be read: it is not sent to the default one.
+            # The token may belong to an unreadable profile, so it is not sent to the default server.
             raise ValueError(
                 f"{profiles.problem} Or use --base-url or {BASE_URL_VARIABLE} to name the server that {KEY_VARIABLE} belongs to."
             )
@@ -202,7 +203,7 @@ def _named(profiles: Profiles, name: str) -> Profile:
     found = profiles.get(name)
     if found is None:
         known = ", ".join(profiles.entries) or "none yet"
-        # A file that cannot be read is no reason to sign in under that name: it may hold the profile.
+        # No sign-in under this name is suggested, because an unreadable file may contain the profile.
         step = profiles.problem or "Sign in to create a profile."
         raise ValueError(
             f"The profile {line(name)!r} does not exist.{nearest(name, profiles.entries)} Profiles: {known}. {step}"
@@ -211,11 +212,11 @@ def _named(profiles: Profiles, name: str) -> Profile:
 
 
 def _profile(name: str, values: Mapping[str, Any]) -> Profile:
-    """Raises ValueError or TypeError with a sentence."""
+    """Return the profile in a table of the file. Raises ValueError or TypeError with a sentence."""
     if not isinstance(values, dict):
         raise TypeError("it must be a section with settings, such as [profiles.work].")
     for unknown in values.keys() - set(_FIELDS):
-        if meant := nearest(unknown, _FIELDS):  # whoever wrote `readonly` meant it
+        if meant := nearest(unknown, _FIELDS):  # the user may have meant `read_only`
             raise ValueError(f"there is no setting {line(unknown)!r}.{meant}")
     store = values.get("store")
     if store is None or store not in get_args(StoreName):
@@ -225,12 +226,12 @@ def _profile(name: str, values: Mapping[str, Any]) -> Profile:
     if not isinstance(read_only, bool):
         raise TypeError(
             "read_only must be true or false."
-        )  # whoever wrote it there meant it: it is not taken for false
+        )  # an invalid value is not read as false, because the user may have meant true
     if not isinstance(values.get("origin"), str):
         raise TypeError("origin must be the URL of a server.")
     return Profile(check_name(name), origin_of(values["origin"]), store, **texts, read_only=read_only)
 
 
 def _quoted(value: str) -> str:
-    """A TOML string: JSON's, but for the one control character JSON lets through."""
+    """Return a TOML string: a JSON string with the control character DEL escaped, which JSON allows."""
     return json.dumps(line(value), ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -58,5 +58,5 @@ def try_again(moment: datetime, now: datetime) -> str:
 
 
 def _closed(message: str) -> str:
-    """`message` with a full stop."""
+    """Return `message` with a full stop."""
     return message if not message or message[-1] in ".!?…。" else f"{message}."

@@ -1,4 +1,4 @@
-"""Sign in and out, see who is signed in, and change between accounts."""
+"""Signing in and out, the current sign-in status, and switching between accounts."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from octavo.client.client import Client
 from octavo.client.credentials import KeyFiles, Keyring, Store, StoreTimeout, StoreUnavailable
 from octavo.client.origin import host_of
 from octavo.client.profiles import KEY_VARIABLE, Access, Profile, Profiles
-from octavo.client.threads import aside
+from octavo.client.threads import run_in_thread
 from octavo.settings import nearest
 
 ORGANIZATIONS = 100
-"""As many as are looked at when signing in."""
+"""Maximum number of organizations read at sign-in."""
 
 NOT_KEPT = (
     "{cause} Set OCTAVO_API_KEY to the API key, or run octavo auth login --insecure-storage to store the API key unencrypted "
@@ -34,19 +34,19 @@ NOT_KEPT = (
 
 @dataclass(frozen=True)
 class Identity:
-    """Who a key belongs to, and what it may see."""
+    """The user of a token, and the organizations that the token can read."""
 
     user: User
     organizations: tuple[Organization, ...] = ()
     facts: tuple[str, ...] = ()
-    """What is there, a sentence each."""
+    """Return what the token gives access to, one sentence each."""
     missing: tuple[str, ...] = ()
-    """What this key may not do, a sentence each."""
+    """Return what the token is not allowed to do, one sentence each."""
 
 
 @dataclass(frozen=True)
 class Home:
-    """Where profiles and keys are kept."""
+    """The places where profiles and tokens are stored."""
 
     profiles: Path
     keyring: Keyring
@@ -67,14 +67,15 @@ class Home:
         profiles.write(self.profiles, changed)
 
     def store_of(self, profile: Profile) -> Store | None:
-        """The store its key is kept in, if any."""
+        """Return the store of a profile's token. None if it has none."""
         stores: dict[str, Store] = {each.name: each for each in (self.keyring, self.files)}
         return stores.get(profile.store)
 
 
 @dataclass(frozen=True)
 class SignedIn:
-    """The profile that is current now. `notice` says why its key is not kept, and how to keep it."""
+    """Result of a sign-in: the profile that is now current. `notice` says why its token was not stored, and how to
+    store it."""
 
     profile: Profile
     identity: Identity
@@ -83,19 +84,19 @@ class SignedIn:
 
 @dataclass(frozen=True)
 class SignedOut:
-    """The profile that is gone. Answers and drafts of it on this machine are for the caller to see to."""
+    """Result of a sign-out: the removed profile. The caller deletes its cached responses and drafts."""
 
     profile: Profile
     had_key: bool
     current: str
-    """The profile that is current now, or nothing."""
+    """The profile that is now current. None if there is none."""
     key_left: str = ""
-    """Why its key is still where it was kept, and how to delete it. Empty if there is none left."""
+    """Why the token could not be deleted, and how to delete it. Empty if it was deleted."""
 
 
 @dataclass(frozen=True)
 class Status:
-    """One profile, and how its key is doing."""
+    """A profile with the state of its token."""
 
     profile: Profile | None
     origin: str
@@ -105,11 +106,11 @@ class Status:
     ending: str = ""
     """The last four characters of the key."""
     problem: str = ""
-    """A sentence, when the key cannot be had."""
+    """Why the token cannot be read, in one sentence. Empty if it can."""
 
 
 async def check(client: Client) -> Identity:
-    """Who the key belongs to, asked of the server. Raises ApiError when it is not accepted."""
+    """Return the user of a token, as the server tells. Raises ApiError if the token is not accepted."""
     user, found = await asyncio.gather(client(users.Me()), _organizations(client))
     belonging, problem = found
     name = f"{user.name}, {user.email}" if user.email and user.email != user.name else user.name
@@ -138,11 +139,11 @@ async def login(
     keep: bool = True,
     connect: Callable[[str, SecretStr], Client] = Client,
 ) -> SignedIn:
-    """Check the key, keep it, and make its profile the current one.
+    """Check the token, store it, and make its profile current.
 
-    Without a keyring to trust the key is kept for the session only, and `notice` says how to keep it; a keyring
-    that does not answer is not replaced by anything: StoreTimeout. Raises ApiError when the key is not accepted,
-    ValueError when `name` belongs to another account, OSError when the profile cannot be written.
+    Without a trusted keyring the token is kept for this session only, and `notice` says how to store it. A keyring that
+    does not respond raises StoreTimeout. Raises ApiError if the token is not accepted, ValueError if `name` belongs to
+    another account, OSError if the profile cannot be written.
     """
     redaction.remember_token(key.get_secret_value())
     client = connect(origin, key)
@@ -150,7 +151,7 @@ async def login(
         identity = await check(client)
     finally:
         await client.aclose()
-    known = await aside(home.read)
+    known = await run_in_thread(home.read)
     chosen = _free_name(known, origin, identity.user) if name is None else profiles.check_name(name)
     before = known.get(chosen)
     if before is not None and (before.origin, before.user_id) != (origin, identity.user.id):
@@ -158,7 +159,7 @@ async def login(
         raise ValueError(
             f"Profile {chosen} belongs to {who} at {host_of(before.origin)}. Choose another name, or sign out of that profile first."
         )
-    store, notice = await aside(lambda: _keep(home, origin, chosen, key, insecure=insecure_storage, keep=keep))
+    store, notice = await run_in_thread(lambda: _keep(home, origin, chosen, key, insecure=insecure_storage, keep=keep))
     profile = Profile(
         chosen,
         origin,
@@ -168,17 +169,17 @@ async def login(
         keys.fingerprint(key),
         read_only=before is not None and before.read_only,
     )
-    await aside(lambda: home.write(known.with_current(profile)))
+    await run_in_thread(lambda: home.write(known.with_current(profile)))
     if before is not None and before.store != store:
-        await aside(lambda: _forget(home, before))
+        await run_in_thread(lambda: _forget(home, before))
     return SignedIn(profile, identity, notice)
 
 
 def logout(home: Home, name: str | None = None) -> SignedOut:
-    """Delete the key of a profile, by default of the current one, and then the profile.
+    """Delete a profile and its token, by default those of the current profile. If the token cannot be deleted,
+    `key_left` says so.
 
-    A key that cannot be deleted (`key_left`) keeps nobody signed in. Raises ValueError when there is no such profile,
-    OSError when the profiles cannot be written.
+    Raises ValueError if there is no such profile, OSError if the profiles cannot be written.
     """
     known = home.read()
     profile = _existing(known, name or known.current)
@@ -195,7 +196,7 @@ def logout(home: Home, name: str | None = None) -> SignedOut:
 
 
 def switch(home: Home, name: str) -> Profile:
-    """Make another profile the current one. Raises ValueError when there is no such profile."""
+    """Make another profile current. Raises ValueError if there is no such profile."""
     known = home.read()
     profile = _existing(known, name)
     home.write(known.with_current(profile))
@@ -203,7 +204,8 @@ def switch(home: Home, name: str) -> Profile:
 
 
 def status(home: Home, access: Access) -> list[Status]:
-    """What is used now, then the other profiles. Never more of a key than its last four characters."""
+    """Return the status of the current profile, then of all others. It shows at most the last four characters of a
+    token."""
     known = home.read()
     others = [each for each in known.entries.values() if each != access.profile]
     return [_status(home, access, current=True)] + [
@@ -212,7 +214,7 @@ def status(home: Home, access: Access) -> list[Status]:
 
 
 def key_of(home: Home, access: Access) -> SecretStr | None:
-    """The key to use, or None when there is none yet. Raises StoreUnavailable."""
+    """Return the token to use, or None if there is none. Raises StoreUnavailable."""
     key = access.key
     if key is None and access.problem:
         raise StoreUnavailable(access.problem)
@@ -225,7 +227,7 @@ def key_of(home: Home, access: Access) -> SecretStr | None:
                 f"Could not read the API key of {_called(access.profile, 'from')}: {_lowered(error.cause)}", step
             ) from None
         if key is not None and access.profile.fingerprint not in ("", keys.fingerprint(key)):
-            # What is kept here for this profile is another account's than the key may be of.
+            # The stored data of this profile may belong to another account than the token.
             raise StoreUnavailable(
                 f"The stored API key of {access.name} is not the API key that you signed in with. Sign in again: octavo auth login"
             )
@@ -260,7 +262,7 @@ def _lowered(sentence: str) -> str:
 
 
 async def _organizations(client: Client) -> tuple[tuple[Organization, ...], str]:
-    """Those the key may see, and a sentence when it may see none."""
+    """Return the organizations that the token can read, and a sentence if it can read none."""
     found: list[Organization] = []
     try:
         async with aclosing(client.pages(organizations.List(limit=ORGANIZATIONS))) as pages:
@@ -278,7 +280,7 @@ async def _organizations(client: Client) -> tuple[tuple[Organization, ...], str]
 
 
 def _free_name(known: Profiles, origin: str, user: User) -> str:
-    """The name this account has, or one that is free."""
+    """Return the profile name of this account, or a name that is not used yet."""
     for profile in known.entries.values():
         if (profile.origin, profile.user_id) == (origin, user.id):
             return profile.name
@@ -288,7 +290,7 @@ def _free_name(known: Profiles, origin: str, user: User) -> str:
 def _keep(
     home: Home, origin: str, name: str, key: SecretStr, *, insecure: bool, keep: bool
 ) -> tuple[profiles.StoreName, str]:
-    """Where the key is now, and a sentence when that is only here."""
+    """Store the token. Return its store, and a sentence if it is kept for this session only."""
     if not keep:
         return "session", ""
     if insecure:
@@ -311,7 +313,7 @@ def _forget(home: Home, profile: Profile) -> None:
         try:
             store.delete(profile.origin, profile.name)
         except StoreUnavailable:
-            return  # the key is kept where it should be; the older copy is one a person can still sign out of
+            return  # the token is stored as wanted; the user can still sign out of the older copy
 
 
 def _existing(known: Profiles, name: str) -> Profile:

@@ -1,7 +1,7 @@
-"""Run slow or blocking functions in daemon threads.
+"""Running of slow or blocking functions in daemon threads.
 
-The executor of the event loop is not used for what may block for ever: the interpreter waits for its threads
-when it exits. A keyring that waits for a prompt nobody answers would keep the program from ending.
+The executor of the event loop is not used for functions that may block forever, because the interpreter waits for its
+threads at exit. For example, a keyring may wait for a password that nobody types.
 """
 
 from __future__ import annotations
@@ -16,18 +16,20 @@ T = TypeVar("T")
 
 
 class Overdue(Exception):
-    """The function did not return in time. Its thread goes on, and holds nothing up."""
+    """The function did not return in time. Its daemon thread keeps running, and does not prevent the exit."""
 
 
-async def aside(function: Callable[[], T]) -> T:
-    """What `function` returns or raises, while the event loop goes on."""
+async def run_in_thread(function: Callable[[], T]) -> T:
+    """Run `function` in a thread and return its result. The event loop is not blocked."""
     return await asyncio.wrap_future(_started(function))
 
 
-def within(seconds: float, function: Callable[[], T], *, after: tuple[float, Callable[[], object]] | None = None) -> T:
-    """What `function` returns or raises. Raises Overdue after `seconds`.
+def run_with_timeout(
+    seconds: float, function: Callable[[], T], *, after: tuple[float, Callable[[], object]] | None = None
+) -> T:
+    """Run `function` in a thread and return its result. Raises Overdue after `seconds`.
 
-    `after`: seconds, fewer than those, and what is called once they have passed without an answer.
+    `after` is a shorter time in seconds, and a function to call if there is no result by then.
     """
     future = _started(function)
     if after is not None and after[0] < seconds and not wait((future,), after[0]).done:
@@ -40,7 +42,7 @@ def within(seconds: float, function: Callable[[], T], *, after: tuple[float, Cal
 
 def _started(function: Callable[[], T]) -> Future[T]:
     future: Future[T] = Future()
-    future.set_running_or_notify_cancel()  # it cannot be taken back: who stops waiting leaves it behind
+    future.set_running_or_notify_cancel()  # the thread cannot be canceled, so a canceled caller leaves it running
 
     def run() -> None:
         try:

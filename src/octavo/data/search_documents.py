@@ -27,7 +27,7 @@ Part = Literal["page", "section", "comment", "quote", "reply", "change request"]
 
 
 @dataclass(frozen=True)
-class Piece:
+class PagePart:
     """A text of a document. `around` is context that helps to find the text, but ranks lower."""
 
     part: Part
@@ -40,7 +40,7 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class Document:
+class SearchDocument:
     """An item that can be found, and its place."""
 
     kind: Kind
@@ -64,7 +64,7 @@ class Document:
     """Time when the item was written or changed."""
     stamp: bytes = b""
     """Differs when the text differs. Empty if only the title of a page is known."""
-    pieces: Callable[[], Iterable[Piece]] = field(default=tuple, compare=False)
+    pieces: Callable[[], Iterable[PagePart]] = field(default=tuple, compare=False)
     """Returns the texts. Called only if the stamp differs."""
 
     @property
@@ -90,7 +90,7 @@ class Scope:
 class IndexUpdate:
     """The documents of a response, and the scopes of which they are all documents."""
 
-    documents: tuple[Document, ...] = ()
+    documents: tuple[SearchDocument, ...] = ()
     whole: tuple[Scope, ...] = ()
 
 
@@ -162,9 +162,9 @@ def _stamp(*said: object) -> bytes:
     return hashlib.blake2b(repr(said).encode("utf-8", "replace"), digest_size=12).digest()
 
 
-def _page(at: SpaceRef, page: Page) -> Document:
+def _page(at: SpaceRef, page: Page) -> SearchDocument:
     text = page.markdown if page.markdown is not None else document_text(page.document)
-    return Document(
+    return SearchDocument(
         "page",
         at.space_id,
         page.id,
@@ -188,9 +188,9 @@ def _file(page: Page) -> str:
     return (page.git.path or "") if page.git is not None else ""
 
 
-def _in_tree(at: SpaceRef, page: Page) -> Document:
+def _in_tree(at: SpaceRef, page: Page) -> SearchDocument:
     about = page.description or ""
-    return Document(
+    return SearchDocument(
         "page",
         at.space_id,
         page.id,
@@ -200,29 +200,29 @@ def _in_tree(at: SpaceRef, page: Page) -> Document:
         path=_path(page),
         file=_file(page),
         at=page.updated_at,
-        pieces=lambda: (Piece("page", about, page.title),),
+        pieces=lambda: (PagePart("page", about, page.title),),
     )
 
 
-def _of_page(page: Page, text: str) -> Iterator[Piece]:
-    yield Piece("page", page.description or "", page.title)
+def _of_page(page: Page, text: str) -> Iterator[PagePart]:
+    yield PagePart("page", page.description or "", page.title)
     for each in sections(text, page.title):
         title = each.path[-1] if each.path else ""
-        yield Piece("section", each.words, title, page.title, each.path, each.anchor, each.nth)
+        yield PagePart("section", each.words, title, page.title, each.path, each.anchor, each.nth)
 
 
-def _comment(at: Discussion, comment: Comment) -> Document:
+def _comment(at: Discussion, comment: Comment) -> SearchDocument:
     target = comment.target
     page, quote = target.page, target.node.preview if target.node is not None else None
     title = (page.title or page.path or "") if page is not None else ""
     around = f"{title} {comment.posted_by.name}"
 
-    def pieces() -> Iterator[Piece]:
-        yield Piece("comment", plain_text(comment.body.text), around=around)
+    def pieces() -> Iterator[PagePart]:
+        yield PagePart("comment", plain_text(comment.body.text), around=around)
         if quote:
-            yield Piece("quote", quote, around=around)
+            yield PagePart("quote", quote, around=around)
 
-    return Document(
+    return SearchDocument(
         "comment",
         at.space_id,
         comment.id,
@@ -239,9 +239,9 @@ def _comment(at: Discussion, comment: Comment) -> Document:
     )
 
 
-def _reply(at: Discussion, thread: str, reply: Reply) -> Document:
+def _reply(at: Discussion, thread: str, reply: Reply) -> SearchDocument:
     name, text = reply.posted_by.name, reply.body.text
-    return Document(
+    return SearchDocument(
         "reply",
         at.space_id,
         reply.id,
@@ -250,12 +250,12 @@ def _reply(at: Discussion, thread: str, reply: Reply) -> Document:
         author=name,
         at=reply.posted_at,
         stamp=_stamp(name, text),
-        pieces=lambda: (Piece("reply", plain_text(text), around=name),),
+        pieces=lambda: (PagePart("reply", plain_text(text), around=name),),
     )
 
 
-def _change(space: str, change: ChangeRequest) -> Document:
-    return Document(
+def _change(space: str, change: ChangeRequest) -> SearchDocument:
+    return SearchDocument(
         "change request",
         space,
         change.id,
@@ -266,5 +266,5 @@ def _change(space: str, change: ChangeRequest) -> Document:
         number=change.number,
         at=change.updated_at,
         stamp=_stamp(change.number, change.subject, change.description_text, change.status),
-        pieces=lambda: (Piece("change request", change.description_text, f"#{change.number} {change.title}"),),
+        pieces=lambda: (PagePart("change request", change.description_text, f"#{change.number} {change.title}"),),
     )

@@ -43,7 +43,7 @@ from octavo.data.database import (
 if TYPE_CHECKING:
     from octavo.api.folding import Range
     from octavo.data.response_cache import StoredResponse
-    from octavo.data.search_documents import Document, IndexUpdate, Scope
+    from octavo.data.search_documents import IndexUpdate, Scope, SearchDocument
 
 R = TypeVar("R")
 
@@ -266,7 +266,9 @@ class SearchIndex:
             differs = differs or bool(lost)
         return differs
 
-    def _write(self, db: sqlite3.Connection, document: Document, when: float, before: IndexedDocument | None) -> None:
+    def _write(
+        self, db: sqlite3.Connection, document: SearchDocument, when: float, before: IndexedDocument | None
+    ) -> None:
         self._written += 1
         if before is not None and before.stamp and not document.stamp:
             # This response has only the title: the indexed text stays.
@@ -481,7 +483,7 @@ class IndexedDocument:
     stamp: bytes
     known_at: float
 
-    def differs(self, document: Document) -> bool:
+    def differs(self, document: SearchDocument) -> bool:
         """Return True if `document`, which has the same key, has other content."""
         if document.stamp:
             return self.stamp != document.stamp
@@ -574,7 +576,7 @@ def _delete_passages(db: sqlite3.Connection, where: str, *values: Any) -> None:
     db.execute(f"DELETE FROM passages WHERE {where}", values)
 
 
-def _insert_passages(db: sqlite3.Connection, number: int, document: Document) -> int:
+def _insert_passages(db: sqlite3.Connection, number: int, document: SearchDocument) -> int:
     """Index the passages of a document. Return their number of characters."""
     from octavo.api.folding import fold
     from octavo.api.searchable import fold_to_index_text, to_index_text, word_parts

@@ -32,7 +32,7 @@ _EXPANDED = ("hidden", "partial", "full")
 
 def read_document(document: Any) -> Document:
     """Return the page for a JSON document. Never fails, whatever the document contains."""
-    reader = _Reader()
+    reader = _JsonReader()
     root = DraftBlock("document", children=reader.blocks(as_object(document).get("nodes"), 0))
     root.children += reader.footnotes()
     blocks, headings = finalize_blocks(root)
@@ -43,7 +43,7 @@ def read_document(document: Any) -> Document:
 class _Node:
     """A JSON block that is being read. Tracks which parts were already read."""
 
-    def __init__(self, raw: dict[str, Any], depth: int, reader: _Reader) -> None:
+    def __init__(self, raw: dict[str, Any], depth: int, reader: _JsonReader) -> None:
         self.raw, self.depth = raw, depth
         self.kind = as_text(raw.get("type"))
         self.data = as_object(raw.get("data"))
@@ -107,7 +107,7 @@ class _Node:
         return {ours: self.data[theirs] for ours, theirs in names.items() if isinstance(self.data.get(theirs), bool)}
 
 
-class _Reader:
+class _JsonReader:
     """Reads the blocks of one JSON document."""
 
     def __init__(self) -> None:

@@ -40,7 +40,7 @@ _README = re.compile(r"(?:^|/)(?:readme|index)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class LinkTargets:
+class SpaceIndex:
     """Possible targets of links: pages by path, files by name or path, and the space around them."""
 
     pages: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
@@ -70,7 +70,7 @@ class LinkTargets:
 
 
 @dataclass(frozen=True, slots=True)
-class ToPage:
+class PageLink:
     """A link to a page of the same space, by the id of the page."""
 
     page: str
@@ -78,14 +78,14 @@ class ToPage:
 
 
 @dataclass(frozen=True, slots=True)
-class ToAnchor:
+class AnchorLink:
     """A link to a heading of the same page. With an empty anchor, to the top of the page."""
 
     anchor: str
 
 
 @dataclass(frozen=True, slots=True)
-class ToSpace:
+class SpaceLink:
     """A link to a page of another space, by path or id. Without a page, to the home page of the space."""
 
     space: str
@@ -94,7 +94,7 @@ class ToSpace:
 
 
 @dataclass(frozen=True, slots=True)
-class ToChangeRequest:
+class ChangeRequestLink:
     """A link to a change request, by its number."""
 
     space: str
@@ -102,7 +102,7 @@ class ToChangeRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class ToFile:
+class FileLink:
     """A file of this space, by id. `name` is the name in the link. If the files are unknown, the id is empty, and
     `path` is the path in the space."""
 
@@ -112,21 +112,21 @@ class ToFile:
 
 
 @dataclass(frozen=True, slots=True)
-class ToReusableContent:
+class ReusableContentLink:
     """A link to reusable content, by the path of its file."""
 
     path: str
 
 
 @dataclass(frozen=True, slots=True)
-class ToCollection:
+class CollectionLink:
     """A link to a collection of spaces, by its id."""
 
     collection: str
 
 
 @dataclass(frozen=True, slots=True)
-class ToSite:
+class SiteLink:
     """A link to a site, by its id."""
 
     site: str
@@ -134,14 +134,14 @@ class ToSite:
 
 
 @dataclass(frozen=True, slots=True)
-class ToUser:
+class UserLink:
     """A link to a user, by the id of the user."""
 
     user: str
 
 
 @dataclass(frozen=True, slots=True)
-class ToUrl:
+class UrlLink:
     """A link out of the platform. `url` begins with http:, https: or mailto:, and its host is ASCII."""
 
     url: str
@@ -168,16 +168,16 @@ class BrokenLink:
 
 
 Target = (
-    ToPage
-    | ToAnchor
-    | ToSpace
-    | ToChangeRequest
-    | ToFile
-    | ToReusableContent
-    | ToCollection
-    | ToSite
-    | ToUser
-    | ToUrl
+    PageLink
+    | AnchorLink
+    | SpaceLink
+    | ChangeRequestLink
+    | FileLink
+    | ReusableContentLink
+    | CollectionLink
+    | SiteLink
+    | UserLink
+    | UrlLink
     | BlockedScheme
     | BrokenLink
 )
@@ -202,7 +202,7 @@ def ids_by_path(pages: Iterable[tuple[str, str | None, str | None]]) -> dict[str
     return {**folders, **found}
 
 
-def resolve(href: str, page_path: str, targets: LinkTargets) -> Target:
+def resolve(href: str, page_path: str, targets: SpaceIndex) -> Target:
     """Return the target of `href` on the page at `page_path`. `page_path` is a path in the page tree, with a slash at
     its end if there are pages below it, or the path of the page's file."""
     href = _normalize(href)
@@ -216,13 +216,13 @@ def resolve(href: str, page_path: str, targets: LinkTargets) -> Target:
     path = _decode(path.partition("?")[0])
     anchor = _decode(anchor)
     if not path:
-        return ToAnchor(anchor)
+        return AnchorLink(anchor)
     if path.startswith("/"):
         return _root_relative(href, path.strip("/"), anchor or None, targets)
     return _relative(href, path, anchor or None, page_path, targets)
 
 
-def external_target(href: str) -> ToUrl | BlockedScheme | BrokenLink:
+def external_target(href: str) -> UrlLink | BlockedScheme | BrokenLink:
     """Return the target of `href` when a browser opens it. URLs of the platform's app count as external too."""
     href = _normalize(href)
     scheme = _SCHEME.match(href)
@@ -237,9 +237,9 @@ def _normalize(href: str) -> str:
     return f"https://{href}" if href.lower().startswith("www.") else href
 
 
-def _absolute(href: str, scheme: str, targets: LinkTargets) -> Target:
+def _absolute(href: str, scheme: str, targets: SpaceIndex) -> Target:
     found = _external(href, scheme)
-    if isinstance(found, ToUrl) and scheme != "mailto":
+    if isinstance(found, UrlLink) and scheme != "mailto":
         parts = urlsplit(href)
         if found.host in APP_HOSTS or f"{scheme}://{parts.netloc}" in targets.origins:
             if parts.path.startswith("/broken/"):
@@ -248,11 +248,11 @@ def _absolute(href: str, scheme: str, targets: LinkTargets) -> Target:
     return found
 
 
-def _external(href: str, scheme: str) -> ToUrl | BlockedScheme | BrokenLink:
+def _external(href: str, scheme: str) -> UrlLink | BlockedScheme | BrokenLink:
     if scheme not in SCHEMES:
         return BlockedScheme(href, scheme)
     if scheme == "mailto":
-        return ToUrl(href, href[len("mailto:") :].partition("?")[0])
+        return UrlLink(href, href[len("mailto:") :].partition("?")[0])
     try:
         parts = urlsplit(href)
         port, host = parts.port, _ascii_host(parts.hostname or "")
@@ -265,7 +265,7 @@ def _external(href: str, scheme: str) -> ToUrl | BlockedScheme | BrokenLink:
     if not parts.netloc.isascii():
         # Letters from other scripts can imitate ASCII letters, so the URL gets the name that name servers use.
         href = parts._replace(netloc=host if port is None else f"{host}:{port}").geturl()
-    return ToUrl(href, host)
+    return UrlLink(href, host)
 
 
 def _ascii_host(host: str) -> str:
@@ -285,7 +285,7 @@ def _decode(part: str) -> str:
     return address(unquote(part))
 
 
-def _app_target(path: str, anchor: str | None, targets: LinkTargets) -> Target | None:
+def _app_target(path: str, anchor: str | None, targets: SpaceIndex) -> Target | None:
     """Return the target of a URL path of the platform's app. None if the path names no target."""
     parts = path_steps(path)
     organization = parts[1] if parts[:1] == ["o"] and len(parts) > 1 else None
@@ -294,64 +294,64 @@ def _app_target(path: str, anchor: str | None, targets: LinkTargets) -> Target |
     if len(parts) < 2 or not _ID.fullmatch(parts[1]):
         return None
     if parts[0] in ("c", "collections"):
-        return ToCollection(parts[1])
+        return CollectionLink(parts[1])
     if parts[0] in ("site", "sites"):
-        return ToSite(parts[1], organization)
+        return SiteLink(parts[1], organization)
     if parts[0] not in ("s", "spaces"):
         return None
     space, remaining = parts[1], parts[2:]
     if remaining[:1] == ["~"]:
         if remaining[1:2] == ["changes"] and len(remaining) > 2 and remaining[2].isdecimal() and len(remaining[2]) < 10:
-            return ToChangeRequest(space, int(remaining[2]))
+            return ChangeRequestLink(space, int(remaining[2]))
         remaining = remaining[3:]
     page = "/".join(remaining) or None
     if space == targets.space:
         if page is None:
-            return ToSpace(space)
+            return SpaceLink(space)
         known = _page(page.removeprefix("pages/"), targets)
-        return ToPage(known, anchor) if known else BrokenLink(path, f"There is no page {page} in this space.")
-    return ToSpace(space, page.removeprefix("pages/") if page else None, anchor)
+        return PageLink(known, anchor) if known else BrokenLink(path, f"There is no page {page} in this space.")
+    return SpaceLink(space, page.removeprefix("pages/") if page else None, anchor)
 
 
-def _root_relative(href: str, path: str, anchor: str | None, targets: LinkTargets) -> Target:
+def _root_relative(href: str, path: str, anchor: str | None, targets: SpaceIndex) -> Target:
     first_part, _, remaining = path.partition("/")
     if first_part in ("s", "spaces", "o") and remaining and (target := _app_target(path, anchor, targets)):
         return target
     if first_part == "pages" and remaining:
         page = _page(remaining, targets)
-        return ToPage(page, anchor) if page else BrokenLink(href, "The page no longer exists.")
+        return PageLink(page, anchor) if page else BrokenLink(href, "The page no longer exists.")
     if first_part == "files" and remaining:
         file = remaining if targets.files is None else targets.file(remaining)
-        return ToFile(file, remaining) if file else BrokenLink(href, "The file no longer exists.")
+        return FileLink(file, remaining) if file else BrokenLink(href, "The file no longer exists.")
     page = _page(path, targets)
     if page:
-        return ToPage(page, anchor)
+        return PageLink(page, anchor)
     if _ID.fullmatch(remaining) and first_part in ("users", "collections"):
-        return ToUser(remaining) if first_part == "users" else ToCollection(remaining)
+        return UserLink(remaining) if first_part == "users" else CollectionLink(remaining)
     return _file(href, path, path, targets) or _missing_page(href, path, path, targets)
 
 
-def _relative(href: str, path: str, anchor: str | None, page_path: str, targets: LinkTargets) -> Target:
+def _relative(href: str, path: str, anchor: str | None, page_path: str, targets: SpaceIndex) -> Target:
     full_path = posixpath.normpath(posixpath.join(_folders(page_path)[0], path))
     if file := _file(href, path, full_path, targets):
         return file
     if include := _INCLUDE.search(path):
-        return ToReusableContent(include[1])
+        return ReusableContentLink(include[1])
     for folder in _folders(page_path):
         joined = posixpath.normpath(posixpath.join(folder, path))
         while joined.startswith("../"):
             joined = joined[3:]
         if page := _page("" if joined in (".", "..") else joined, targets):
-            return ToPage(page, anchor)
+            return PageLink(page, anchor)
     return _missing_page(href, path, full_path, targets)
 
 
-def _missing_page(href: str, path: str, full_path: str, targets: LinkTargets) -> Target:
+def _missing_page(href: str, path: str, full_path: str, targets: SpaceIndex) -> Target:
     """Return the target for a path without a page: a file if the files are unknown, else a broken link."""
     name = posixpath.basename(path)
     suffix = posixpath.splitext(name)[1]
     if targets.files is None and _SUFFIX.fullmatch(suffix) and suffix != ".md":
-        return ToFile("", name, full_path)
+        return FileLink("", name, full_path)
     return BrokenLink(href, f"There is no page at {path}.", is_outside_tree=full_path.startswith("../"))
 
 
@@ -372,19 +372,19 @@ def _folders(page_path: str) -> list[str]:
     return [urls, above, ""] if page_path.endswith("/") else [above, urls, ""]
 
 
-def _page(path: str, targets: LinkTargets) -> str | None:
+def _page(path: str, targets: SpaceIndex) -> str | None:
     path = path.strip("/").removesuffix(".md")
     folder = _README.sub("", path)
     return targets.page(path) or targets.page(folder) or (path if path in targets.page_ids else None)
 
 
-def _file(href: str, path: str, full_path: str, targets: LinkTargets) -> Target | None:
+def _file(href: str, path: str, full_path: str, targets: SpaceIndex) -> Target | None:
     name = posixpath.basename(path)
     if targets.files is None:
-        return ToFile("", name, full_path) if _ASSETS in path and name else None
+        return FileLink("", name, full_path) if _ASSETS in path and name else None
     file = targets.file(full_path) or targets.file(path) or (targets.file(name) if name else None)
     if file:
-        return ToFile(file, name)
+        return FileLink(file, name)
     return BrokenLink(href, f"There is no file {name} in this space.") if _ASSETS in path else None
 
 
@@ -394,7 +394,7 @@ _FILE_SUFFIXES = frozenset(
 )
 
 
-def host_mismatch_warning(words: str, target: ToUrl) -> str:
+def host_mismatch_warning(words: str, target: UrlLink) -> str:
     """Return a warning if the text of a link names another host than its URL. Empty otherwise."""
     named_host = _HOST_NAME.search(words)
     if (

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from octavo.documents.openapi_schemas import (
     MAX_ITEMS,
     Definitions,
-    Field,
+    SchemaField,
     SchemaReader,
     as_line,
     as_list,
@@ -36,7 +36,7 @@ class Parameter:
     """A parameter of an operation. `place` is path, query, header or cookie."""
 
     place: str
-    field: Field
+    field: SchemaField
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Body:
     """The content of a request or response: its media type and schema."""
 
     media: str
-    schema: Field | None
+    schema: SchemaField | None
     required: bool = False
     description: str = ""
 
@@ -107,7 +107,7 @@ class Specification:
         raw = item.get(method.lower()) or next((item[each] for each in METHODS if each in item), None)
         return self._operation(method, name, item, raw, is_webhook=True) if isinstance(raw, dict) else None
 
-    def schema(self, name: str) -> Field | None:
+    def schema(self, name: str) -> SchemaField | None:
         """Return the schema with a name. None if there is none."""
         for place in ("components/schemas", "definitions"):
             reference = {"$ref": f"#/{place}/{name.replace('~', '~0').replace('/', '~1')}"}
@@ -174,7 +174,7 @@ class Specification:
                 )
         form = [_parameter(reader, each).field for each in parameters_raw if each.get("in") == "formData"]
         if form:
-            yield Body(media or "application/x-www-form-urlencoded", Field("", "object", children=tuple(form)))
+            yield Body(media or "application/x-www-form-urlencoded", SchemaField("", "object", children=tuple(form)))
 
     def _server(self, *places: Mapping[str, Any]) -> str:
         for place in (*reversed(places), self.spec):
@@ -235,7 +235,7 @@ def _parameter(schemas: SchemaReader, raw: Mapping[str, Any]) -> Parameter:
     children = operation.children if schema is not raw else ()
     return Parameter(
         as_line(raw.get("in")),
-        Field(
+        SchemaField(
             operation.name,
             operation.type,
             operation.required,

@@ -23,7 +23,7 @@ _COMPOSITE_KEYS = frozenset({"$ref", "properties", "oneOf", "anyOf", "allOf", "i
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class SchemaField:
     """A value: a body, a parameter, or a property. `note` describes its constraints: `one of a, b`, `at least 1`."""
 
     name: str
@@ -32,7 +32,7 @@ class Field:
     description: str = ""
     note: str = ""
     deprecated: bool = False
-    children: tuple[Field, ...] = ()
+    children: tuple[SchemaField, ...] = ()
     more: str = ""
     """Why nested fields are not shown. Empty if all are shown."""
 
@@ -82,17 +82,19 @@ class SchemaReader:
         self.characters_left -= len(found)
         return found
 
-    def field(self, name: str, schema: Any, required: bool, seen: tuple[str, ...] = (), depth: int = 0) -> Field:
+    def field(self, name: str, schema: Any, required: bool, seen: tuple[str, ...] = (), depth: int = 0) -> SchemaField:
         """Return the field for a schema, with its nested fields."""
         self.count += 1
         if isinstance(schema, bool):
-            return Field(name, "any" if schema else "nothing", required)
+            return SchemaField(name, "any" if schema else "nothing", required)
         raw, names = self.definitions.follow(schema)
         schema_name = names[-1].rpartition("/")[2] if names else as_line(raw.get("title"))
         description = self.words(as_object(schema).get("description") or raw.get("description"))
         deprecated = raw.get("deprecated") is True
         if set(names) & set(seen):
-            return Field(as_line(name), as_line(schema_name), required, description, "", deprecated, more="as above")
+            return SchemaField(
+                as_line(name), as_line(schema_name), required, description, "", deprecated, more="as above"
+            )
         seen = (*seen, *names)
         raw = self._merged(raw, seen)
         kind = self._kind(raw, as_line(schema_name))
@@ -101,18 +103,18 @@ class SchemaReader:
         if isinstance(items, dict) and set(items) & _COMPOSITE_KEYS and depth < MAX_SCHEMA_DEPTH:
             each = self.field("", items, False, seen, depth + 1)
             note = "; ".join(filter(None, (note, each.note and f"each {each.note}")))
-            return Field(as_line(name), kind, required, description, note, deprecated, each.children, each.more)
+            return SchemaField(as_line(name), kind, required, description, note, deprecated, each.children, each.more)
         inner = _child_schemas(raw)
         if not inner:
-            return Field(as_line(name), kind, required, description, note, deprecated)
+            return SchemaField(as_line(name), kind, required, description, note, deprecated)
         if depth >= MAX_SCHEMA_DEPTH or self.count > MAX_FIELDS:
-            return Field(
+            return SchemaField(
                 as_line(name), kind, required, description, note, deprecated, more="deeper levels are not shown"
             )
-        children: list[Field] = []
+        children: list[SchemaField] = []
         for label, nested, is_required in inner:
             if self.count > MAX_FIELDS:
-                return Field(
+                return SchemaField(
                     as_line(name),
                     kind,
                     required,
@@ -123,7 +125,7 @@ class SchemaReader:
                     "more fields are not shown",
                 )
             children.append(self.field(label, nested, is_required, seen, depth + 1))
-        return Field(as_line(name), kind, required, description, note, deprecated, tuple(children))
+        return SchemaField(as_line(name), kind, required, description, note, deprecated, tuple(children))
 
     def _merged(self, raw: Mapping[str, Any], seen: tuple[str, ...], depth: int = 0) -> Mapping[str, Any]:
         parts = as_list(raw.get("allOf"))
@@ -236,7 +238,7 @@ _LIMITS = (
 )
 
 
-def example(schema: Field, depth: int = 0) -> Any:
+def example(schema: SchemaField, depth: int = 0) -> Any:
     """Return an example value for a schema."""
     kind = schema.type
     if kind.startswith("list"):

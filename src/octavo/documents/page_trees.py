@@ -77,7 +77,7 @@ def link_base(page: Json) -> str:
     return f"{source_path(page)}/" if is_folder else source_path(page)
 
 
-def link_targets_of(revision: Json) -> links.LinkTargets:
+def link_targets_of(revision: Json) -> links.SpaceIndex:
     """Return the possible link targets in a revision."""
     pages = links.ids_by_path(
         (page["id"], page.get("path"), (page.get("git") or {}).get("path")) for page in walk(revision["pages"])
@@ -88,7 +88,7 @@ def link_targets_of(revision: Json) -> links.LinkTargets:
             if name:
                 files.setdefault(name, file["id"])
     ids = frozenset(page["id"] for page in walk(revision["pages"]))
-    return links.LinkTargets(pages=pages, page_ids=ids, files=files, space=revision["space"])
+    return links.SpaceIndex(pages=pages, page_ids=ids, files=files, space=revision["space"])
 
 
 def home_page(pages: Pages) -> Json | None:

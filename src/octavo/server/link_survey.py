@@ -131,20 +131,20 @@ class LinkSurvey:
         path = href.removeprefix(self._world.origin) if in_app else href
         status = "in-app" if in_app else "ok"
         match links.resolve(path, page_trees.link_base(page), self._places):
-            case links.ToPage(page=name, anchor=anchor):
+            case links.PageLink(page=name, anchor=anchor):
                 target = self._page_target(self._space["id"], name, anchor or "", status)
-            case links.ToAnchor(anchor=anchor):
+            case links.AnchorLink(anchor=anchor):
                 target = self._page_target(self._space["id"], page["id"], anchor, status)
-            case links.ToFile(file=name):
+            case links.FileLink(file=name):
                 target = LinkTarget(status, "file", name, self._space["id"])
-            case links.ToSpace(space=name, page=page_ref, anchor=anchor):
+            case links.SpaceLink(space=name, page=page_ref, anchor=anchor):
                 target = self._other_space_target(name, page_ref, anchor or "", status)
-            case links.ToChangeRequest(space=name, number=number):
+            case links.ChangeRequestLink(space=name, number=number):
                 numbered = self._world.store.find_by(f"/spaces/{name}/change-requests", "number", number)
                 target = self._other_space_target(name, None, "", status) if numbered else None
-            case links.ToCollection(collection=name):
+            case links.CollectionLink(collection=name):
                 target = self._collection_target(name, status)
-            case links.ToUser(user=name):
+            case links.UserLink(user=name):
                 target = LinkTarget(status, "user", name) if self._find_document("users", name) else None
             case links.BrokenLink():
                 target = None

@@ -43,7 +43,7 @@ from reportlab.platypus import (
 
 from octavo.documents import links, page_trees
 from octavo.documents.blocks import Block, Run
-from octavo.documents.links import LinkTargets
+from octavo.documents.links import SpaceIndex
 from octavo.documents.page_trees import Pages
 from octavo.documents.parse import parse
 from octavo.server.store import Json
@@ -172,7 +172,7 @@ class PdfBook:
     title: str
     pages: Pages
     texts: Mapping[str, str]
-    places: LinkTargets
+    places: SpaceIndex
     pictures: Mapping[str, Callable[[], bytes]]
     _page: Json = field(default_factory=dict)
     _depth: int = 0
@@ -306,7 +306,7 @@ class PdfBook:
 
     def _picture(self, address: str) -> Flowable | None:
         match links.resolve(address, page_trees.link_base(self._page), self.places):
-            case links.ToFile(file=name) if name in self.pictures:
+            case links.FileLink(file=name) if name in self.pictures:
                 return _load_image(self.pictures[name]())
         return None
 
@@ -348,9 +348,9 @@ class PdfBook:
     def _link(self, text: str, address: str) -> str:
         """Return `text` as a link to a page in the PDF or to a URL, and as plain text for other targets."""
         match links.resolve(address, page_trees.link_base(self._page), self.places):
-            case links.ToPage(page=name) if page_trees.find(self.pages, name):
+            case links.PageLink(page=name) if page_trees.find(self.pages, name):
                 href = f"#{name}"
-            case links.ToUrl(url=url):
+            case links.UrlLink(url=url):
                 href = url
             case _:
                 return text

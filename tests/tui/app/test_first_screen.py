@@ -1,5 +1,4 @@
-"""The first screen: how it looks is found out once, when it is painted; no source of styles is parsed twice, and nothing
-styled again that stays as it is."""
+"""The first screen is styled when it is painted, and screens of views have the current theme."""
 
 from __future__ import annotations
 
@@ -12,35 +11,35 @@ from textual.containers import Vertical
 from textual.screen import Screen
 from textual.widgets import Static
 
-from octavo.tui.app.first_screen import HeldBack
-from octavo.tui.terminal.textual_internals import OnceParsed
+from octavo.tui.app.first_screen import DelayedPaintApp
+from octavo.tui.terminal.textual_internals import CachedStylesheet
 
 
-class OneLine(HeldBack[None]):
+class OneLine(DelayedPaintApp[None]):
     CSS = "Static { color: red; } Static.-changed { color: blue; }"
 
     def on_load(self) -> None:
-        self.hold_back()
+        self.delay_paint()
 
     def compose(self) -> ComposeResult:
         yield Static("a line")
 
 
-async def test_what_changed_while_it_was_made_shows_when_it_is_painted() -> None:
+async def test_changes_before_the_first_paint_are_painted() -> None:
     app = OneLine()
     async with app.run_test():
         line = app.query_one(Static)
         line.add_class("-changed")
-        assert app.opening
+        assert app.is_opening
         assert line.styles.color == Color.parse("red")
-        app.show_first()
+        app.paint_first_screen()
         assert line.styles.color == Color.parse("blue")
         line.remove_class("-changed")
         assert line.styles.color == Color.parse("red")
 
 
-def test_a_source_is_parsed_once_for_each_set_of_colours() -> None:
-    sheet = OnceParsed(variables={"ink": "red"})
+def test_css_source_is_parsed_once_for_each_theme() -> None:
+    sheet = CachedStylesheet(variables={"ink": "red"})
     sheet.add_source("Static { color: $ink; }")
     sheet.parse()
     (before,) = sheet.rules
@@ -55,13 +54,7 @@ def test_a_source_is_parsed_once_for_each_set_of_colours() -> None:
 
 
 class Line(Static, can_focus=True):
-    """How often it was given styles."""
-
-    styled = 0
-
-    def notify_style_update(self) -> None:
-        self.styled += 1
-        super().notify_style_update()
+    """A line that can have the focus."""
 
 
 class Box(App[None]):
@@ -72,7 +65,7 @@ class Box(App[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.stylesheet = OnceParsed(variables=self.get_css_variables())
+        self.stylesheet = CachedStylesheet(variables=self.get_css_variables())
 
     def get_css_variables(self) -> dict[str, str]:
         return {**super().get_css_variables(), "ink": self.ink}
@@ -83,44 +76,6 @@ class Box(App[None]):
             yield Line("second")
 
 
-async def test_only_what_may_look_otherwise_is_styled_again() -> None:
-    app = Box()
-    async with app.run_test() as pilot:
-        first, second = app.query(Line)
-        app.screen.set_focus(None)
-        await pilot.pause()
-        first.styled = second.styled = 0
-        app.stylesheet.update(app)
-        assert (first.styled, second.styled) == (0, 0)
-        first.focus()
-        await pilot.pause()
-        assert first.styled
-        assert not second.styled
-        assert [each.styles.color for each in (first, second)] == [Color.parse("green"), Color.parse("red")]
-
-
-async def test_what_it_is_in_the_colours_and_what_was_set_beside_the_rules_are_looked_at() -> None:
-    app = Box()
-    async with app.run_test() as pilot:
-        first, _ = app.query(Line)
-        box = app.query_one(Vertical)
-        app.screen.set_focus(None)
-        await pilot.pause()
-        box.add_class("-changed")
-        assert first.styles.color == Color.parse("blue")
-        box.remove_class("-changed")
-        assert first.styles.color == Color.parse("red")
-        first.styles.base.color = "yellow"
-        app.stylesheet.update(first)
-        assert first.styles.color == Color.parse("red")
-        app.ink = "white"
-        app.refresh_css(animate=False)
-        assert first.styles.color == Color.parse("white")
-        app.stylesheet.add_source("Line { color: black; }")
-        app.stylesheet.update(first)
-        assert first.styles.color == Color.parse("black")
-
-
 class Other(Screen[None]):
     """Another view."""
 
@@ -128,7 +83,7 @@ class Other(Screen[None]):
         yield Line("of the other")
 
 
-class Views(HeldBack[None], Box):
+class Views(DelayedPaintApp[None], Box):
     """An app of two views: its own screen, and one more."""
 
     opening = False
@@ -138,7 +93,7 @@ class Views(HeldBack[None], Box):
     AUTO_FOCUS = None
 
 
-async def test_a_view_wears_the_theme_that_was_chosen_while_another_was_on_show() -> None:
+async def test_hidden_view_gets_the_theme_that_was_chosen_meanwhile() -> None:
     app = Views()
     async with app.run_test() as pilot:
         await app.switch_mode("other")
@@ -153,7 +108,7 @@ async def test_a_view_wears_the_theme_that_was_chosen_while_another_was_on_show(
         assert line.styles.color == Color.parse("white")
 
 
-async def test_a_view_that_is_there_is_painted_without_a_wait_and_one_that_is_made_once_it_is_filled() -> None:
+async def test_repeated_view_is_painted_without_delay_a_new_one_when_complete() -> None:
     app = Views()
     async with app.run_test() as pilot:
         await app.switch_mode("other")

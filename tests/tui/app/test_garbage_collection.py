@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from weakref import WeakSet
 
 import pytest
-from rich.segment import Segment
 from textual.app import App as TextualApp
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -22,12 +21,10 @@ from textual.geometry import Region
 from textual.screen import ModalScreen
 from textual.signal import Signal
 from textual.strip import Strip
-from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from octavo.tui.app import garbage_collection
-from octavo.tui.app.garbage_collection import Garbage, caches
-from octavo.tui.app.teardown import Teardown
+from octavo.tui.app.garbage_collection import Garbage, Teardown, caches
 from octavo.tui.render.styled_lines import Line, Piece
 from octavo.tui.render.virtual_lines import VirtualLines
 
@@ -61,7 +58,7 @@ class App(TextualApp[None]):
 def shorter_pauses(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """And what Python does by itself is as it was before."""
     monkeypatch.setattr(garbage_collection, "PAUSE", 0.2)
-    monkeypatch.setattr(garbage_collection, "LATER", 0.7)  # a cursor blinks until then
+    monkeypatch.setattr(garbage_collection, "LONG_PAUSE", 0.7)  # a cursor blinks until then
     gc.collect()  # what there is is kept for good
     before = gc.get_threshold()
     yield
@@ -80,10 +77,10 @@ async def until(holds: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_what_is_closed_is_gone_after_a_pause() -> None:
+async def test_closed_screen_is_freed_after_a_pause() -> None:
     app = App()
     async with app.run_test() as pilot:
-        app.teardown.garbage.begin()
+        app.teardown.garbage.start()
         sheet = await opened(app)
         await pilot.press("a")
         await app.pop_screen()
@@ -91,45 +88,43 @@ async def test_what_is_closed_is_gone_after_a_pause() -> None:
         await until(lambda: not sheet)
 
 
-async def test_what_was_open_through_a_look_is_gone_too() -> None:
+async def test_screen_open_during_a_collection_is_freed_later() -> None:
     app = App()
     async with app.run_test():
-        app.teardown.garbage.begin()
+        app.teardown.garbage.start()
         sheet = await opened(app)
-        app.teardown.garbage.look()
+        app.teardown.garbage.collect()
         await app.pop_screen()
         gc.collect(1)
         assert sheet
         await until(lambda: not sheet)
 
 
-async def test_what_stays_when_nobody_is_there_is_looked_at_no_more_until_it_is_closed_and_nobody_is_there_again() -> (
-    None
-):
+async def test_frozen_screen_is_freed_in_the_next_long_pause_after_closing() -> None:
     app = App()
     async with app.run_test() as pilot:
-        app.teardown.garbage.begin()
+        app.teardown.garbage.start()
         sheet = await opened(app)
         screen = app.screen
         assert any(each is screen for each in gc.get_objects())
-        app.teardown.garbage.look(nobody_there=True)
+        app.teardown.garbage.collect(is_long_pause=True)
         assert not any(each is screen for each in gc.get_objects())
         del screen
         await app.pop_screen()
         await pilot.press("a")
         app.teardown.garbage.wake()
         for _ in range(3):
-            app.teardown.garbage.look()
+            app.teardown.garbage.collect()
         assert sheet, "what is looked at between keys is what came since"
         await until(lambda: not sheet)
 
 
-async def test_much_is_looked_for_between_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_grown_memory_is_collected_between_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(garbage_collection, "PAUSE", 1000.0)
-    monkeypatch.setattr(garbage_collection, "STAYED_BLOCKS", 1500)
+    monkeypatch.setattr(garbage_collection, "NEW_BLOCKS", 1500)
     app = App()
     async with app.run_test() as pilot:
-        app.teardown.garbage.begin()
+        app.teardown.garbage.start()
         sheet = await opened(app)
         gc.collect(1)  # one of the looks that Python takes
         await app.pop_screen()
@@ -138,10 +133,10 @@ async def test_much_is_looked_for_between_keys(monkeypatch: pytest.MonkeyPatch) 
             await pilot.press("a")
 
 
-def test_a_tuple_that_is_being_made_in_a_thread_meanwhile_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(garbage_collection, "STAYED_BLOCKS", 1 << 60)
+def test_tuple_built_by_another_thread_meanwhile_is_intact(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(garbage_collection, "NEW_BLOCKS", 1 << 60)
     garbage, is_over, broken = Garbage(), threading.Event(), []
-    garbage.begin()
+    garbage.start()
     stays: list[list[int]] = [[] for _ in range(100_000)]
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
@@ -170,11 +165,11 @@ def test_a_tuple_that_is_being_made_in_a_thread_meanwhile_is_made(monkeypatch: p
     assert stays
 
 
-async def test_python_takes_no_look_at_everything_while_keys_are_pressed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_keys_start_no_full_collection(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(garbage_collection, "PAUSE", 1000.0)
     app = App()
     async with app.run_test():
-        app.teardown.garbage.begin()
+        app.teardown.garbage.start()
         looks: list[int] = []
         gc.callbacks.append(seen := lambda phase, info: looks.append(info["generation"]))
         try:
@@ -187,7 +182,7 @@ async def test_python_takes_no_look_at_everything_while_keys_are_pressed(monkeyp
         assert 2 not in looks
 
 
-def test_python_looks_at_little_at_a_time_also_while_as_much_is_let_go_as_is_made() -> None:
+def test_collections_stay_short_while_objects_are_freed_and_created() -> None:
     page = VirtualLines(range(5000), lambda _: 4, lambda unit: [Line([Piece(f"{unit}")] * 2) for _ in range(4)])
     rest: deque[list[list[int]]] = deque(maxlen=600)
     seen: list[int] = []
@@ -196,7 +191,7 @@ def test_python_looks_at_little_at_a_time_also_while_as_much_is_let_go_as_is_mad
         if phase == "start":
             seen.append(sum(len(gc.get_objects(each)) for each in range(info["generation"] + 1)))
 
-    Garbage().begin()
+    Garbage().start()
     gc.callbacks.append(looks)
     try:
         for unit in range(5000):
@@ -227,7 +222,7 @@ class Slow(Vertical):
         await self.may_go.wait()
 
 
-async def test_a_part_that_is_gone_before_the_whole_is_not_painted() -> None:
+async def test_removed_child_of_a_mounted_widget_is_not_painted() -> None:
     app = App()
     async with app.run_test() as pilot:
         slow = Slow()
@@ -244,7 +239,7 @@ async def test_a_part_that_is_gone_before_the_whole_is_not_painted() -> None:
         await going
 
 
-async def test_what_goes_begins_nothing_any_more() -> None:
+async def test_removed_screen_starts_no_workers() -> None:
     app, begun = App(), []
 
     async def look(sheet: Sheet) -> None:
@@ -274,7 +269,7 @@ class Looking(ModalScreen[None]):
         assert self.query_one("#part").parent is self
 
 
-async def test_what_is_taken_down_before_it_is_there_does_not_look_for_its_parts() -> None:
+async def test_widget_removed_before_its_mount_gets_no_mount_event() -> None:
     app = App()
     async with app.run_test() as pilot:
         app.push_screen(Looking())
@@ -282,30 +277,7 @@ async def test_what_is_taken_down_before_it_is_there_does_not_look_for_its_parts
         assert len(app.screen_stack) == 1
 
 
-def test_a_painted_line_makes_its_caches_when_it_is_asked_for_them() -> None:
-    line = Strip([Segment("ab"), Segment("cd")])
-    assert line.crop(1, 3).text == "bc"
-    assert line.crop(1, 3) is line.crop(1, 3)
-    assert line.extend_cell_length(6).text == "abcd  "
-    assert [part.text for part in line.divide([1, 4])] == ["a", "bcd"]
-    assert line.apply_offsets(0, 0) is line.apply_offsets(0, 0)
-    with pytest.raises(AttributeError, match="_other_cache"):
-        line._other_cache  # type: ignore[attr-defined]  # noqa: B018  # a name it has no slot for
-
-
-def test_the_caches_of_a_library_are_found_by_name_in_its_modules_and_classes() -> None:
+def test_caches_of_functions_and_methods_are_found() -> None:
     found = [each.__qualname__ for each in caches("textual.", "rich.")]
     assert {"cached_cell_len", "Color.parse", "StylesCache.get_inner_outer"} <= set(found)
     assert len(found) == len(set(map(id, caches("textual.", "rich."))))
-
-
-async def test_after_a_look_no_widget_keeps_how_large_it_was_where_there_was_other_room() -> None:
-    app = App()
-    async with app.run_test() as pilot:
-        await opened(app)
-        for width in range(40, 50):
-            await pilot.resize_terminal(width, 20)
-        kept = [each._box_model_cache for each in app.screen.walk_children(Widget)]
-        assert sum(map(len, kept)) >= 10
-        app.teardown.garbage.look(nobody_there=True)
-        assert sum(map(len, kept)) == 0

@@ -13,10 +13,10 @@ from textual.widgets import Static
 
 from octavo.api.users import User
 from octavo.data.state_db import NotSaved
+from octavo.tui.comments.autocomplete import Autocomplete, emoji_prefix
 from octavo.tui.comments.composer import Composer
-from octavo.tui.comments.offers import Offers, emoji_begun
-from octavo.tui.reader.markdown_preview import preview
-from octavo.tui.reader.page_view import PageView
+from octavo.tui.comments.mentions import MentionCandidates
+from octavo.tui.reader.page_view import PageView, preview
 from octavo.tui.render.threads import keep_quoted_lines
 from octavo.tui.widgets.long_text import WrappedRows
 from octavo.tui.widgets.safe_text import safe_lines
@@ -65,39 +65,38 @@ class Writing(Scratch):
             draft=draft,
             save_draft=self.save,
             save_draft_now=self.kept.append,
-            trouble=lambda: self.trouble,
+            save_error=lambda: self.trouble,
             preview=self.preview,
             editing_folder=Path("unused"),
             limit=limit,
-            people=people,
+            members=people,
             replies=replies,
         )
         await self.push_screen(composer, self.answers.append)
         return composer
 
 
-class Crew:
-    """People to name: one is known, another comes when it is asked for."""
-
-    trouble = ""
+class Crew(MentionCandidates):
+    """Members to mention: one is loaded, another is loaded on request."""
 
     def __init__(self) -> None:
+        self.load_error = ""
         self.people = [User(id="tom", display_name="Tom Ward")]
 
-    def known(self) -> list[User]:
+    def loaded(self) -> list[User]:
         return list(self.people)
 
-    async def ask(self) -> None:
+    async def load(self) -> None:
         self.people.append(User(id="zoe", display_name="Zoe M_M"))
 
 
-async def test_at_the_start_of_a_word_somebody_is_named() -> None:
+async def test_at_sign_at_start_of_word_mentions_a_member() -> None:
     app = Writing()
     async with app.run_test(size=(70, 24)) as pilot:
         composer = await app.write(people=Crew())
         await pilot.press(*"Hi ", "@", *"zo", "enter")
         assert composer.text == "Hi [@Zoe M\\_M](/users/zoe) "
-        assert composer.writing.text == "Hi @Zoe M_M ", "the name is what one sees while one writes"
+        assert composer.text_area.text == "Hi @Zoe M_M ", "the name is what one sees while one writes"
         await pilot.press(*"at a", "@")
         assert app.screen is composer, "within a word it is an address"
         await pilot.press(*"b (", "@", "escape")
@@ -107,34 +106,34 @@ async def test_at_the_start_of_a_word_somebody_is_named() -> None:
         assert composer.text.endswith("(@ @nobody else"), "what is nobody's name is written as it was typed"
 
 
-async def test_an_emoji_is_offered_by_the_letters_of_its_name() -> None:
+async def test_typed_emoji_name_opens_the_emoji_list() -> None:
     app = Writing()
     async with app.run_test(size=(70, 24)) as pilot:
         composer = await app.write()
         await pilot.press(*"Done :tad")
         await until(pilot, lambda: "🎉 tada" in shown(app))
         await pilot.press("enter")
-        assert composer.writing.text == "Done 🎉 "
+        assert composer.text_area.text == "Done 🎉 "
         await pilot.press(*":hear")
         await until(pilot, lambda: "heart" in shown(app))
         await pilot.press("tab")
-        assert composer.writing.text == "Done 🎉 ❤️ "
+        assert composer.text_area.text == "Done 🎉 ❤️ "
         await pilot.press(*":+1:")
-        assert composer.writing.text == "Done 🎉 ❤️ 👍 ", "a whole name is taken as it ends"
+        assert composer.text_area.text == "Done 🎉 ❤️ 👍 ", "a whole name is taken as it ends"
         assert app.screen is composer
 
 
-async def test_a_long_text_is_not_looked_through_for_emoji_with_each_key() -> None:
+async def test_long_text_is_not_searched_for_emoji_on_each_key() -> None:
     app = Writing()
     async with app.run_test() as pilot:
         composer = await app.write("a line of words\n" * 2000)
-        with Calls(emoji_begun) as looked:
+        with Calls(emoji_prefix) as looked:
             await pilot.press(*": :ta")
         assert looked.counts == {}
         assert composer.text.endswith("\n: :ta")
 
 
-async def test_offers_of_emoji_that_are_closed_keep_the_words() -> None:
+async def test_closed_emoji_list_keeps_the_typed_text() -> None:
     app = Writing()
     async with app.run_test(size=(70, 24)) as pilot:
         composer = await app.write()
@@ -144,7 +143,7 @@ async def test_offers_of_emoji_that_are_closed_keep_the_words() -> None:
         await until(pilot, lambda: app.screen is composer)
         await pilot.press(*"q ok")
         assert composer.text == ":tadpole :qxq ok", "what no emoji is called by is written as it was typed"
-        composer.writing.load_text("")
+        composer.text_area.load_text("")
         await pilot.press(*"`:tad", *"` at 10:30 ")
         app.screen.post_message(Paste(":tada"))
         await pilot.pause()
@@ -152,7 +151,7 @@ async def test_offers_of_emoji_that_are_closed_keep_the_words() -> None:
         assert composer.text == "`:tad` at 10:30 :tada"
 
 
-async def test_a_quick_reply_is_put_in_where_one_writes() -> None:
+async def test_quick_reply_is_inserted_at_the_cursor() -> None:
     app = Writing()
     async with app.run_test(size=(70, 24)) as pilot:
         composer = await app.write("Yes. ", replies=("Fixed, thank you.", *HOSTILE))
@@ -164,7 +163,7 @@ async def test_a_quick_reply_is_put_in_where_one_writes() -> None:
         assert composer.text == "Yes. Fixed, thank you."
 
 
-async def test_who_is_offered_first_stays_first_when_more_people_are_known() -> None:
+async def test_first_member_stays_first_when_more_members_load() -> None:
     app, crew = Writing(), Crew()
     crew.people.append(User(id="al", display_name="Al Wu"))
     crew.people.append(User(id="tim", display_name="Tim", email="tim@west.example"))
@@ -172,7 +171,7 @@ async def test_who_is_offered_first_stays_first_when_more_people_are_known() -> 
         await app.write(people=crew)
         await pilot.press("@", "w")
         mentions = app.screen
-        assert isinstance(mentions, Offers)
+        assert isinstance(mentions, Autocomplete)
         names = [found.choice.title for found in mentions.rows.items]
         assert names == ["Tom Ward", "Al Wu"], (
             "nobody is found by one letter of an address, nor because of a short name"
@@ -183,7 +182,7 @@ async def test_who_is_offered_first_stays_first_when_more_people_are_known() -> 
         assert mentions.rows.item.choice.title == "Walt", "the cursor stays on top until it is moved"
 
 
-async def test_a_reply() -> None:
+async def test_composer_of_a_reply() -> None:
     app = Writing()
     async with app.run_test(size=(70, 16)) as pilot:
         await app.write(
@@ -196,7 +195,7 @@ async def test_a_reply() -> None:
 
 
 @pytest.mark.parametrize("key", ["ctrl+s", "ctrl+enter"])
-async def test_what_is_sent_is_the_answer(key: str) -> None:
+async def test_send_returns_the_text(key: str) -> None:
     app = Writing()
     async with app.run_test() as pilot:
         await app.write()
@@ -206,7 +205,7 @@ async def test_what_is_sent_is_the_answer(key: str) -> None:
         assert app.kept[-1] == "yes\nno", "it is the draft until whoever sends it has it"
 
 
-async def test_closing_keeps_the_draft() -> None:
+async def test_escape_keeps_the_draft() -> None:
     app = Writing()
     async with app.run_test() as pilot:
         await app.write()
@@ -216,7 +215,7 @@ async def test_closing_keeps_the_draft() -> None:
         assert app.kept[-1] == "half a"
 
 
-async def test_a_draft_comes_back_and_is_not_kept_again_unchanged() -> None:
+async def test_unchanged_draft_is_not_saved_again() -> None:
     app = Writing()
     async with app.run_test() as pilot:
         composer = await app.write("half a")
@@ -231,13 +230,13 @@ async def test_a_draft_comes_back_and_is_not_kept_again_unchanged() -> None:
         assert "half a" not in app.begun
 
 
-async def test_what_is_typed_is_kept_when_the_app_ends_or_is_left() -> None:
+async def test_draft_is_saved_when_the_app_ends_or_is_suspended() -> None:
     app = Writing()
     async with app.run_test() as pilot:
         composer = await app.write()
         await pilot.press(*"one")
-        assert len(app.before_end) == 1
-        for keep in tuple(app.before_end):
+        assert len(app.exit_callbacks) == 1
+        for keep in tuple(app.exit_callbacks):
             assert callable(keep)
             keep()
         assert app.kept[-1] == "one"
@@ -248,7 +247,7 @@ async def test_what_is_typed_is_kept_when_the_app_ends_or_is_left() -> None:
     assert app.kept[-1] == "one two three", "the app ended while it was open"
 
 
-async def test_a_slow_disk_stops_nobody_from_typing() -> None:
+async def test_slow_disk_does_not_block_typing() -> None:
     app = Writing()
     async with app.run_test() as pilot:
         composer = await app.write()
@@ -267,7 +266,7 @@ async def test_a_slow_disk_stops_nobody_from_typing() -> None:
         assert app.kept == ["one", "one two"]
 
 
-async def test_it_is_sent_once_it_is_a_draft_on_disk() -> None:
+async def test_text_is_sent_after_its_draft_is_on_disk() -> None:
     app = Writing()
     async with app.run_test() as pilot:
         composer = await app.write()
@@ -281,7 +280,7 @@ async def test_it_is_sent_once_it_is_a_draft_on_disk() -> None:
         assert app.kept[-1] == "yes"
 
 
-async def test_a_key_pressed_while_it_is_kept_is_for_the_screen_below() -> None:
+async def test_keys_pressed_while_saving_go_to_the_screen_below() -> None:
     class Below(Writing):
         BINDINGS: ClassVar[list[BindingType]] = [Binding("j,d", "pressed", "Pressed")]
         pressed = 0
@@ -302,13 +301,13 @@ async def test_a_key_pressed_while_it_is_kept_is_for_the_screen_below() -> None:
         assert app.answers == ["yes"]
 
 
-async def test_nobody_is_found_by_the_domain_that_all_addresses_share() -> None:
+async def test_shared_email_domain_finds_no_member() -> None:
     app, crew = Writing(), Crew()
     crew.people[:] = [User(id=name, display_name=name, email=f"{name}x@harbour.example") for name in ("Ada", "Tom")]
     async with app.run_test(size=(70, 24)) as pilot:
         await app.write(people=crew)
         await pilot.press("@", *"harb")
-        assert isinstance(app.screen, Offers)
+        assert isinstance(app.screen, Autocomplete)
         assert list(app.screen.rows.items) == []
         await pilot.press(*["backspace"] * 4, *"adax")
         assert [found.choice.title for found in app.screen.rows.items] == ["Ada"]
@@ -316,7 +315,7 @@ async def test_nobody_is_found_by_the_domain_that_all_addresses_share() -> None:
         assert [found.choice.title for found in app.screen.rows.items] == ["Ada"], "who types the domain means it"
 
 
-async def test_what_is_on_its_way_to_the_disk_is_not_sent_after_escape() -> None:
+async def test_escape_while_saving_does_not_send() -> None:
     app = Writing()
     async with app.run_test() as pilot:
         await app.write()
@@ -329,14 +328,14 @@ async def test_what_is_on_its_way_to_the_disk_is_not_sent_after_escape() -> None
         assert app.answers == [None]
 
 
-async def test_while_nothing_can_be_saved_nothing_is_sent() -> None:
+async def test_unwritable_disk_disables_sending() -> None:
     app = Writing()
     async with app.run_test(size=(100, 20)) as pilot:
         composer = await app.write()
         app.trouble = "Nothing is being saved: the disk is full. Free some space, then try again."
         await pilot.press(*"yes", "ctrl+s")
         assert app.explained == [app.trouble]
-        composer.keep()
+        composer.start_saving()
         await until(pilot, lambda: app.trouble in shown(app))
         assert (app.answers, app.kept) == ([], [])
         app.trouble = ""
@@ -344,7 +343,7 @@ async def test_while_nothing_can_be_saved_nothing_is_sent() -> None:
         await until(pilot, lambda: app.answers == ["yes"])
 
 
-async def test_when_it_cannot_be_kept_after_all_it_is_not_sent_and_can_be_later() -> None:
+async def test_failed_save_does_not_send_and_can_be_retried() -> None:
     app = Writing()
     async with app.run_test(size=(100, 20)) as pilot:
         composer = await app.write()
@@ -360,7 +359,7 @@ async def test_when_it_cannot_be_kept_after_all_it_is_not_sent_and_can_be_later(
         await until(pilot, lambda: app.answers == ["yes!"])
 
 
-async def test_nothing_is_not_sent_and_it_says_so() -> None:
+async def test_empty_text_is_not_sent_and_says_why() -> None:
     app = Writing()
     async with app.run_test() as pilot:
         await app.write(limit=10)
@@ -373,7 +372,7 @@ async def test_nothing_is_not_sent_and_it_says_so() -> None:
         assert app.answers == []
 
 
-async def test_the_preview_shows_it_and_comes_back_to_writing() -> None:
+async def test_preview_shows_the_text_and_returns_to_editing() -> None:
     app = Writing()
     async with app.run_test() as pilot:
         composer = await app.write("**bold**")
@@ -387,22 +386,22 @@ async def test_the_preview_shows_it_and_comes_back_to_writing() -> None:
         assert app.answers == []
 
 
-async def test_to_look_at_a_long_text_and_write_on_wraps_it_not_anew_and_reads_its_quotes_aside() -> None:
+async def test_preview_of_long_text_does_not_wrap_it_again() -> None:
     app = Writing()
     async with app.run_test(size=(100, 30)) as pilot:
         app.preview = preview
         composer = await app.write("> quoted\n" * 2000)
         await pilot.pause()
-        with Calls(WrappedRows.wrap, keep_quoted_lines) as looked:
+        with Calls(WrappedRows.wrap_positions, keep_quoted_lines) as looked:
             await pilot.press("ctrl+r")
             await until(pilot, lambda: "quoted" in shown(app) and bool(app.screen.query(PageView)))
             await pilot.press("ctrl+r")
             await pilot.pause()
-        assert composer.focused is composer.writing
+        assert composer.focused is composer.text_area
         assert looked.counts == {}
 
 
-async def test_without_a_terminal_there_is_no_editor_and_nothing_is_lost() -> None:
+async def test_editor_without_a_terminal_keeps_the_text() -> None:
     app = Writing()
     async with app.run_test() as pilot:
         composer = await app.write("text")
@@ -412,13 +411,13 @@ async def test_without_a_terminal_there_is_no_editor_and_nothing_is_lost() -> No
         assert "Octavo cannot start an editor in this terminal." in shown(app)
 
 
-async def test_what_is_pasted_or_quoted_is_text() -> None:
+async def test_pasted_and_quoted_control_characters_are_shown_as_text() -> None:
     app = Writing()
     async with app.run_test(size=(120, 30)) as pilot:
         for text in HOSTILE:
             composer = await app.write(text, quoted=text, title=text)
             await pilot.pause()
-            composer.writing.post_message(Paste(text + "\nand on"))
+            composer.text_area.post_message(Paste(text + "\nand on"))
             await until(pilot, lambda composer=composer: "and on" in composer.text)  # type: ignore[misc]  # bound now
             assert harmless(lines(app))
             assert harmless(composer.text.split("\n"))
@@ -427,7 +426,7 @@ async def test_what_is_pasted_or_quoted_is_text() -> None:
         assert len(app.answers) == len(HOSTILE)
 
 
-def test_drafts_are_kept_soon_after_the_last_key_and_never_late() -> None:
+def test_drafts_are_saved_soon_after_the_last_key() -> None:
     clock = DraftClock()
     assert clock.seconds_until_save(10.0) == pytest.approx(0.3)
     assert clock.seconds_until_save(10.2) == pytest.approx(0.3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from octavo.api.bodies import Body
 from octavo.api.comments import Comment, Reply, Target, TargetNode, TargetPage
 from octavo.api.users import User
-from octavo.tui.comments.diff_threads import thread_lines
+from octavo.tui.comments.diff_threads import thread_summaries
 
 ADA = User(id="ada")
 
@@ -14,7 +14,7 @@ def comment(key: str, target: Target, replies: int = 0) -> Comment:
     return Comment(id=key, body=Body(markdown=f"About {key}"), posted_by=ADA, replies=replies, target=target)
 
 
-def test_a_thread_whose_block_is_gone_is_outdated_and_says_what_it_was_about() -> None:
+def test_thread_on_deleted_block_is_outdated_and_quotes_the_block() -> None:
     page, node = TargetPage(id="p"), TargetNode(id="gone", preview="words that\nwere here")
     hanging = {
         "": [comment("t1", Target(page=page, node=node)), comment("t2", Target(page=page))],
@@ -23,7 +23,7 @@ def test_a_thread_whose_block_is_gone_is_outdated_and_says_what_it_was_about() -
             comment("t4", Target(page=TargetPage(id="p", outdated=True), node=TargetNode(id="b"))),
         ],
     }
-    outdated = thread_lines(hanging, lambda id: "", is_outdated=lambda thread: thread.id == "t4")
+    outdated = thread_summaries(hanging, lambda id: "", is_outdated=lambda thread: thread.id == "t4")
     lines = [line for each in outdated.values() for line in each]
     told = {line.key: (line.is_outdated, line.quote) for line in lines}
     assert told == {
@@ -34,10 +34,10 @@ def test_a_thread_whose_block_is_gone_is_outdated_and_says_what_it_was_about() -
     }
 
 
-def test_the_newest_replies_are_shown_and_all_are_counted() -> None:
+def test_newest_replies_are_shown_and_all_are_counted() -> None:
     replies = [Reply(id=f"r{number}", body=Body(markdown=f"Reply {number}"), posted_by=ADA) for number in range(5)]
-    (line,) = thread_lines({"b": [comment("t", Target(), 5)]}, lambda id: "on its way" * (id == "r4"), {"t": replies})[
-        "b"
-    ]
+    (line,) = thread_summaries(
+        {"b": [comment("t", Target(), 5)]}, lambda id: "on its way" * (id == "r4"), {"t": replies}
+    )["b"]
     assert [answer.text for answer in line.shown_replies] == ["Reply 2", "Reply 3", "Reply 4"]
     assert (line.reply_count, line.shown_replies[-1].age) == (5, "on its way")

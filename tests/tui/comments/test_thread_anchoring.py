@@ -6,7 +6,7 @@ import time
 
 from octavo.api.comments import Comment
 from octavo.documents.parse import parse
-from octavo.tui.comments.thread_anchoring import BothSides, ThreadAnchors
+from octavo.tui.comments.thread_anchoring import ThreadAnchors, TwoVersionAnchors
 
 BEFORE = "# Levels\n\nAt about 09:06 the water stood 3.412 m above chart datum.\n\nThe rest is as it was.\n"
 AFTER = "# Levels\n\nAround 09:06 the water stood 3.412 m above the datum.\n\nThe rest is as it was.\n"
@@ -17,7 +17,7 @@ def thread(name: str, key: str, preview: str | None) -> Comment:
     return Comment.model_validate({"id": name, "target": target, "postedBy": {"id": "u", "displayName": "Ada"}})
 
 
-def test_a_thread_on_what_was_edited_hangs_on_what_it_became_and_says_so() -> None:
+def test_thread_on_edited_block_is_on_the_similar_block() -> None:
     before, after = parse(BEFORE), parse(AFTER)
     _, edited, same = before.blocks
     threads = [
@@ -27,31 +27,34 @@ def test_a_thread_on_what_was_edited_hangs_on_what_it_became_and_says_so() -> No
         thread("page", "", None),
     ]
     hanging = ThreadAnchors(after)
-    hung = {key: [each.id for each in found] for key, found in hanging.likely(threads).items()}
+    hung = {key: [each.id for each in found] for key, found in hanging.by_likely_block(threads).items()}
     assert hung == {after.blocks[1].key: ["edited"], after.blocks[2].key: ["same"], "": ["gone", "page"]}
-    assert [hanging.since(each) for each in threads] == ["changed", "", "gone", ""]
-    assert hanging.said_since(threads[0]) == "Outdated: the block was edited. Its text was:"
-    assert {key: len(found) for key, found in hanging.exact(threads).items()} == {after.blocks[2].key: 1, "": 3}
+    assert [hanging.block_change(each) for each in threads] == ["changed", "", "gone", ""]
+    assert hanging.outdated_note(threads[0]) == "Outdated: the block was edited. Its text was:"
+    assert {key: len(found) for key, found in hanging.by_exact_block(threads).items()} == {
+        after.blocks[2].key: 1,
+        "": 3,
+    }
 
 
-def test_what_is_not_read_yet_is_not_taken_for_gone() -> None:
+def test_block_missing_in_partial_document_is_not_deleted() -> None:
     lost = thread("edited", "gone", "At about 09:06 the water stood 3.412 m above chart datum.")
     hanging = ThreadAnchors(parse(AFTER), whole=False)
-    assert hanging.since(lost) == ""
-    assert list(hanging.likely([lost])) == [""]
-    whole = hanging.on(hanging.document, whole=True)
-    assert whole.since(lost) == "changed"
-    assert whole.on(whole.document, whole=True) is whole
+    assert hanging.block_change(lost) == ""
+    assert list(hanging.by_likely_block([lost])) == [""]
+    whole = hanging.for_document(hanging.document, whole=True)
+    assert whole.block_change(lost) == "changed"
+    assert whole.for_document(whole.document, whole=True) is whole
 
 
-def test_to_look_for_many_threads_goes_through_a_page_once() -> None:
+def test_many_threads_walk_the_document_once() -> None:
     document = parse("\n\n".join(f"Paragraph {number} says a little of what there is." for number in range(3000)))
     hanging = ThreadAnchors(document)
     threads = [thread(f"t{number}", "gone", f"Nobody has written words number {number} here.") for number in range(10)]
-    assert list(hanging.likely(threads)) == [""]
+    assert list(hanging.by_likely_block(threads)) == [""]
     began = time.perf_counter()
     for _ in range(200):
-        hanging.likely(threads)
+        hanging.by_likely_block(threads)
     assert time.perf_counter() - began < 0.2
 
 
@@ -70,8 +73,8 @@ def outdated(each: Comment, says: bool) -> Comment:
     return each.model_copy(update={"target": target})
 
 
-def test_a_thread_on_the_old_side_hangs_where_it_was_made_and_is_not_outdated() -> None:
-    both = BothSides((parse(WAS), parse(IS)))
+def test_thread_on_old_version_is_on_its_block_and_not_outdated() -> None:
+    both = TwoVersionAnchors((parse(WAS), parse(IS)))
     old, new = "The schedule cannot be changed. See below.", "The schedule cannot be changed. See below, and above."
     made = {
         "old": thread("old", key_of(WAS, old), old),

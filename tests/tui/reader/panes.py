@@ -1,4 +1,4 @@
-"""An app with nothing but one pane, and what was said to it."""
+"""An app with one pane, for tests."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from textual.pilot import Pilot
 from textual.widget import Widget
 
 from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.reader.page_dialogs import open_row
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.reader.record import open_row
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.widgets.commands import HostApp
 from octavo.tui.widgets.themes import themes
@@ -21,7 +21,7 @@ P = TypeVar("P", bound=Reader)
 
 
 class PaneApp(HostApp[None], Generic[P]):
-    """Shows one pane, and keeps the messages it sent and the sentences it explained."""
+    """App with one pane. It records the messages of the pane and the explained sentences."""
 
     def __init__(self, pane: P, *beside: Widget) -> None:
         super().__init__()
@@ -46,47 +46,47 @@ class PaneApp(HostApp[None], Generic[P]):
     def keep(self, message: Message) -> None:
         self.said.append(message)
 
-    def on_page_view_row_wanted(self, message: PageView.RowWanted) -> None:
+    def on_page_view_table_row_requested(self, message: PageView.TableRowRequested) -> None:
         open_row(self, message)
 
     on_copy_url_requested = keep
     on_link_followed = keep
     on_page_loaded = keep
-    on_reader_block_chosen = keep
-    on_reader_thread_wanted = keep
-    on_reader_read_on = keep
+    on_reader_comment_requested = keep
+    on_reader_thread_requested = keep
+    on_reader_next_page_requested = keep
     on_reader_copied = keep
 
 
 def screen(pane: Reader) -> str:
-    """What the pane shows."""
+    """Return the text of the pane."""
     return "\n".join(strip.text.rstrip() for strip in (pane.render_line(y) for y in range(pane.size.height)))
 
 
 async def laid_out(pane: Reader, pilot: Pilot[Any]) -> None:
-    """Wait until the thread has laid out all of the pane."""
-    while pane.galley.unset:
+    """Wait until the thread has laid out all units of the pane."""
+    while pane.virtual_lines.unset:
         await pilot.pause()
 
 
 async def diff_made(pane: DiffView, pilot: Pilot[Any]) -> None:
-    """Wait until a diff has all its units."""
+    """Wait until all units of a diff are built."""
     await pilot.pause()
-    while pane.contents.making.is_making:
+    while pane.contents.builder.is_building:
         await pilot.pause()
 
 
-def bar_at(pane: Reader) -> list[str]:
-    """The lines that have the cursor's bar."""
+def bar_column(pane: Reader) -> list[str]:
+    """Return the lines with the cursor bar."""
     rows = [row.strip() for row in screen(pane).split("\n")]
     return [row.removeprefix("▌").strip() for row in rows if row.startswith("▌")]
 
 
 def wanted(app: PaneApp[P]) -> list[str]:
-    """The words of the blocks whose threads were asked for."""
-    return [each.block.plain() for each in app.said if isinstance(each, Reader.ThreadWanted)]
+    """Return the text of the blocks whose threads were requested."""
+    return [each.block.plain() for each in app.said if isinstance(each, Reader.ThreadRequested)]
 
 
 def links(app: PaneApp[P]) -> list[tuple[str, bool]]:
-    """Which links were followed, and whether outside."""
+    """Return the followed links, each with True if it was opened in the browser."""
     return [(each.href, each.outside) for each in app.said if isinstance(each, LinkFollowed)]

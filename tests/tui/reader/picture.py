@@ -1,4 +1,4 @@
-"""Lines of a page as plain text, to be compared with what was approved."""
+"""Lines of a page as plain text, compared with snapshots."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ WIDTHS = (60, 100, 140)
 
 
 def text_of(lines: Iterable[Line]) -> str:
-    """The lines without the blanks at their ends."""
+    """Return the lines without trailing blanks."""
     return "\n".join(line.text.rstrip() for line in lines) + "\n"
 
 
 def check(name: str, text: str) -> None:
-    """Compare with the picture called `name`; with UPDATE_PICTURES=1 in the environment, make it the picture."""
+    """Compare text with the snapshot `name`. With UPDATE_PICTURES=1 in the environment, write the snapshot."""
     path = PICTURES / f"{name}.txt"
     if os.environ.get("UPDATE_PICTURES") == "1":
         path.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Diagrams: drawn by a program that can be ended, and shown as their source when they are not."""
+"""Diagrams: drawn by a child process with limits, or shown as source."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import ASCII, Styles
 from octavo.tui.terminal import child_programs
-from tests.tui.reader.panes import PaneApp, bar_at, screen
+from tests.tui.reader.panes import PaneApp, bar_column, screen
 
 SMALL = "flowchart LR\n  A[Measure] --> B[Publish]"
 WIDE = "flowchart LR\n" + "\n".join(f"  N{n}[Station {n}] --> N{n + 1}[Station {n + 1}]" for n in range(20))
@@ -45,7 +45,7 @@ ENDLESS = """flowchart RL
     M18["S"] --> M1 & M17 & M16
     M2 --> M0 & M5 & M9
 """
-"""Takes the library minutes."""
+"""A diagram that the drawing library needs minutes for."""
 
 
 def block_of(markdown: str) -> Block:
@@ -57,7 +57,7 @@ def setting(*, look: Styles | None = None) -> LayoutContext:
 
 
 async def drawn(markdown: str, width: int, *, look: Styles | None = None) -> tuple[list[Line], LayoutContext]:
-    """A diagram as it is set once it was found."""
+    """Return the lines of a diagram after it was drawn."""
     here, block = setting(look=look), block_of(markdown)
     render_block(here, block, width)
     assert here.deferred is not None
@@ -71,7 +71,7 @@ def text_of(lines: list[Line]) -> str:
     return "\n".join(line.text.rstrip() for line in lines)
 
 
-async def test_a_diagram_is_drawn_once_it_is_found() -> None:
+async def test_diagram_is_drawn_once_loaded() -> None:
     lines, _ = await drawn(f"```mermaid\n{SMALL}\n```", 60)
     assert "```" not in text_of(lines)
     assert "│ Measure " in text_of(lines)
@@ -82,12 +82,12 @@ async def test_a_diagram_is_drawn_once_it_is_found() -> None:
     assert "Not drawn" not in text_of(before)
 
 
-async def test_the_block_of_an_integration_is_drawn_too() -> None:
+async def test_integration_block_with_diagram_is_drawn() -> None:
     lines, _ = await drawn(f'{{% @mermaid/diagram content="{SMALL}\n" %}}', 60)
     assert "│ Measure " in text_of(lines)
 
 
-async def test_what_is_wider_than_the_room_moves() -> None:
+async def test_wide_diagram_scrolls_sideways() -> None:
     lines, here = await drawn(f"```mermaid\n{WIDE}\n```", 60)
     block = block_of(f"```mermaid\n{WIDE}\n```")
     assert "more columns ›" in lines[-1].text
@@ -99,7 +99,7 @@ async def test_what_is_wider_than_the_room_moves() -> None:
     assert {line.width for line in moved} == {60}
 
 
-async def test_what_a_wide_diagram_begins_with_is_on_show() -> None:
+async def test_wide_diagram_first_shows_its_beginning() -> None:
     ways = "\n".join(
         f'  S{{Which}} -- "harbour{number}.example" --> S{number}[The pier {number}]' for number in range(7)
     )
@@ -110,37 +110,37 @@ async def test_what_a_wide_diagram_begins_with_is_on_show() -> None:
     assert "A ship" not in text_of(render_block(here, block_of(source), 40))
 
 
-async def test_ascii_only_is_drawn_with_ascii_only() -> None:
+async def test_ascii_mode_draws_diagram_in_ascii() -> None:
     lines, _ = await drawn(f"```mermaid\n{SMALL}\n```", 60, look=Styles(glyphs=ASCII))
     assert text_of(lines).isascii()
     assert "Measure" in text_of(lines)
 
 
-async def test_a_diagram_without_end_is_ended_and_its_source_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_endless_diagram_is_stopped_and_shows_source(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diagrams, "SECONDS", 0.7)
     lines, _ = await drawn(f"```mermaid\n{ENDLESS}```", 60)
     assert 'M18["S"]' in text_of(lines)
     assert "Could not draw the diagram: it took longer than 0.7 s." in text_of(lines)
 
 
-async def test_memory_and_output_are_bounded() -> None:
+async def test_diagram_program_has_limits_of_memory_and_output() -> None:
     given = json.dumps({"source": WIDE, "ascii": False}).encode()
-    small = await child_programs.ask("draw_diagram", given, seconds=10, memory=16 << 20, most=1 << 20)
+    small = await child_programs.run_bounded("draw_diagram", given, seconds=10, memory=16 << 20, most=1 << 20)
     assert small.output == b""
-    assert not small.late
-    short = await child_programs.ask("draw_diagram", given, seconds=10, memory=diagrams.MEMORY, most=500)
-    assert short.late
+    assert not small.exceeded
+    short = await child_programs.run_bounded("draw_diagram", given, seconds=10, memory=diagrams.MEMORY, most=500)
+    assert short.exceeded
     assert len(short.output) == 500
 
 
-async def test_a_drawing_holds_no_terminal_sequences() -> None:
+async def test_drawing_has_no_terminal_sequences() -> None:
     found = await draw_diagram(DiagramQuery("flowchart LR\n  A[x\x1b]52;c;aGk=\x07y] --> B[\x9b31m]", False))
     said = "\n".join("\n".join(lines) for lines in found.drawings) + found.problem
     assert not any((char < " " and char != "\n") or "\x7f" <= char < "\xa0" for char in said)
 
 
 @pytest.mark.parametrize("answer", [b"warning: odd\n", b"[1]\n", b"[" * 99_999 + b"\n", b"\xff\n"])
-def test_what_the_program_says_beside_drawings_is_not_believed(answer: bytes) -> None:
+def test_unexpected_output_of_diagram_program_is_ignored(answer: bytes) -> None:
     assert list(diagrams.parse_drawings(b'"a"\n' + answer + b'"b"\n')) == [("a",)]
 
 
@@ -152,18 +152,18 @@ def test_what_the_program_says_beside_drawings_is_not_believed(answer: bytes) ->
         ("graph LR\n" + "A-->B\n" * 1_200, "longer than 6,000 characters"),
     ],
 )
-def test_what_cannot_be_drawn_is_not_tried(source: str, why: str) -> None:
+def test_unsupported_diagram_is_not_drawn(source: str, why: str) -> None:
     assert why in drawing_problem(normalize_diagram(source)[1])
     shown = text_of(render_block(setting(), block_of(f"```mermaid\n{source}\n```"), 70))
     assert why in " ".join(shown.split())
 
 
-def test_settings_and_remarks_are_not_drawn() -> None:
+def test_settings_and_comments_of_diagram_are_not_drawn() -> None:
     text = '---\ntitle: "Two steps"\nconfig:\n  a: 1\n---\n%%{init: {"a": {"b": 1}}}%%\n%% a remark\n' + SMALL
     assert normalize_diagram(text) == ("Two steps", SMALL)
 
 
-async def test_the_program_that_draws_is_told_nothing_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_diagram_program_gets_no_private_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OCTAVO_API_KEY", "gb_api_secret")
     child = child_programs.start("draw_diagram", memory=diagrams.MEMORY, seconds=1)
     environ = await asyncio.to_thread(Path(f"/proc/{child.pid}/environ").read_bytes)
@@ -171,7 +171,7 @@ async def test_the_program_that_draws_is_told_nothing_of_ours(monkeypatch: pytes
     assert b"secret" not in environ
 
 
-def test_a_line_of_a_label_in_a_flowchart_begins_in_one_way() -> None:
+def test_flowchart_label_lines_start_in_one_way() -> None:
     assert normalize_diagram('graph LR\nA["one<br/>two"] --> B')[1] == 'graph LR\nA["one\\ntwo"] --> B'
     assert (
         normalize_diagram("sequenceDiagram\nNote over A: one<br>two")[1] == "sequenceDiagram\nNote over A: one<br>two"
@@ -179,7 +179,7 @@ def test_a_line_of_a_label_in_a_flowchart_begins_in_one_way() -> None:
 
 
 @pytest.mark.parametrize("opened", [False, True], ids=["drawn", "unfolded"])
-async def test_the_cursor_stays_on_show_when_what_is_above_it_gets_longer(opened: bool) -> None:
+async def test_cursor_stays_visible_when_diagram_above_grows(opened: bool) -> None:
     steps = "\n".join(f"S{number} --> S{number + 1}" for number in range(6))
     tall = f"```mermaid\ngraph TD\n{steps}\n```"
     hidden = (
@@ -191,21 +191,21 @@ async def test_the_cursor_stays_on_show_when_what_is_above_it_gets_longer(opened
     async with app.run_test(size=(60, 14)) as pilot:
         app.pane.show_markdown(f"{hidden if opened else tall}\n\nBelow it.", key="p")
         await pilot.pause()
-        app.pane.cursor.put(app.pane.cursor.visible_stops()[-1])
-        assert bar_at(app.pane) == ["Below it."]
+        app.pane.cursor.select(app.pane.cursor.visible_spans()[-1])
+        assert bar_column(app.pane) == ["Below it."]
         if opened:
-            app.pane.open_spot(app.pane.spots.visible()[0], outside=False)
+            app.pane.open_clickable(app.pane.clickables.visible()[0], outside=False)
         async with asyncio.timeout(10):
             while "Below it." in screen(app.pane):
                 await pilot.pause(0.02)
-        assert bar_at(app.pane) != []
+        assert bar_column(app.pane) != []
 
 
 @pytest.mark.parametrize("kind", ["flowchart LR", "sequenceDiagram", "stateDiagram-v2", "pie"])
 @pytest.mark.parametrize(
     "described", ["accDescr: {one} line", "accDescr {\n  What it shows,\n  in (two) lines.\n  }", "accDescr{x}"]
 )
-def test_what_a_diagram_is_called_for_screen_readers_is_its_title_and_no_part_of_it(kind: str, described: str) -> None:
+def test_diagram_accessible_title_is_its_title(kind: str, described: str) -> None:
     spoken = f"{kind}\n    accTitle: A short name\n    {described}\n    A-->B\n"
     assert [normalize_diagram(spoken)[0], *normalize_diagram(spoken)[1].split()] == [
         "A short name",
@@ -214,7 +214,7 @@ def test_what_a_diagram_is_called_for_screen_readers_is_its_title_and_no_part_of
     assert normalize_diagram(f"---\ntitle: Own\n---\n{spoken}")[0] == "Own"
 
 
-async def test_a_chart_whose_lines_have_names_is_drawn() -> None:
+async def test_chart_with_named_lines_is_drawn() -> None:
     chart = 'xychart-beta\n  x-axis "Q" 0 --> 9\n  line "Cost of it" [8, 6]\n  bar Sold [1, 5]\n'
     lines, _ = await drawn(f"```mermaid\n{chart}```", 60)
     assert "Cost of it, Sold" in lines[0].text
@@ -222,7 +222,7 @@ async def test_a_chart_whose_lines_have_names_is_drawn() -> None:
     assert "line" not in text_of(lines)
 
 
-async def test_a_sequence_diagram_has_names_with_blanks_and_arrows_of_any_length() -> None:
+async def test_sequence_diagram_allows_blanks_and_long_arrows() -> None:
     lines, _ = await drawn(
         """```mermaid
 sequenceDiagram
@@ -279,7 +279,7 @@ sequenceDiagram
         ("else not<br/>so", "else not so"),
     ],
 )
-def test_lines_of_sequence_diagrams(line: str, drawn_as: str) -> None:
+def test_sequence_diagram_lines(line: str, drawn_as: str) -> None:
     assert normalize_diagram(f"sequenceDiagram\n{line}")[1] == f"sequenceDiagram\n{drawn_as}".rstrip("\n")
 
 
@@ -298,7 +298,7 @@ def test_lines_of_sequence_diagrams(line: str, drawn_as: str) -> None:
         ("A ---o B ---x C", "A --o B --x C"),
     ],
 )
-async def test_arrows_of_flowcharts_are_drawn_in_their_least_length(arrow: str, drawn_as: str) -> None:
+async def test_flowchart_arrows_have_minimum_length(arrow: str, drawn_as: str) -> None:
     source = normalize_diagram(f"flowchart LR\n{arrow}")[1]
     assert source == f"flowchart LR\n{drawn_as}"
     assert (await draw_diagram(DiagramQuery(source, False))).drawings

@@ -1,4 +1,4 @@
-"""Both sides of a diff: beside one another, on their own, under the cursor, and with their threads."""
+"""Layouts of a diff, the cursor on either side, and threads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.thread_layout import render_diff_unit_or_threads
 from octavo.tui.render.threads import ThreadReply, ThreadSummary
-from tests.tui.reader.panes import PaneApp, bar_at, links, screen
+from tests.tui.reader.panes import PaneApp, bar_column, links, screen
 from tests.tui.reader.picture import check, text_of
 
 BEFORE = """\
@@ -102,13 +102,13 @@ def view_app() -> PaneApp[DiffView]:
 
 
 def side(app: PaneApp[DiffView]) -> str:
-    """The side the cursor is on."""
-    return app.pane.cursor_block.side
+    """Return the side of the selected block."""
+    return app.pane.block_commands.side
 
 
 @pytest.mark.parametrize("width", [100, 160])
 @pytest.mark.parametrize("split", [False, True])
-def test_every_kind_of_change_looks_as_it_was_approved(width: int, split: bool) -> None:
+def test_every_kind_of_change_matches_snapshot(width: int, split: bool) -> None:
     compared = compare(BEFORE, AFTER)
     setting = LayoutContext(Styles.plain(), Folds(), render_block)
     room = SideWidths.for_width(min(width, 108) if not split else width, split=split)
@@ -118,7 +118,7 @@ def test_every_kind_of_change_looks_as_it_was_approved(width: int, split: bool) 
     check(f"diff-{'sides' if split else 'kinds'}-{width}", text_of(lines))
 
 
-async def test_sides_lie_beside_one_another_where_there_is_room_and_stay_so() -> None:
+async def test_split_layout_stays_where_terminal_is_wide() -> None:
     app = view_app()
     async with app.run_test(size=(160, 40)) as pilot:
         app.pane.show(compare(BEFORE, AFTER), key="p")
@@ -132,7 +132,7 @@ async def test_sides_lie_beside_one_another_where_there_is_room_and_stay_so() ->
         assert not any("one word" in row and "one more word" in row for row in screen(app.pane).split("\n"))
 
 
-async def test_in_a_narrow_terminal_a_sentence_says_what_side_by_side_needs() -> None:
+async def test_narrow_terminal_explains_width_of_split_layout() -> None:
     app = view_app()
     async with app.run_test(size=(120, 30)) as pilot:
         app.pane.show(compare(BEFORE, AFTER), key="p")
@@ -147,7 +147,7 @@ async def test_in_a_narrow_terminal_a_sentence_says_what_side_by_side_needs() ->
 
 
 @pytest.mark.parametrize("split", [False, True])
-async def test_one_stands_on_either_side_and_comments_on_it(split: bool) -> None:
+async def test_either_side_can_be_selected_and_commented(split: bool) -> None:
     app = view_app()
     compared = compare("Same.\n\nIt takes three days.\n", "Same.\n\nIt takes four days.\n")
     async with app.run_test(size=(160, 20)) as pilot:
@@ -158,12 +158,12 @@ async def test_one_stands_on_either_side_and_comments_on_it(split: bool) -> None
         assert side(app) == "old"
         await pilot.press("c", "left_parenthesis")
         assert side(app) == "new", "what is the same is met once, as it is now"
-        chosen = [each.block for each in app.said if isinstance(each, Reader.BlockChosen)]
+        chosen = [each.block for each in app.said if isinstance(each, Reader.CommentRequested)]
         assert [block.plain() for block in chosen] == ["It takes four days.", "It takes three days."]
         assert chosen[1].key == compared.old.blocks[1].key
 
 
-async def test_the_bar_stands_before_the_side_one_is_on_and_a_click_chooses_it() -> None:
+async def test_cursor_bar_marks_side_and_click_selects_it() -> None:
     app = view_app()
     async with app.run_test(size=(160, 20)) as pilot:
         app.pane.show(compare("It takes three days.\n", "It takes four days.\n"), key="p")
@@ -179,7 +179,7 @@ async def test_the_bar_stands_before_the_side_one_is_on_and_a_click_chooses_it()
         assert side(app) == "new"
 
 
-async def test_a_rewritten_page_is_shown_as_it_is_then_as_it_was_then_by_its_changes() -> None:
+async def test_rewritten_page_shows_new_then_old_then_changes() -> None:
     app = view_app()
     compared = compare(OLD_PAGE, NEW_PAGE)
     old, new = compared.old.blocks[3], compared.new.blocks[3]
@@ -203,7 +203,7 @@ async def test_a_rewritten_page_is_shown_as_it_is_then_as_it_was_then_by_its_cha
         assert "new version" in app.pane.facts
 
 
-async def test_the_diff_of_another_page_goes_when_the_one_wanted_does_not_come() -> None:
+async def test_failed_load_clears_diff_of_other_page() -> None:
     app = view_app()
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(compare("one\n", "two\n"), key="p")
@@ -218,7 +218,7 @@ async def test_the_diff_of_another_page_goes_when_the_one_wanted_does_not_come()
         assert "Webhooks did not load" in screen(app.pane)
 
 
-async def test_the_diff_of_another_page_goes_when_the_one_wanted_takes_long() -> None:
+async def test_slow_load_clears_diff_of_other_page() -> None:
     app = view_app()
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(compare("one\n", "two\n"), key="p")
@@ -230,24 +230,24 @@ async def test_the_diff_of_another_page_goes_when_the_one_wanted_takes_long() ->
         assert "four" in screen(app.pane)
 
 
-async def test_a_link_to_a_heading_leads_to_it_even_when_it_is_folded() -> None:
+async def test_link_to_collapsed_heading_expands_it() -> None:
     app = view_app()
     page = "start\n\n" + "\n\n".join(f"## Part {number}\n\nwords {number}" for number in range(30))
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(compare(page, page.replace("start", "begin")), key="p")
         await pilot.pause()
-        assert not app.pane.place.go_to_anchor("#nowhere")
-        assert app.pane.place.go_to_anchor("#part-17")
+        assert not app.pane.navigation.go_to_anchor("#nowhere")
+        assert app.pane.navigation.go_to_anchor("#part-17")
         await pilot.pause()
-        assert ["Part 17" in row for row in bar_at(app.pane)] == [True]
+        assert ["Part 17" in row for row in bar_column(app.pane)] == [True]
         await pilot.press("backslash")
         await app.workers.wait_for_complete()
-        assert app.pane.place.go_to_anchor("part-3")
+        assert app.pane.navigation.go_to_anchor("part-3")
         await pilot.pause()
-        assert ["Part 3" in row for row in bar_at(app.pane)] == [True]
+        assert ["Part 3" in row for row in bar_column(app.pane)] == [True]
 
 
-async def test_each_thread_is_a_stop_and_its_replies_are_asked_for_once_it_is_on_show() -> None:
+async def test_visible_threads_are_selectable_and_request_replies() -> None:
     app = PaneApp(Asking())
     compared = compare("Same.\n\nold words\n", "Same.\n\nnew words\n")
     key = compared.new.blocks[1].key
@@ -267,11 +267,11 @@ async def test_each_thread_is_a_stop_and_its_replies_are_asked_for_once_it_is_on
         assert app.pane.asked == [("t1",)]
         await pilot.press("t", "t", "c", "enter", "t", "enter")
         chosen = [(type(each).__name__, each.block.key) for each in app.said if hasattr(each, "block")]
-        assert chosen == [("BlockChosen", "t2"), ("ThreadWanted", "t2"), ("ThreadWanted", "t3")]
+        assert chosen == [("CommentRequested", "t2"), ("ThreadRequested", "t2"), ("ThreadRequested", "t3")]
         assert links(app) == []
 
 
-async def test_a_thread_on_the_old_side_lies_below_the_change() -> None:
+async def test_thread_on_old_side_is_below_change() -> None:
     app = view_app()
     compared = compare("old words\n\nlast\n", "new words\n\nlast\n")
     threads = {compared.old.blocks[0].key: [ThreadSummary("Tom", "1 d", "Why?", key="t1")]}
@@ -288,11 +288,11 @@ class Asking(DiffView):
         super().__init__()
         self.asked: list[tuple[str, ...]] = []
 
-    def on_diff_view_replies_wanted(self, message: DiffView.RepliesWanted) -> None:
+    def on_diff_view_replies_requested(self, message: DiffView.RepliesRequested) -> None:
         self.asked.append(message.keys)
 
 
-async def test_an_unchanged_section_is_opened_where_it_stands() -> None:
+async def test_unchanged_section_expands_in_place() -> None:
     app = view_app()
     section = "<details>\n\n<summary>More</summary>\n\nwithin\n\n</details>\n\n"
     async with app.run_test(size=(80, 20)) as pilot:
@@ -309,7 +309,7 @@ async def test_an_unchanged_section_is_opened_where_it_stands() -> None:
 
 
 @pytest.mark.parametrize("split", [False, True])
-def test_long_changes_are_set_in_slices_that_look_like_one(split: bool) -> None:
+def test_sliced_long_change_looks_like_one(split: bool) -> None:
     rows = "\n".join(f"| row {number} | value {number} |" for number in range(150))
     before = f"| Name | Value |\n| --- | --- |\n{rows}\n\n" + "\n".join(f"* item {number}" for number in range(3))
     after = before.replace("value", "longer value") + "\n" + "\n".join(f"* more {number}" for number in range(100))

@@ -1,4 +1,4 @@
-"""The diff view under the fingers, and how changes look."""
+"""The diff view: keys, and how changes look."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from octavo.tui.render.styles import Styles
 from octavo.tui.render.thread_layout import render_diff_unit_or_threads
 from octavo.tui.render.threads import ThreadReply, ThreadSummary
 from octavo.tui.widgets.commands import active_commands
-from tests.tui.reader.panes import PaneApp, bar_at, screen
+from tests.tui.reader.panes import PaneApp, bar_column, screen
 from tests.tui.reader.picture import check, text_of
 
 BEFORE = """\
@@ -86,7 +86,7 @@ THREAD = ThreadSummary(
 
 
 def key_of(text: str) -> str:
-    """The key of the block that begins with `text`."""
+    """Return the key of the block that begins with `text`."""
     return next(block.key for block in parse(AFTER).walk() if block.plain().startswith(text) and not block.children)
 
 
@@ -102,7 +102,7 @@ def show(app: PaneApp[DiffView], before: str = BEFORE, after: str = AFTER, **thr
 
 @pytest.mark.parametrize("width", [60, 100, 140])
 @pytest.mark.parametrize("ascii", [False, True])
-def test_it_looks_as_it_was_approved(width: int, ascii: bool) -> None:
+def test_diff_matches_snapshot(width: int, ascii: bool) -> None:
     setting = LayoutContext(Styles.plain(ascii=ascii), Folds(), render_block)
     threads = {key_of("You can"): [THREAD], "": [ThreadSummary("Zoe M.", "3 d", "On the page.", is_open=False)]}
     found = build_diff(diff(parse(BEFORE), parse(AFTER)), ContextSize(), threads, "Signing secrets").complete()
@@ -115,7 +115,7 @@ def test_it_looks_as_it_was_approved(width: int, ascii: bool) -> None:
     check(f"diff-{width}{'-ascii' if ascii else ''}", text_of(lines))
 
 
-def test_words_are_struck_out_and_underlined_without_colours() -> None:
+def test_changed_words_are_marked_without_colors() -> None:
     setting = LayoutContext(Styles.plain(), Folds(), render_block)
     found = build_diff(
         diff(parse("The secret never changes."), parse("The secret often changes.")), ContextSize(), {}
@@ -130,23 +130,23 @@ def test_words_are_struck_out_and_underlined_without_colours() -> None:
     assert [piece.text for piece in pieces if piece.style.underline] == ["often"]
 
 
-async def test_changes_are_reached_in_both_directions_and_counted() -> None:
+async def test_next_and_previous_change_are_selected_and_counted() -> None:
     app = view_app()
     async with app.run_test(size=(80, 20)) as pilot:
         show(app)
         assert app.pane.contents.change_count == 9
         await pilot.pause()
-        seen = [app.pane.place.change_number]
+        seen = [app.pane.navigation.change_number]
         for _ in range(8):
             await pilot.press("n")
-            seen.append(app.pane.place.change_number)
+            seen.append(app.pane.navigation.change_number)
         assert seen == [1, 2, 3, 4, 5, 6, 7, 8, 9]
         assert app.pane.facts == "change 9 of 9"
         await pilot.press("N")
-        assert app.pane.place.change_number == 8
+        assert app.pane.navigation.change_number == 8
 
 
-async def test_a_page_is_met_at_its_first_change_with_the_name_of_where_that_lies() -> None:
+async def test_page_opens_at_first_change_with_section_name() -> None:
     app = view_app()
     code = "\n".join(f"line {number}" for number in range(20))
     step = "{{% step %}}\n### Step {0}\n\nRead {0}.\n\n```sh\n{1}\n```\n\nThen {0}.\n{{% endstep %}}\n\n"
@@ -157,29 +157,29 @@ async def test_a_page_is_met_at_its_first_change_with_the_name_of_where_that_lie
         await pilot.pause()
         shown = screen(app.pane)
         assert "── Ask › step “Step 2” · 8 blocks ─" in shown
-        assert ["Then two." in row for row in bar_at(app.pane)] == [True]
+        assert ["Then two." in row for row in bar_column(app.pane)] == [True]
         assert "line 1" not in shown
         app.pane.contents.set_threads({"": [ThreadSummary("Zoe M.", "3 d", "On the page. " * 30)]})
         await pilot.pause()
-        assert ["Then two." in row for row in bar_at(app.pane)] == [True], "until one has moved"
+        assert ["Then two." in row for row in bar_column(app.pane)] == [True], "until one has moved"
         await pilot.press("k")
         app.pane.contents.set_threads({})
         await pilot.pause()
         await pilot.resize_terminal(50, 17)
         await pilot.pause()
-        assert app.pane.place.change_number == 1
+        assert app.pane.navigation.change_number == 1
 
 
-async def test_a_page_without_a_change_is_met_at_its_first_open_thread() -> None:
+async def test_page_without_change_opens_at_first_open_thread() -> None:
     app = view_app()
     async with app.run_test(size=(80, 16)) as pilot:
         settled = ThreadSummary("Zoe M.", "3 d", "Settled.", is_open=False, key="t0")
         show(app, BEFORE, BEFORE, One=[settled], first_step=[THREAD])
         await pilot.pause()
-        assert "Tom W." in bar_at(app.pane)[0]
+        assert "Tom W." in bar_column(app.pane)[0]
 
 
-async def test_a_fold_opens_where_it_is() -> None:
+async def test_collapsed_lines_expand_in_place() -> None:
     app = view_app()
     async with app.run_test(size=(80, 30)) as pilot:
         show(app)
@@ -187,14 +187,14 @@ async def test_a_fold_opens_where_it_is() -> None:
         assert "7 blocks unchanged" in screen(app.pane)
         assert "Two." not in screen(app.pane)
         await pilot.press("left_parenthesis", "left_parenthesis", "left_parenthesis")
-        assert "expand" in bar_at(app.pane)[0]
+        assert "expand" in bar_column(app.pane)[0]
         await pilot.press("equals_sign")
         assert "Two." in screen(app.pane)
         await pilot.press("minus")
         assert "Two." not in screen(app.pane)
 
 
-async def test_enter_opens_a_fold_too() -> None:
+async def test_enter_expands_collapsed_lines() -> None:
     app = view_app()
     async with app.run_test(size=(80, 30)) as pilot:
         show(app)
@@ -202,19 +202,19 @@ async def test_enter_opens_a_fold_too() -> None:
         assert "Two." in screen(app.pane)
 
 
-async def test_more_context_is_shown_and_taken_back_around_the_cursor() -> None:
+async def test_context_grows_and_shrinks_around_cursor() -> None:
     app = view_app()
     async with app.run_test(size=(80, 30)) as pilot:
         show(app)
         await pilot.press("equals_sign")
         assert "Four." in screen(app.pane)
         assert "One." not in screen(app.pane)
-        assert ["You can rotate" in row for row in bar_at(app.pane)] == [True]
+        assert ["You can rotate" in row for row in bar_column(app.pane)] == [True]
         await pilot.press("minus", "minus")
         assert "Rotate\n" not in screen(app.pane)
 
 
-async def test_a_thread_lies_below_its_block_and_can_be_reached() -> None:
+async def test_thread_is_below_its_block_and_selectable() -> None:
     app = view_app()
     async with app.run_test(size=(80, 30)) as pilot:
         show(app, You_can=[THREAD], Three=[ThreadSummary("Zoe M.", "3 d", "Not folded.")])
@@ -225,11 +225,11 @@ async def test_a_thread_lies_below_its_block_and_can_be_reached() -> None:
         await pilot.press("t", "enter")
         assert "[/x] says nothing." in screen(app.pane)
         await pilot.press("left_parenthesis", "enter")
-        wanted = [(each.block.kind, each.block.key) for each in app.said if isinstance(each, Reader.ThreadWanted)]
+        wanted = [(each.block.kind, each.block.key) for each in app.said if isinstance(each, Reader.ThreadRequested)]
         assert wanted == [("thread", "t1"), ("paragraph", key_of("You can"))]
 
 
-async def test_a_comment_is_about_the_new_block_and_never_about_a_fold() -> None:
+async def test_comment_is_on_new_block_and_never_on_collapsed_lines() -> None:
     app = view_app()
     async with app.run_test(size=(80, 30)) as pilot:
         show(app)
@@ -239,11 +239,11 @@ async def test_a_comment_is_about_the_new_block_and_never_about_a_fold() -> None
         assert not comment.enabled
         assert "to select a block" in (comment.reason or "")
         await pilot.press("n", "c")
-        chosen = [each.block.key for each in app.said if isinstance(each, Reader.BlockChosen)]
+        chosen = [each.block.key for each in app.said if isinstance(each, Reader.CommentRequested)]
         assert chosen == [key_of("You can")]
 
 
-async def test_the_source_of_both_sides_is_shown() -> None:
+async def test_source_of_both_sides_is_shown() -> None:
     app = view_app()
     async with app.run_test(size=(80, 60)) as pilot:
         show(app)
@@ -256,16 +256,16 @@ async def test_the_source_of_both_sides_is_shown() -> None:
         assert "~ hint style: info → warning" in screen(app.pane)
 
 
-async def test_words_are_found_in_what_is_shown() -> None:
+async def test_find_searches_visible_diff() -> None:
     app = view_app()
     async with app.run_test(size=(80, 20)) as pilot:
         show(app)
         await pilot.press("slash", *"acme", "enter")
-        assert app.pane.finder.finding == "1 of 1"
+        assert app.pane.find_bar.search_status == "1 of 1"
         assert "X-Acme-Signature" in screen(app.pane)
 
 
-async def test_no_change_says_so() -> None:
+async def test_diff_without_changes_says_so() -> None:
     app = view_app()
     async with app.run_test(size=(80, 20)) as pilot:
         show(app, BEFORE, BEFORE)
@@ -275,63 +275,63 @@ async def test_no_change_says_so() -> None:
         await pilot.pause()
 
 
-async def test_the_place_stays_when_the_same_diff_comes_again() -> None:
+async def test_same_diff_again_keeps_position() -> None:
     app = view_app()
     async with app.run_test(size=(80, 12)) as pilot:
         show(app)
         await pilot.press("n", "n", "n")
-        cursor, place = bar_at(app.pane), app.pane.scroll_offset.y
+        cursor, place = bar_column(app.pane), app.pane.scroll_offset.y
         show(app, You_can=[THREAD])
         await pilot.pause()
-        assert bar_at(app.pane) == cursor
+        assert bar_column(app.pane) == cursor
         assert app.pane.scroll_offset.y > place > 0
 
 
-async def test_one_comes_back_to_a_page_where_one_left_it_also_in_another_run() -> None:
+async def test_page_reopens_at_last_position_also_after_restart() -> None:
     app = view_app()
     async with app.run_test(size=(80, 12)) as pilot:
         show(app)
         await pilot.press("n", "n", "n", "k", "k")
-        cursor, place = bar_at(app.pane), screen(app.pane)
+        cursor, place = bar_column(app.pane), screen(app.pane)
         app.pane.show(compare("one\n", "two\n"), key="q")
         await pilot.pause()
         assert "two" in screen(app.pane)
         show(app)
         await pilot.pause()
         assert screen(app.pane) == place
-        assert list(app.pane.place.places) == ["p"], "nobody went anywhere on the other page"
-        places = json.loads(json.dumps(app.pane.place.places))
+        assert list(app.pane.navigation.positions) == ["p"], "nobody went anywhere on the other page"
+        places = json.loads(json.dumps(app.pane.navigation.positions))
     again = view_app()
-    again.pane.place.places = {key: ReadingPosition(*place) for key, place in places.items()}
+    again.pane.navigation.positions = {key: ReadingPosition(*place) for key, place in places.items()}
     async with again.run_test(size=(100, 12)) as pilot:
         show(again, You_can=[THREAD])
         await pilot.pause()
-        assert bar_at(again.pane) == cursor
+        assert bar_column(again.pane) == cursor
         await pilot.press("j")
-        again.pane.place.places["p"] = ReadingPosition("gone meanwhile", 3)
+        again.pane.navigation.positions["p"] = ReadingPosition("gone meanwhile", 3)
         again.pane.clear()
-        again.pane.place.places["p"] = ReadingPosition("gone meanwhile", 3)
+        again.pane.navigation.positions["p"] = ReadingPosition("gone meanwhile", 3)
         show(again)
         await pilot.pause()
-        assert again.pane.place.change_number == 1
+        assert again.pane.navigation.change_number == 1
 
 
 @pytest.mark.parametrize("keys", [(), ("vertical_line",)])
-async def test_code_that_changed_has_the_colours_of_its_language_under_the_marks_of_its_words(keys: list[str]) -> None:
+async def test_changed_code_has_syntax_colors_below_word_marks(keys: list[str]) -> None:
     app = view_app()
     before = "```python\ndef it():\n\treturn old\n```\n\n```python\nadded = 1\n```\n"
     async with app.run_test(size=(160, 20)) as pilot:
         app.pane.show(compare(before, before.replace("return old", "return new").replace("1", "2")), key="p")
         await pilot.press(*keys)
-        look = app.pane.look
+        look = app.pane.text_styles
 
         def pieces() -> list[tuple[str, Style]]:
-            units = range(len(app.pane.galley))
-            return [piece[:2] for unit in units for line in app.pane.galley.lines(unit) for piece in line.pieces]
+            units = range(len(app.pane.virtual_lines))
+            return [piece[:2] for unit in units for line in app.pane.virtual_lines.lines(unit) for piece in line.pieces]
 
         for _ in range(200):
             both = ("return", look.accent + look.add_line), ("2", look.warning + look.add_line + look.add_word)
-            if all(each in pieces() for each in both):  # one block of code may have its colours before the other
+            if all(each in pieces() for each in both):  # The colors of the two code blocks arrive one after the other.
                 break
             await pilot.pause(0.02)
         found = {text: style for text, style in pieces() if text.strip()}
@@ -344,7 +344,7 @@ async def test_code_that_changed_has_the_colours_of_its_language_under_the_marks
 
 
 @pytest.mark.parametrize("size", [(14, 5), (40, 12), (200, 60)])
-async def test_any_size_can_be_shown(size: tuple[int, int]) -> None:
+async def test_diff_fits_any_size(size: tuple[int, int]) -> None:
     app = view_app()
     async with app.run_test(size=size) as pilot:
         show(app, You_can=[THREAD])
@@ -363,16 +363,16 @@ def test_hunks_of_source_are_changes() -> None:
 
 
 async def has_lines(pane: DiffView) -> None:
-    """First a pane that is shown again has room, then lines."""
+    """A pane that is shown again has a width before it has lines."""
     for _ in range(200):
         await asyncio.sleep(0.01)
-        if not pane.is_outdated and len(pane.galley) == len(pane.contents.ready.units):
+        if not pane.is_outdated and len(pane.virtual_lines) == len(pane.contents.built_diff.units):
             return
     raise AssertionError("There are no lines.")
 
 
-async def test_a_thread_is_gone_to_once_there_is_room() -> None:
-    """A thread may be asked for while the pane is hidden: nothing is set then."""
+async def test_requested_thread_is_selected_once_pane_has_width() -> None:
+    """A thread may be requested while the pane is hidden and has no lines."""
     async with PaneApp(DiffView()).run_test(size=(90, 20)) as pilot:
         pane = pilot.app.query_one(DiffView)
         pane.display = False
@@ -381,19 +381,19 @@ async def test_a_thread_is_gone_to_once_there_is_room() -> None:
         pane.contents.set_threads({key_of("Keep it safe"): [THREAD]})
         await pilot.pause()
 
-        assert pane.place.bring_thread("t1")
-        assert not pane.place.bring_thread("of another page")
+        assert pane.navigation.select_thread("t1")
+        assert not pane.navigation.select_thread("of another page")
         pane.display = True
         await has_lines(pane)
 
-        here = pane.cursor.stop()
+        here = pane.cursor.current()
         assert here is not None
-        assert (here[3].kind, here[3].key) == ("thread", "t1")
+        assert (here.block.kind, here.block.key) == ("thread", "t1")
         assert "Is it 24 h" in screen(pane)
 
 
-async def test_what_is_on_show_stays_that_while_there_is_no_room() -> None:
-    """A pane that is hidden keeps the lines it had: other units that were made meanwhile are not theirs."""
+async def test_diff_stays_visible_while_pane_has_no_width() -> None:
+    """A hidden pane keeps its lines, although other units were built meanwhile."""
     async with PaneApp(DiffView()).run_test(size=(90, 20)) as pilot:
         pane = pilot.app.query_one(DiffView)
         pane.show(compare(BEFORE, AFTER), key="p")
@@ -403,15 +403,15 @@ async def test_what_is_on_show_stays_that_while_there_is_no_room() -> None:
         pane.contents.set_threads({block.key: [THREAD] for block in parse(AFTER).walk() if not block.children})
         await pilot.pause()
 
-        assert len(pane.contents.changed.units) == len(pane.galley)
-        assert not pane.place.bring_thread("t1")
+        assert len(pane.contents.shown_diff.units) == len(pane.virtual_lines)
+        assert not pane.navigation.select_thread("t1")
         pane.display = True
         await has_lines(pane)
-        assert pane.place.bring_thread("t1")
-        for _ in range(8):  # also when something asks where it is, after it is shown and before it hears of that
+        assert pane.navigation.select_thread("t1")
+        for _ in range(8):  # The position may also be read between showing and the resize event.
             pane.display = False
             await pilot.pause()
-            pane.contents.making.make()
+            pane.contents.builder.build()
             await pilot.pause()
             pane.display = True
             await has_lines(pane)

@@ -44,41 +44,51 @@ def layout_of(document: Document) -> Layout:
 
 @pytest.mark.parametrize("look", LOOKS)
 @pytest.mark.parametrize("width", [16, 20, 34, 47, 60, 76, 100, 160])
-def test_no_line_of_any_construct_is_wider_than_its_room(width: int, look: str) -> None:
+def test_every_construct_fits_its_width(width: int, look: str) -> None:
     assert {path.stem: lines for path in FIXTURES if (lines := too_wide(read(path), width, LOOKS[look]))} == {}
 
 
-def test_tabs_are_as_wide_as_they_look() -> None:
-    # A terminal goes to its own next stop at one, over the border of the box.
+def test_tabs_take_their_displayed_width() -> None:
+    # A terminal moves to its next tab stop, over the border of the box.
     code = "```\na\tb\n\tc\n```\n"
     document = parse(f'{code}\n{{% prompt description="It" %}}\n{code}{{% endprompt %}}\n\n`a\tb` and\ta tab\n')
     for blocks in (document.blocks, source_blocks(document.source)):
         assert "\t" not in "".join(line.text for line in lay_out(blocks, 40, Styles.plain(), opened(document)).lines)
 
 
-async def test_keys_reach_all_that_can_be_opened() -> None:
+async def test_keys_reach_everything_that_opens() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(82, 30)) as pilot:
         for path in FIXTURES:
             document = read(path)
             app.pane.show(document, key=path.stem)
             app.pane.folds.opened.update(opened(document).opened)
-            app.pane.reset()
+            app.pane.lay_out_again()
             await pilot.pause()
-            every = {(hot.kind, hot.target, hot.clickable.index) for hot in layout_of(document).clickables}
-            stops = [stop for unit in range(len(app.pane.galley)) for stop in app.pane.cursor.stops_of(unit)]
-            lines = [line for unit in range(len(app.pane.galley)) for line in app.pane.galley.lines(unit)]
-            hot = {id(app.pane.contents.block_at(line, hot.start)) for line in lines for hot in clickable_spans([line])}
-            assert {id(stop[3]) for stop in stops} >= hot
+            every = {
+                (clickable.kind, clickable.target, clickable.clickable.index)
+                for clickable in layout_of(document).clickables
+            }
+            spans = [span for unit in range(len(app.pane.virtual_lines)) for span in app.pane.cursor.spans_of(unit)]
+            lines = [line for unit in range(len(app.pane.virtual_lines)) for line in app.pane.virtual_lines.lines(unit)]
+            clickable = {
+                id(app.pane.contents.block_at(line, clickable.start))
+                for line in lines
+                for clickable in clickable_spans([line])
+            }
+            assert {id(span.block) for span in spans} >= clickable
             by_letter: set[tuple[str, str, int]] = set()
             for _ in range(200):
-                hints = Hints(app.pane.spots.visible())
-                by_letter |= {(hot.kind, hot.target, hot.clickable.index) for hot in hints.by_label.values()}
-                if app.pane.scroll_offset.y >= app.pane.galley.total - app.pane.rows:
+                hints = Hints(app.pane.clickables.visible())
+                by_letter |= {
+                    (clickable.kind, clickable.target, clickable.clickable.index)
+                    for clickable in hints.by_label.values()
+                }
+                if app.pane.scroll_offset.y >= app.pane.virtual_lines.total - app.pane.rows:
                     break
                 app.pane.go_by(app.pane.rows - 2)
             assert by_letter == every, path.stem
             app.pane.cursor.go_to_edge(0)
-            for _ in stops:
+            for _ in spans:
                 app.pane.cursor.move(1)
-            assert app.pane.cursor.stop() == stops[-1], path.stem
+            assert app.pane.cursor.current() == spans[-1], path.stem

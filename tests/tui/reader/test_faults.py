@@ -23,7 +23,7 @@ from octavo.tui.render.styled_lines import Line, Piece
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.threads import ThreadSummary
 from octavo.tui.terminal.crash_report import FaultLog
-from tests.tui.reader.panes import PaneApp, bar_at, screen
+from tests.tui.reader.panes import PaneApp, bar_column, screen
 
 SOURCE = """# Tides
 
@@ -43,13 +43,13 @@ Behind it.
 
 Last words.
 """
-NO_ADDRESS: Any = 7
 FAILS = "The words that fail."
-"""Of a link whose address is a number: it can be found and told, but not set."""
+NO_ADDRESS: Any = 7
+"""Number instead of a URL: such a link is parsed, but fails to render."""
 
 
 def broken(source: str = SOURCE) -> Document:
-    """The page, with words in its hint that fail."""
+    """Return a page with a hint whose text fails to render."""
     document = parse(source)
 
     def with_fault(block: Block) -> Block:
@@ -60,7 +60,7 @@ def broken(source: str = SOURCE) -> Document:
     return document._replace(blocks=tuple(map(with_fault, document.blocks)))
 
 
-async def test_a_block_that_cannot_be_set_is_a_box_with_its_source_and_all_else_works(faults: FaultLog) -> None:
+async def test_block_that_fails_to_render_shows_its_source(faults: FaultLog) -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(60, 40)) as pilot:
         app.pane.show(broken(), key="p")
@@ -71,7 +71,7 @@ async def test_a_block_that_cannot_be_set_is_a_box_with_its_source_and_all_else_
         assert "paragraph, shown as source" in shown
         assert FAILS in shown
         await pilot.press(*["right_parenthesis"] * 4)
-        assert any("paragraph, shown as source" in row for row in bar_at(app.pane))
+        assert any("paragraph, shown as source" in row for row in bar_column(app.pane))
         await pilot.press("slash", *"last", "enter", "escape", "z", "G", "backslash")
         assert "{% hint" in screen(app.pane)
         await pilot.resize_terminal(100, 20)
@@ -84,13 +84,13 @@ async def test_a_block_that_cannot_be_set_is_a_box_with_its_source_and_all_else_
     assert report.stat().st_mode & 0o777 == 0o600
 
 
-async def test_a_block_that_cannot_be_painted_is_a_box_with_its_source_and_keys_work(faults: FaultLog) -> None:
+async def test_block_that_fails_to_paint_shows_its_source(faults: FaultLog) -> None:
     app = PaneApp(PageView())
     no_style: Any = "none"
     async with app.run_test(size=(60, 20)) as pilot:
         app.pane.show(parse(SOURCE), key="p")
         await pilot.pause()
-        app.pane.galley.put(1, [Line([Piece("unseen", no_style)]), *app.pane.galley.lines(1)])
+        app.pane.virtual_lines.put(1, [Line([Piece("unseen", no_style)]), *app.pane.virtual_lines.lines(1)])
         app.pane.repaint()
         await pilot.pause()
         shown = screen(app.pane)
@@ -102,7 +102,7 @@ async def test_a_block_that_cannot_be_painted_is_a_box_with_its_source_and_keys_
     assert len(faults.reports) == 1
 
 
-async def test_a_change_that_cannot_be_set_is_a_box_in_the_diff_and_all_else_works(faults: FaultLog) -> None:
+async def test_change_that_fails_to_render_shows_its_source(faults: FaultLog) -> None:
     old, new = parse(SOURCE.replace("Last words.", "Words.")), broken(SOURCE.replace("Before", "After"))
     app = PaneApp(DiffView())
     async with app.run_test(size=(120, 40)) as pilot:
@@ -117,7 +117,7 @@ async def test_a_change_that_cannot_be_set_is_a_box_in_the_diff_and_all_else_wor
     assert faults.reports
 
 
-def test_a_block_of_a_comment_that_cannot_be_set_is_a_box_with_its_source(faults: FaultLog) -> None:
+def test_comment_block_that_fails_to_render_shows_its_source(faults: FaultLog) -> None:
     lines = lay_out(broken().blocks, 50, Styles.plain(), source=SOURCE).lines
     shown = "\n".join(line.text for line in lines)
     assert "paragraph, shown as source" in shown
@@ -126,7 +126,7 @@ def test_a_block_of_a_comment_that_cannot_be_set_is_a_box_with_its_source(faults
     assert faults.reports
 
 
-def test_a_block_that_cannot_even_be_read_is_a_box_with_its_source(faults: FaultLog) -> None:
+def test_unreadable_block_shows_its_source(faults: FaultLog) -> None:
     no_run: Any = 7
     document = parse(SOURCE)
     wrong = document.blocks[1]._replace(runs=(no_run,))
@@ -139,7 +139,7 @@ def test_a_block_that_cannot_even_be_read_is_a_box_with_its_source(faults: Fault
     assert faults.reports
 
 
-def test_a_slice_that_cannot_be_set_is_a_box_with_its_own_source(faults: FaultLog) -> None:
+def test_slice_that_fails_to_render_shows_its_own_source(faults: FaultLog) -> None:
     items = [f"* item {at} {'and its words ' * 20}\n" for at in range(200)]
     items[100] = f"* {FAILS}\n"
     source = "".join(items)
@@ -149,7 +149,7 @@ def test_a_slice_that_cannot_be_set_is_a_box_with_its_own_source(faults: FaultLo
     assert shown.count("shown as source") == 1
 
 
-async def test_what_is_found_late_with_a_bug_is_not_found_and_the_rest_is(faults: FaultLog) -> None:
+async def test_failing_deferred_content_does_not_stop_others(faults: FaultLog) -> None:
     async def find(key: int) -> int | None:
         return 10 // key
 
@@ -165,7 +165,7 @@ async def test_what_is_found_late_with_a_bug_is_not_found_and_the_rest_is(faults
     assert "ZeroDivisionError" in report.read_text()
 
 
-def test_reports_are_kept_once_for_each_place_and_hold_no_keys(faults: FaultLog) -> None:
+def test_error_is_reported_once_per_place_without_secrets(faults: FaultLog) -> None:
     def fail() -> int:
         raise ValueError("gb_api_abcdefgh is wrong")
 
@@ -175,7 +175,7 @@ def test_reports_are_kept_once_for_each_place_and_hold_no_keys(faults: FaultLog)
 
 
 @pytest.mark.parametrize("ends", [MemoryError, KeyboardInterrupt, asyncio.CancelledError, SystemExit])
-def test_what_is_not_about_a_block_ends_what_it_ends(faults: FaultLog, ends: type[BaseException]) -> None:
+def test_error_outside_blocks_is_raised(faults: FaultLog, ends: type[BaseException]) -> None:
     def fail() -> int:
         raise ends
 

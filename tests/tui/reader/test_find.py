@@ -1,4 +1,4 @@
-"""The find line, its keys, and what one sees of the page beside it."""
+"""The find bar: its keys, and the rows it covers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PAGE = "\n\n".join(f"paragraph {number} of many" for number in range(40))
 
 
 class Beside(PaneApp[PageView]):
-    """A pane that is narrower than the screen."""
+    """App with a pane that is narrower than the screen."""
 
     def compose(self) -> ComposeResult:
         self.pane.styles.width = 30
@@ -22,11 +22,11 @@ class Beside(PaneApp[PageView]):
 
 
 def foot(app: PaneApp[PageView]) -> str:
-    """The last row."""
+    """Return the last row."""
     return screen(app.pane).split("\n")[-1].strip()
 
 
-async def test_the_find_line_says_how_to_go_on_and_stays_until_it_is_ended() -> None:
+async def test_find_bar_shows_keys_until_search_ends() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse(PAGE), title="", key="p")
@@ -41,10 +41,10 @@ async def test_the_find_line_says_how_to_go_on_and_stays_until_it_is_ended() -> 
         assert foot(app).endswith("2 of 11 · n next · N previous · esc")
         await pilot.press("escape")
         assert "n next" not in foot(app)
-        assert app.pane.finder.needle == ""
+        assert app.pane.find_bar.needle == ""
 
 
-async def test_while_something_is_searched_the_key_bar_begins_with_the_next_one() -> None:
+async def test_key_bar_shows_next_match_first_during_search() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse(PAGE), title="", key="p")
@@ -55,7 +55,7 @@ async def test_while_something_is_searched_the_key_bar_begins_with_the_next_one(
         assert "n" not in [command.key for command in key_bar(app.screen)]
 
 
-async def test_the_end_of_the_page_is_seen_above_the_find_line() -> None:
+async def test_last_line_is_visible_above_find_bar() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse(PAGE), title="", key="p")
@@ -68,17 +68,17 @@ async def test_the_end_of_the_page_is_seen_above_the_find_line() -> None:
         assert foot(app).endswith("paragraph 39 of many")
 
 
-async def test_a_find_is_brought_to_a_third_of_the_pane() -> None:
+async def test_match_scrolls_to_third_of_pane() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 31)) as pilot:
         app.pane.show(parse(PAGE), title="", key="p")
-        app.pane.finder.find("paragraph 25")
+        app.pane.find_bar.find("paragraph 25")
         await pilot.pause()
         rows = screen(app.pane).split("\n")
         assert "paragraph 25" in rows[10]
 
 
-async def test_what_is_not_found_is_said_when_one_goes_on() -> None:
+async def test_next_match_without_matches_explains() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse(PAGE), title="", key="p")
@@ -92,7 +92,7 @@ async def test_what_is_not_found_is_said_when_one_goes_on() -> None:
 
 
 @pytest.mark.parametrize("needle", ["many", "a needle that is much longer than the line has room for it"])
-async def test_in_a_narrow_pane_the_end_of_what_is_typed_is_seen(needle: str) -> None:
+async def test_narrow_find_bar_shows_end_of_typed_text(needle: str) -> None:
     app = Beside(PageView())
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse(PAGE), title="", key="p")

@@ -1,4 +1,4 @@
-"""Letters at what can be opened."""
+"""Link hints."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from rich.style import Style
 
 from octavo.documents.parse import parse
-from octavo.tui.reader.link_hints import chip_of, labels
+from octavo.tui.reader.link_hints import label_position, labels
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
 from tests.tui.reader.panes import PaneApp, links, screen
@@ -16,7 +16,7 @@ MANY = "\n".join(f"* [entry {number}](page-{number}.md)" for number in range(24)
 
 
 def style_at(pane: Reader, text: str) -> Style:
-    """How the first cell of `text` looks on the pane."""
+    """Return the style of the first cell of `text` in the pane."""
     for y in range(pane.size.height):
         strip = pane.render_line(y)
         if (at := strip.text.find(text)) >= 0:
@@ -25,20 +25,20 @@ def style_at(pane: Reader, text: str) -> Style:
 
 
 @pytest.mark.parametrize("count", [1, 20, 21, 600])
-def test_no_label_begins_with_another(count: int) -> None:
+def test_no_label_is_prefix_of_another(count: int) -> None:
     found = labels(count)
     assert len(set(found)) == count
     assert {len(label) for label in found} == {1 if count <= 20 else 2}
 
 
-async def test_the_page_stands_back_while_letters_are_shown() -> None:
+async def test_page_is_dimmed_while_hints_are_shown() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse(TWO), title="", key="p")
         await pilot.pause()
         plain, link = style_at(app.pane, "or the"), style_at(app.pane, "st.")
         await pilot.press("f")
-        look = app.pane.look
+        look = app.pane.text_styles
         assert style_at(app.pane, "or the").color == look.faded.color != plain.color
         assert style_at(app.pane, "st.").color == look.text.color != link.color
         assert style_at(app.pane, "s st").bgcolor == look.button.bgcolor
@@ -46,7 +46,7 @@ async def test_the_page_stands_back_while_letters_are_shown() -> None:
         assert style_at(app.pane, "or the") == plain
 
 
-async def test_letters_stand_before_the_words_and_say_what_they_do() -> None:
+async def test_hints_are_before_words_and_explained() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse(TWO), title="", key="p")
@@ -59,7 +59,7 @@ async def test_letters_stand_before_the_words_and_say_what_they_do() -> None:
         assert links(app) == []
 
 
-async def test_many_get_two_letters_each() -> None:
+async def test_many_links_get_two_letters() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 30)) as pilot:
         app.pane.show(parse(MANY), title="", key="p")
@@ -71,7 +71,7 @@ async def test_many_get_two_letters_each() -> None:
         assert links(app) == [("page-1.md", False)]
 
 
-async def test_what_says_what_to_do_covers_nothing_that_has_a_letter() -> None:
+async def test_help_for_hints_covers_no_hint() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 6)) as pilot:
         app.pane.show(parse(f"Words\n\n{MANY}"), title="", key="p")
@@ -81,15 +81,15 @@ async def test_what_says_what_to_do_covers_nothing_that_has_a_letter() -> None:
         assert "entry 3" in rows[-1]
 
 
-async def test_a_link_behind_the_find_line_has_no_letter() -> None:
+async def test_link_behind_find_bar_has_no_hint() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 6)) as pilot:
         app.pane.show(parse(MANY), title="", key="p")
         await pilot.press("slash", *"entry", "enter", "g", "f")
-        assert len(app.pane.spots.visible()) == 5
+        assert len(app.pane.clickables.visible()) == 5
 
 
-async def test_where_nothing_can_be_opened_the_key_says_so() -> None:
+async def test_hints_without_links_explain() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse("Words."), title="", key="p")
@@ -98,7 +98,7 @@ async def test_where_nothing_can_be_opened_the_key_says_so() -> None:
         assert not app.pane.typing_keys
 
 
-async def test_scrolling_takes_the_letters_away() -> None:
+async def test_scrolling_removes_hints() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 6)) as pilot:
         app.pane.show(parse(MANY), title="", key="p")
@@ -127,7 +127,7 @@ async def test_scrolling_takes_the_letters_away() -> None:
         ("ends x", "x", "a", "ends a "),
     ],
 )
-def test_a_letter_stands_alone_and_hides_as_little_as_it_can(text: str, link: str, label: str, shown: str) -> None:
+def test_hint_has_blanks_around_it_and_covers_little(text: str, link: str, label: str, shown: str) -> None:
     start = text.index(link)
-    at, chip = chip_of([char == " " for char in text], start, start + len(link), label)
+    at, chip = label_position([char == " " for char in text], start, start + len(link), label)
     assert text[:at] + chip + text[at + len(chip) :] == shown

@@ -18,7 +18,7 @@ from octavo.documents.merging.page_merge import merge
 from octavo.documents.parse import parse
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.reader.three_way_view import ThreeWay
+from octavo.tui.reader.three_way_view import ThreeWayView
 from octavo.tui.render.comparison import compare, recent_entries
 from octavo.tui.render.conflict_page import ConflictView, prepare_conflicts
 from octavo.tui.render.diff_context import PlacedUnit, UnchangedRange, collapse_unchanged
@@ -30,7 +30,7 @@ from octavo.tui.render.layout import render_block, render_unit, split_into_units
 from octavo.tui.render.layout_context import Folds, LayoutContext, path_to_block
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.text_search import TextFinder
+from octavo.tui.render.text_search import BlockTextFinder
 from octavo.tui.render.virtual_lines import VirtualLines
 from tests.benchmarks.huge_blocks import HUGE
 from tests.benchmarks.texts import sentence
@@ -38,9 +38,9 @@ from tests.calls import Calls
 from tests.tui.reader.panes import PaneApp, diff_made, laid_out, screen
 
 MOST_LINES, MOST_PIECES = 400, 4000
-"""Of a unit: some of their lines hold little but a letter each, others little but the bars of what they stand in."""
+"""Maximum numbers of lines and of pieces of a unit. Some lines contain a single letter, or only the bars of blocks."""
 WHOLE = {"tabs", "codes", "front matter", "embeds", "diagrams", "many columns", "unknown tag"}
-"""Pages that are many blocks, or a block whose weight is not in its words."""
+"""Pages of many blocks, or of one block with little text."""
 LOOK = Styles.plain()
 _WORD = re.compile(r"\w+")
 
@@ -50,7 +50,7 @@ def _pages(size: int) -> list[pytest.ParameterSet]:
 
 
 @pytest.mark.parametrize("page", _pages(30))
-def test_no_unit_of_any_block_is_more_than_is_set_at_a_time(page: str) -> None:
+def test_no_unit_exceeds_layout_limit(page: str) -> None:
     cut = list(split_into_units(parse(page).blocks))
     setting = LayoutContext(LOOK, Folds(), render_block, room=110)
     for unit in (*cut[:6], *cut[len(cut) // 2 :][:2], *cut[-2:]):
@@ -74,7 +74,7 @@ CUT = (
 
 
 @pytest.mark.parametrize("name", CUT)
-def test_no_words_are_lost_where_a_block_is_cut(name: str) -> None:
+def test_splitting_block_loses_no_words(name: str) -> None:
     blocks = parse(HUGE[name](40)).blocks
     folds = Folds(opened={block.key: True for block in blocks})
     setting = LayoutContext(LOOK, folds, render_block, room=110, never_wraps_code=False)
@@ -90,22 +90,24 @@ def test_no_words_are_lost_where_a_block_is_cut(name: str) -> None:
     assert len(letters) >= sum(map(len, words)) * 0.95
 
 
-def test_the_top_of_a_unit_is_found_without_counting_all_above_it() -> None:
+def test_top_of_unit_is_found_without_counting_all_above() -> None:
     heights = [1 + number % 4 for number in range(3000)]
-    galley = VirtualLines(range(3000), lambda unit: heights[unit], lambda unit: [Line([])] * (heights[unit] + unit % 3))
+    virtual_lines = VirtualLines(
+        range(3000), lambda unit: heights[unit], lambda unit: [Line([])] * (heights[unit] + unit % 3)
+    )
     for unit in (2999, 0, 1500, 255, 256, 257):
-        galley.lines(unit)
+        virtual_lines.lines(unit)
         heights[unit] += unit % 3
     for unit in (0, 1, 255, 256, 257, 1500, 1501, 2998, 2999):
-        assert galley.top(unit) == sum(heights[:unit])
-        assert galley.at(galley.top(unit)) == (unit, 0)
-        assert galley.at(galley.top(unit) + heights[unit] - 1) == (unit, heights[unit] - 1)
-    assert galley.total == sum(heights)
+        assert virtual_lines.top(unit) == sum(heights[:unit])
+        assert virtual_lines.at(virtual_lines.top(unit)) == (unit, 0)
+        assert virtual_lines.at(virtual_lines.top(unit) + heights[unit] - 1) == (unit, heights[unit] - 1)
+    assert virtual_lines.total == sum(heights)
 
 
-def test_words_are_searched_a_stretch_at_a_time_and_found_once() -> None:
+def test_search_runs_in_parts_and_finds_each_match_once() -> None:
     cut = list(split_into_units(parse(HUGE["hints in hints, much in each"](200)).blocks))
-    finder = TextFinder((number, unit.slice or unit.block) for number, unit in enumerate(cut))
+    finder = BlockTextFinder((number, unit.slice or unit.block) for number, unit in enumerate(cut))
     found = list(finder.find("harbour"))
     assert found.count(None) > 3
     text = "".join((unit.slice or unit.block).plain() for unit in cut)
@@ -113,7 +115,7 @@ def test_words_are_searched_a_stretch_at_a_time_and_found_once() -> None:
     assert list(finder.find("harbour")) == found
 
 
-def test_bars_and_signs_are_measured_once_however_deep_they_stand() -> None:
+def test_nested_bars_and_signs_are_measured_once() -> None:
     cut = list(split_into_units(parse(HUGE["hints in hints, much in each"](60)).blocks))
     setting = LayoutContext(LOOK, Folds(), render_block, room=110)
     with Calls(cell_len) as looked:
@@ -122,7 +124,7 @@ def test_bars_and_signs_are_measured_once_however_deep_they_stand() -> None:
     assert looked.counts["cell_len"] < 20
 
 
-def test_the_search_stops_for_keys_also_where_there_are_no_words() -> None:
+def test_search_pauses_for_keys_in_blocks_without_text() -> None:
     read: list[int] = []
 
     def blocks() -> Iterator[tuple[int, Block]]:
@@ -130,51 +132,51 @@ def test_the_search_stops_for_keys_also_where_there_are_no_words() -> None:
             read.append(unit)
             yield unit, Block("paragraph", text="" if unit % 100 else "words")
 
-    search = TextFinder(blocks(), letters=1).find("words")
+    search = BlockTextFinder(blocks(), letters=1).find("words")
     assert [find.unit for find in search if find is not None] == [0, 100, 200]
     read.clear()
-    for find in TextFinder(blocks(), letters=1).find("words"):
+    for find in BlockTextFinder(blocks(), letters=1).find("words"):
         if find is None:
             assert len(read) == 1
             read.clear()
 
 
-async def test_going_to_a_block_in_a_deep_page_sets_a_few_units_only() -> None:
+async def test_jump_in_nested_page_lays_out_few_units() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(100, 30)) as pilot:
         app.pane.show(parse(HUGE["steps in steps"](300)), key="p")
         await pilot.pause()
-        outermost: Block = app.pane.galley.units[0].block
-        unset = app.pane.galley.unset
-        app.pane.place.go_to_block(outermost.key)
-        assert app.pane.galley.unset > unset - 60
-        assert len(app.pane.galley) > 200
+        outermost: Block = app.pane.virtual_lines.units[0].block
+        unset = app.pane.virtual_lines.unset
+        app.pane.navigation.go_to_block(outermost.key)
+        assert app.pane.virtual_lines.unset > unset - 60
+        assert len(app.pane.virtual_lines) > 200
 
 
-async def test_the_diff_of_a_page_that_came_as_one_block_is_set_in_slices() -> None:
+async def test_diff_of_one_huge_block_is_sliced() -> None:
     app = PaneApp(DiffView())
     async with app.run_test(size=(100, 30)) as pilot:
         app.pane.show(compare("Words.\n", HUGE["list"](30)), key="p")
         await diff_made(app.pane, pilot)
-        assert len(app.pane.galley) > 20
+        assert len(app.pane.virtual_lines) > 20
         await pilot.press("n")
         assert "item 0" in screen(app.pane)
         await pilot.press("G", "\\")
-        while not app.pane.contents.shows_source or app.pane.contents.making.is_making:
+        while not app.pane.contents.shows_source or app.pane.contents.builder.is_building:
             await pilot.pause()
-        assert all(len(unit.lines) < 200 for unit in app.pane.contents.changed.units)
+        assert all(len(unit.lines) < 200 for unit in app.pane.contents.shown_diff.units)
         assert "item 0" in screen(app.pane)
 
 
 def _stretch(count: int) -> UnchangedRange:
-    """Blocks that are the same on both sides, every seventh a heading."""
+    """Return unchanged blocks, every seventh a heading."""
     news = [Block("paragraph" if at % 7 else "heading", text=f"{at}", key=f"{at}") for at in range(count)]
     firsts = [first for at in range(0, count, 7) for first in (at, at + 1)]
     places: list[tuple[str, ...]] = [() if first % 7 == 0 else (f"under {first - 1}",) for first in firsts]
     return UnchangedRange(news, news, (), (), None, firsts, places)
 
 
-def test_of_what_did_not_change_only_what_may_be_shown_is_made_into_units() -> None:
+def test_only_context_lines_become_units() -> None:
     stretch, change = _stretch(20_000), PlacedUnit(DiffUnit("note", Block("note", key="n"), change_number=0))
     unfolding = ContextSize()
     assert len(list(stretch.visible_units(unfolding))) < 10
@@ -194,7 +196,7 @@ def _folded(given: list[PlacedUnit | UnchangedRange], unfolding: ContextSize) ->
     return list(collapse_unchanged(given, unfolding))
 
 
-def test_the_way_down_to_a_block_is_found_however_deep_it_stands() -> None:
+def test_path_to_deeply_nested_block_is_found() -> None:
     deep = Block("paragraph", key="deep")
     for level in range(5000):
         deep = Block("quote", children=(Block("paragraph", key="beside"), deep), key=f"{level}")
@@ -203,18 +205,18 @@ def test_the_way_down_to_a_block_is_found_however_deep_it_stands() -> None:
     assert deep.has("deep")
 
 
-async def test_of_a_huge_conflict_so_much_is_shown_as_is_set_at_a_time_and_where_the_rest_is() -> None:
-    app = PaneApp(ThreeWay())
+async def test_huge_conflict_shows_first_part_and_names_rest() -> None:
+    app = PaneApp(ThreeWayView())
     async with app.run_test(size=(150, 30)) as pilot:
         pieces = prepare_conflicts(merge(*(f"{sentence(number, 4000)}\n" for number in (1, 2, 3))))
         app.pane.show(pieces, {}, key="p", sides=("main", "#1"))
         await pilot.pause()
-        lines = [line for unit in range(len(app.pane.galley)) for line in app.pane.galley.lines(unit)]
+        lines = [line for unit in range(len(app.pane.virtual_lines)) for line in app.pane.virtual_lines.lines(unit)]
         assert any("more lines are not shown" in line.text for line in lines)
         assert len(lines) < 450
 
 
-async def test_a_diff_stays_on_show_until_the_units_of_another_are_made() -> None:
+async def test_diff_stays_visible_until_next_units_are_built() -> None:
     app = PaneApp(DiffView())
     async with app.run_test(size=(100, 30)) as pilot:
         app.pane.show(compare(HUGE["codes"](60), HUGE["codes"](60).replace("a", "b", 30)), key="p")
@@ -222,49 +224,49 @@ async def test_a_diff_stays_on_show_until_the_units_of_another_are_made() -> Non
         for _ in range(4):
             await pilot.press("minus")
             await diff_made(app.pane, pilot)
-        before = len(app.pane.galley)
+        before = len(app.pane.virtual_lines)
         assert before < 100
-        app.pane.contents.unfolding.step = 4
-        app.pane.contents.making.make()
-        assert app.pane.contents.making.is_making
-        assert len(app.pane.galley) == before
-        while app.pane.contents.making.is_making:
+        app.pane.contents.context_size.step = 4
+        app.pane.contents.builder.build()
+        assert app.pane.contents.builder.is_building
+        assert len(app.pane.virtual_lines) == before
+        while app.pane.contents.builder.is_building:
             await pilot.pause(0.01)
-        assert len(app.pane.galley) > 2000
+        assert len(app.pane.virtual_lines) > 2000
         assert app.pane.contents.change_count == 30
 
 
-async def test_around_a_conflict_a_huge_block_is_set_in_slices() -> None:
+async def test_huge_block_around_conflict_is_sliced() -> None:
     page = f"Top.\n\n{HUGE['list'](30)}\nEnd words.\n"
     made = merge(page, page.replace("End words", "Ending words"), page.replace("End words", "End of words"))
     pieces = prepare_conflicts(made, page.replace("End words", "Ending words"))
-    app = PaneApp(ThreeWay())
+    app = PaneApp(ThreeWayView())
     async with app.run_test(size=(100, 30)) as pilot:
         app.pane.show(pieces, {}, key="p", sides=("main", "#1"))
         await pilot.pause()
         await pilot.press("equals_sign")
         await laid_out(app.pane, pilot)
-        assert len(app.pane.galley) > 20
-        assert all(len(app.pane.galley.lines(unit)) <= MOST_LINES for unit in range(len(app.pane.galley)))
+        assert len(app.pane.virtual_lines) > 20
+        assert all(len(app.pane.virtual_lines.lines(unit)) <= MOST_LINES for unit in range(len(app.pane.virtual_lines)))
         assert "End words" in screen(app.pane)
 
 
-async def test_one_goes_from_conflict_to_conflict_without_setting_what_is_between_them() -> None:
+async def test_next_conflict_is_selected_without_layout_between() -> None:
     page = f"Top.\n\n{HUGE['paragraph'](300)}\nEnd words.\n"
     made = merge(page, page.replace("End words", "Ending words"), page.replace("End words", "End of words"))
-    app = PaneApp(ThreeWay())
+    app = PaneApp(ThreeWayView())
     async with app.run_test(size=(100, 30)) as pilot:
         app.pane.show(prepare_conflicts(made), {}, key="p", sides=("main", "#1"))
         await pilot.pause()
-        app.pane.unfold()
-        here, unset = app.pane.cursor.stop(), app.pane.galley.unset
+        app.pane.toggle_context()
+        here, unset = app.pane.cursor.current(), app.pane.virtual_lines.unset
         assert here is not None
         assert unset > 20
-        assert next(app.pane.cursor.stops_from(here[0], here[3], -1, lambda unit: True), None) is None
-        assert app.pane.galley.unset == unset
+        assert next(app.pane.cursor.spans_from(here.unit, here.block, -1, lambda unit: True), None) is None
+        assert app.pane.virtual_lines.unset == unset
 
 
-def test_of_a_huge_word_that_changed_each_slice_shows_its_own_letters() -> None:
+def test_slices_of_huge_changed_word_show_own_letters() -> None:
     made = build_diff(
         compare(f"{'w' * 60_000}\n", f"{'w' * 30_000}x{'w' * 30_000}\n").diff, ContextSize(), {}
     ).complete()
@@ -275,12 +277,12 @@ def test_of_a_huge_word_that_changed_each_slice_shows_its_own_letters() -> None:
 
 
 @pytest.mark.parametrize("name", ["code in a hint", "code of tabs"])
-def test_of_changed_code_what_is_far_from_a_change_is_only_counted(name: str) -> None:
+def test_changed_code_far_from_change_is_only_counted(name: str) -> None:
     page = HUGE[name](40)
     lines = page.split("\n")
     lines[len(lines) // 2] += " x"
     compared = compare(page, "\n".join(lines))
-    if name == "code of tabs":  # which is cut when it is compared
+    if name == "code of tabs":  # Diffs split this block differently.
         (entry,) = compared.diff.entries
         assert isinstance(entry, ChangedBlock)
         assert list(recent_entries(entry)) == list(recent_entries(entry))
@@ -291,7 +293,7 @@ def test_of_changed_code_what_is_far_from_a_change_is_only_counted(name: str) ->
     assert sum(line.omitted or 1 for line in told) == len(compared.new.blocks[0].plain().split("\n"))
 
 
-def test_a_line_too_long_for_one_unit_is_not_set_as_one_where_it_stands_beside_one_that_changed() -> None:
+def test_long_unchanged_line_next_to_change_is_sliced() -> None:
     long = " ".join("word" for _ in range(20_000))
     compared = compare(f"```\n{long}\na\n```\n", f"```\n{long}\nb\n```\n")
     for made in (build_diff(compared.diff, ContextSize(), {}), build_source_diff(compared.hunks)):
@@ -300,7 +302,7 @@ def test_a_line_too_long_for_one_unit_is_not_set_as_one_where_it_stands_beside_o
 
 
 @pytest.mark.parametrize("name", ["codes", "footnotes", "loose list", "hint"])
-def test_of_the_units_of_a_diff_only_those_around_a_line_are_asked_for_what_stands_there(name: str) -> None:
+def test_units_at_line_returns_few_units(name: str) -> None:
     page = HUGE[name](4)
     lines = page.split("\n")
     lines = [line + " x" if at % 31 == 3 and line[-1:].isalpha() else line for at, line in enumerate(lines)]
@@ -318,7 +320,7 @@ def test_of_the_units_of_a_diff_only_those_around_a_line_are_asked_for_what_stan
 
 
 class _Named(str):
-    """A name that knows how often names were looked up."""
+    """Name that counts how often it is hashed."""
 
     looked_up = 0
 
@@ -327,8 +329,8 @@ class _Named(str):
         return super().__hash__()
 
 
-async def test_of_many_conflicts_each_is_numbered_without_counting_all_others() -> None:
-    app = PaneApp(ThreeWay())
+async def test_many_conflicts_are_numbered_in_linear_time() -> None:
+    app = PaneApp(ThreeWayView())
     async with app.run_test(size=(150, 30)) as pilot:
         (one,) = (each for each in prepare_conflicts(merge("a\n", "b\n", "c\n")) if isinstance(each, ConflictView))
         many = tuple(replace(one, name=_Named(number), key=f"{number} 1") for number in range(1000))

@@ -1,4 +1,4 @@
-"""Reading what a file describes: JSON or YAML of strangers, in a program of its own."""
+"""OpenAPI files: untrusted JSON or YAML, parsed by a child process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from octavo.documents.openapi import MAX_LENGTH, MAX_VALUES, SpecificationError, read_value
-from octavo.tui.reader.openapi_files import read
+from octavo.tui.reader.openapi_files import parse_file
 
 PARTS: dict[str, Any] = {
     "openapi": "3.1.0",
@@ -20,8 +20,8 @@ PARTS: dict[str, Any] = {
 }
 
 
-async def test_a_description_is_put_together_as_it_was_written() -> None:
-    found = await read(b"\xef\xbb\xbf" + json.dumps(PARTS).encode(), "a.json")
+async def test_specification_keeps_written_order() -> None:
+    found = await parse_file(b"\xef\xbb\xbf" + json.dumps(PARTS).encode(), "a.json")
     assert (found.spec, found.error) == (PARTS, "")
 
 
@@ -34,17 +34,17 @@ async def test_a_description_is_put_together_as_it_was_written() -> None:
         (b"title: x", "a.yaml is not an OpenAPI specification: it has neither an openapi nor a swagger field."),
     ],
 )
-async def test_why_a_file_describes_nothing_is_said(content: bytes, said: str) -> None:
-    assert (await read(content, "a.yaml")).error.startswith(said)
+async def test_invalid_specification_file_explains(content: bytes, said: str) -> None:
+    assert (await parse_file(content, "a.yaml")).error.startswith(said)
 
 
-async def test_what_takes_too_long_is_ended() -> None:
-    """As much as is read at all, in the form that takes longest."""
-    found = await read(b"- {a: b, c: d}\n" * 200_000, "a.yaml", seconds=0.5)
+async def test_slow_specification_is_stopped() -> None:
+    """Return the longest file that is accepted, in the form that takes longest to parse."""
+    found = await parse_file(b"- {a: b, c: d}\n" * 200_000, "a.yaml", seconds=0.5)
     assert found.error == "Could not read a.yaml: the file takes too much time or memory to read."
 
 
-def test_yaml_is_read_as_its_version_1_2_has_it() -> None:
+def test_yaml_follows_version_1_2() -> None:
     said = (
         "[no, on, Yes, 12:30, 2024-01-01, 2024-01-01T00:00:00Z, 010, 0o17, 0x1F, 1_000, +1.5e3, ~, true, '1', .5, <<]"
     )
@@ -70,7 +70,7 @@ def test_yaml_is_read_as_its_version_1_2_has_it() -> None:
     }
 
 
-def test_what_names_itself_again_and_again_is_not_written_out() -> None:
+def test_huge_nested_specification_raises_error() -> None:
     bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
     bomb += "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9))
     for each in (bomb, "a: &a [*a]", "[" * 150 + "]" * 150):

@@ -1,4 +1,4 @@
-"""Long blocks that are set in slices look as they do in the whole."""
+"""Long blocks are laid out in slices, and look as if they were not."""
 
 import pytest
 from rich.style import Style
@@ -91,7 +91,7 @@ def painted(lines: list[Line]) -> list[list[tuple[str, Style]]]:
 
 
 @pytest.mark.parametrize("page", [pytest.param(page, id=name) for name, page in BLOCKS.items()])
-def test_slices_look_as_the_whole(page: str) -> None:
+def test_slices_look_like_whole_block(page: str) -> None:
     block = next(iter(parse(page).blocks))
     for width, room in ((40, 40), (76, 110)):
         for moved in (0, 24, 10_000):
@@ -104,7 +104,7 @@ def test_slices_look_as_the_whole(page: str) -> None:
     assert len(list(split_into_units([block]))) > 2
 
 
-def test_code_that_ends_in_a_row_too_long_to_be_moved_is_moved_above_that() -> None:
+def test_code_above_very_long_line_scrolls() -> None:
     (block,) = parse(f"```\n{CODE}{'x' * 100 + ' end of the row'}\n{'letters ' * 5000}\n```\n").blocks
     folds = Folds()
     assert "end of the row" not in "".join(line.text for line in lay_out([block], 76, LOOK, folds).lines)
@@ -113,19 +113,19 @@ def test_code_that_ends_in_a_row_too_long_to_be_moved_is_moved_above_that() -> N
 
 
 @pytest.mark.parametrize("page", [pytest.param(page, id=name) for name, page in BLOCKS.items()])
-def test_one_stands_on_blocks_of_the_page_not_on_slices(page: str) -> None:
+def test_blocks_are_selected_not_slices(page: str) -> None:
     block = next(iter(parse(page).blocks))
     known = {id(each) for each in block.walk()}
-    stops = [each for _, _, each in lay_out([block], 76, LOOK).block_ranges]
-    assert all(id(each) in known for each in stops)
+    spans = [each for _, _, each in lay_out([block], 76, LOOK).block_ranges]
+    assert all(id(each) in known for each in spans)
     parts = [unit.slice for unit in split_into_units([block]) if unit.slice is not None]
     assert all(whole_block(part) is block for part in parts)
     leaves = {each.key for part in parts for each in part.walk() if not each.children}
-    stands_within = block.kind != "prompt"  # that is one text
+    stands_within = block.kind != "prompt"  # A prompt is one text.
     assert leaves >= {each.key for each in block.walk() if not each.children and each.kind != "tab" and stands_within}
 
 
-def test_a_long_paragraph_keeps_its_words_and_is_set_a_while_at_a_time() -> None:
+def test_long_paragraph_is_sliced_without_losing_words() -> None:
     said = " ".join(f"word{number} **strong{number}** and more" for number in range(2000))
     (block,) = parse(said).blocks
     lines = lay_out([block], 76, LOOK).lines
@@ -136,7 +136,7 @@ def test_a_long_paragraph_keeps_its_words_and_is_set_a_while_at_a_time() -> None
 @pytest.mark.parametrize(
     "said", ["x" * 40_000, "港の水位は" * 6_000, "short words " + "e\u0301" * 20_000 + " and more"]
 )
-def test_a_long_word_is_set_a_while_at_a_time_and_keeps_all_its_letters(said: str) -> None:
+def test_long_word_is_sliced_without_losing_letters(said: str) -> None:
     (block,) = parse(said).blocks
     parts = [unit.slice for unit in split_into_units([block]) if unit.slice is not None]
     assert len(parts) > 3
@@ -144,7 +144,7 @@ def test_a_long_word_is_set_a_while_at_a_time_and_keeps_all_its_letters(said: st
     assert not any(part.plain().startswith("\u0301") for part in parts)
 
 
-async def test_an_expandable_set_in_slices_opens_and_closes() -> None:
+async def test_sliced_expandable_expands_and_collapses() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(parse(f"{BLOCKS['expandable'].replace(' open', '')}\nAfter all."), key="p")
@@ -160,7 +160,7 @@ async def test_an_expandable_set_in_slices_opens_and_closes() -> None:
         assert screen(app.pane) == closed
 
 
-def test_no_row_of_a_long_head_is_lost_between_slices() -> None:
+def test_long_table_head_loses_no_row_between_slices() -> None:
     said = "much that is said of it " * 80
     heads = "".join(f"<tr><th>Part {number}</th><th>Head {number} {said}</th></tr>" for number in range(12))
     block = parse(f"<table><thead>{heads}</thead><tbody><tr><td>a</td><td>{said}</td></tr></tbody></table>\n").blocks[0]

@@ -1,4 +1,4 @@
-"""Tables row by row: standing on a row, opening it, copying it, and the head that stays while a long one scrolls."""
+"""Tables: select, open and copy a row, and the sticky head."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import pytest
 
 from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
+from octavo.tui.reader.page_dialogs import TableRowDialog
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.reader.record import RecordSheet
 from octavo.tui.render.layout import lay_out
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.tables import copied_text
-from tests.tui.reader.panes import PaneApp, bar_at, links, screen
+from tests.tui.reader.panes import PaneApp, bar_column, links, screen
 
 TABLE = """\
 | Field | Meaning | See |
@@ -36,23 +36,23 @@ TYPED = """\
 
 
 def sheet(app: PaneApp[PageView]) -> PageView:
-    assert isinstance(app.screen, RecordSheet)
+    assert isinstance(app.screen, TableRowDialog)
     return app.screen.query_one(PageView)
 
 
-async def test_the_cursor_stands_on_a_row_and_a_comment_is_about_it() -> None:
+async def test_table_row_is_selected_and_commented() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(parse(TABLE), key="p")
         await pilot.press("right_parenthesis", "right_parenthesis")
-        assert bar_at(app.pane) == ["events   What is sent"]
+        assert bar_column(app.pane) == ["events   What is sent"]
         await pilot.press("c")
-        (said,) = [each for each in app.said if isinstance(each, Reader.BlockChosen)]
+        (said,) = [each for each in app.said if isinstance(each, Reader.CommentRequested)]
         assert (said.block.kind, said.block.plain()) == ("row", "events\nWhat is sent")
         assert said.block.key
 
 
-async def test_a_row_opens_field_by_field_and_its_links_open_from_there() -> None:
+async def test_table_row_opens_by_field_with_its_links() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 24)) as pilot:
         app.pane.show(parse(TABLE), key="p")
@@ -66,17 +66,17 @@ async def test_a_row_opens_field_by_field_and_its_links_open_from_there() -> Non
         await pilot.press("right_parenthesis", "enter")
         await pilot.pause()
         assert links(app) == [("all.md", False)]
-        assert bar_at(app.pane)[0].startswith("secret")
+        assert bar_column(app.pane)[0].startswith("secret")
         await pilot.press("enter")
         await pilot.press("c")
-        assert [each.block.kind for each in app.said if isinstance(each, Reader.BlockChosen)] == ["row"]
+        assert [each.block.kind for each in app.said if isinstance(each, Reader.CommentRequested)] == ["row"]
         await pilot.press("enter", "y")
         assert app.clipboard == "secret"
         await pilot.press("escape")
-        assert not isinstance(app.screen, RecordSheet)
+        assert not isinstance(app.screen, TableRowDialog)
 
 
-async def test_a_row_and_a_table_are_copied_with_tabs_between_the_fields() -> None:
+async def test_table_row_and_table_are_copied_with_tabs() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(parse(TABLE), key="p")
@@ -91,11 +91,11 @@ async def test_a_row_and_a_table_are_copied_with_tabs_between_the_fields() -> No
         assert app.clipboard == "url\tWhere events go to\tSigning"
 
 
-def test_typed_cells_are_copied_as_they_read() -> None:
+def test_typed_cells_are_copied_as_shown() -> None:
     assert copied_text(parse(TYPED).blocks[0]).split("\n")[1] == "Guide\ttrue\tIn review, Merged\t12\tMira\ta.pdf"
 
 
-async def test_the_head_of_a_long_table_stays_and_hides_no_cursor() -> None:
+async def test_sticky_head_of_long_table_hides_no_cursor() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(60, 12)) as pilot:
         app.pane.show(parse(f"Before.\n\n{LONG}\nAfter."), key="p")
@@ -105,15 +105,15 @@ async def test_the_head_of_a_long_table_stays_and_hides_no_cursor() -> None:
         rows = screen(app.pane).split("\n")
         assert rows[0].split() == ["Name", "Value"]
         assert "name" in rows[1]
-        assert bar_at(app.pane)[0] == rows[1].strip(" ▌")
+        assert bar_column(app.pane)[0] == rows[1].strip(" ▌")
         for _ in range(30):
             await pilot.press("left_parenthesis")
-            assert bar_at(app.pane)
+            assert bar_column(app.pane)
         await pilot.press("G")
         assert "After." in screen(app.pane)
 
 
-async def test_a_head_of_several_lines_stays_too_and_hides_no_cursor() -> None:
+async def test_sticky_head_of_several_lines_hides_no_cursor() -> None:
     rows = "".join(f"| name {number} | value {number} |\n" for number in range(60))
     head = f"| Name | {'what it is worth to those who have it ' * 3}and those |\n"
     app = PaneApp(PageView())
@@ -127,8 +127,8 @@ async def test_a_head_of_several_lines_stays_too_and_hides_no_cursor() -> None:
             await pilot.press("left_parenthesis")
             shown = screen(app.pane).split("\n")
             assert shown[: len(above)] == above
-            assert bar_at(app.pane)[0].startswith("name")
-        ground = app.pane.look.panel.bgcolor
+            assert bar_column(app.pane)[0].startswith("name")
+        ground = app.pane.text_styles.panel.bgcolor
         painted = app.pane.painter.paint()[: len(above)]
         wide = [
             sum(part.cell_length for part in strip if part.style and part.style.bgcolor == ground) for strip in painted
@@ -138,12 +138,12 @@ async def test_a_head_of_several_lines_stays_too_and_hides_no_cursor() -> None:
         await pilot.press("f")
 
 
-async def test_a_table_set_in_slices_keeps_its_head_and_opens_every_row() -> None:
+async def test_sliced_table_keeps_head_and_opens_rows() -> None:
     rows = "".join(f"| name {number} | value {number} |\n" for number in range(400))
     app = PaneApp(PageView())
     async with app.run_test(size=(60, 12)) as pilot:
         app.pane.show(parse(f"| Name | Value |\n| --- | --- |\n{rows}"), key="p")
-        assert len(app.pane.galley) > 4
+        assert len(app.pane.virtual_lines) > 4
         await pilot.press("G")
         shown = screen(app.pane).split("\n")
         assert shown[0].split() == ["Name", "Value"]
@@ -156,7 +156,7 @@ async def test_a_table_set_in_slices_keeps_its_head_and_opens_every_row() -> Non
         assert "name 358" in screen(sheet(app))
 
 
-def test_merged_cells_leave_their_columns_to_no_other() -> None:
+def test_merged_cells_keep_their_columns() -> None:
     rows = [line.text.split() for line in lay_out(parse(MERGED).blocks, 60, Styles.plain()).lines]
     assert rows[0] == ["A", "B", "C"]
     assert rows[2:] == [["tall", "broad"], ["one", "two"]]
@@ -165,20 +165,20 @@ def test_merged_cells_leave_their_columns_to_no_other() -> None:
     assert texts[0].index("C") == texts[3].index("two")
 
 
-def test_a_cell_merged_all_the_way_across_makes_no_columns_of_its_own() -> None:
+def test_full_width_merged_cell_adds_no_columns() -> None:
     markdown = MERGED.replace('colspan="2"', 'colspan="100"')
     assert [line.text for line in lay_out(parse(markdown).blocks, 60, Styles.plain()).lines] == [
         line.text for line in lay_out(parse(MERGED).blocks, 60, Styles.plain()).lines
     ]
 
 
-def test_cells_say_what_they_are() -> None:
+def test_cells_show_their_types() -> None:
     (row,) = [line.text for line in lay_out(parse(TYPED).blocks, 90, Styles.plain()).lines][2:]
     assert row.split() == ["Guide", "☑", "In", "review", "Merged", "12", "@Mira", "↓", "a.pdf"]
 
 
 @pytest.mark.parametrize("width", [1, 8, 200])
-def test_a_width_is_heeded_where_columns_have_to_give_way(width: int) -> None:
+def test_column_width_is_kept_when_columns_shrink(width: int) -> None:
     words = "many words that wrap in a narrow column " * 2
     markdown = f'<table><thead><tr><th width="{width * 8}">A</th><th>B</th></tr></thead><tbody><tr><td>{words}</td><td>{words}</td></tr></tbody></table>'
     head = lay_out(parse(markdown).blocks, 80, Styles.plain()).lines[0].text
@@ -186,7 +186,7 @@ def test_a_width_is_heeded_where_columns_have_to_give_way(width: int) -> None:
 
 
 def starts(markdown: str, width: int) -> list[int]:
-    """Where the columns of a table begin, by the words of its head."""
+    """Return the first column of each table column, by the word in its head."""
     head = lay_out(parse(markdown).blocks, width, Styles.plain()).lines[0].text
     return [head.index(word) for word in head.split()]
 
@@ -194,7 +194,7 @@ def starts(markdown: str, width: int) -> list[int]:
 PROSE = "what the server does when a request was answered by another one meanwhile and nobody asked"
 
 
-def test_columns_of_prose_get_room_by_how_much_they_hold() -> None:
+def test_prose_columns_share_width_by_length() -> None:
     little, much = PROSE[:48], f"{PROSE} {PROSE} {PROSE}"
     lines = f"| Key | Name | Meaning |\n|-|-|-|\n| a1 | {little} | {much} |\n"
     key, name, meaning = starts(lines, 54)
@@ -205,14 +205,14 @@ def test_columns_of_prose_get_room_by_how_much_they_hold() -> None:
     assert name - meaning > 1.5 * (54 - name)
 
 
-def test_columns_of_as_much_prose_are_as_wide() -> None:
+def test_equal_prose_columns_have_equal_width() -> None:
     first, second = starts(f"| A | B |\n|-|-|\n| {PROSE} | {PROSE} |\n", 54)
     assert abs((second - first - 3) - (54 - 1 - second)) <= 1
 
 
 @pytest.mark.parametrize("name", ["registerLocalToolAlso()", "X-RateLimit-Remaining"])
 @pytest.mark.parametrize("width", [54, 74])
-def test_a_long_word_stays_whole_where_prose_has_room_beside_it(name: str, width: int) -> None:
+def test_long_word_stays_whole_next_to_prose(name: str, width: int) -> None:
     markdown = f"| Name | Meaning |\n|-|-|\n| `{name}` | {PROSE} {PROSE} |\n"
     assert name in "\n".join(line.text for line in lay_out(parse(markdown).blocks, width, Styles.plain()).lines)
 
@@ -224,55 +224,55 @@ def widest(markdown: str, width: int, room: int) -> int:
     return max(line.width for line in lay_out(parse(markdown).blocks, width, Styles.plain(), room=room).lines)
 
 
-def test_a_table_that_has_to_break_its_words_takes_the_room_there_is() -> None:
+def test_table_with_broken_words_uses_full_width() -> None:
     table = f"| Field | Type | In short | Notes |\n|-|-|-|-|\n| `name` | text | {NOTES[:90]} | {NOTES} |\n"
     assert widest(table, 76, 130) > 124
     assert 200 < widest(table, 76, 230) < 225
     assert widest(table, 76, 76) <= 76
 
 
-def test_a_column_of_prose_grows_no_wider_than_can_be_read() -> None:
+def test_prose_column_has_maximum_width() -> None:
     assert widest(f"| Field | Notes |\n|-|-|\n| `name` | {NOTES} |\n", 76, 220) < 120
 
 
-def test_short_columns_give_way_where_prose_would_have_too_little() -> None:
+def test_short_columns_shrink_before_prose() -> None:
     table = f"| Property name | Kind of type | May be left out | Notes |\n|-|-|-|-|\n| a list of them | list of texts | if not set | {NOTES} |\n"
     head = lay_out(parse(table).blocks, 76, Styles.plain()).lines[0].text
     assert 76 - head.index("Notes") >= 30
 
 
-def test_numbers_and_short_codes_stay_whole_beside_prose() -> None:
+def test_numbers_and_codes_stay_whole_next_to_prose() -> None:
     row = ("1,234.50", "1,234,567.89", "v12-rc1", f"{PROSE} {PROSE}")
     markdown = f"| At | Of | In | Meaning |\n|-|-:|-|-|\n| {' | '.join(row)} |\n"
     first = lay_out(parse(markdown).blocks, 54, Styles.plain()).lines[2].text
     assert first.split()[:3] == list(row[:3])
 
 
-def test_signs_without_spaces_between_them_need_no_more_room_than_words() -> None:
+def test_text_without_spaces_takes_no_more_than_words() -> None:
     markdown = f"| 名 | Meaning |\n|-|-|\n| {'機能' * 9} | {PROSE} {PROSE} {PROSE} {PROSE} |\n"
     assert starts(markdown, 44)[1] <= 1 + 20 + 3
 
 
 @pytest.mark.parametrize(("width", "moves"), [(60, False), (44, False), (30, True)])
-def test_long_words_are_broken_before_a_table_has_to_be_moved(width: int, moves: bool) -> None:
+def test_long_words_break_before_table_scrolls(width: int, moves: bool) -> None:
     markdown = "| Name | Type | Default | Meaning |\n|-|-|-|-|\n| state | string | active,degraded,silent | Separated states |\n"
     lines = [line.text for line in lay_out(parse(markdown).blocks, width, Styles.plain()).lines]
     assert any("›" in line for line in lines) is moves
     assert all(word in "".join(lines) for word in ("degraded,", "silent", "states")) is not moves
 
 
-def test_a_table_of_any_shape_fits_and_loses_no_word() -> None:
+def test_any_table_shape_fits_and_loses_no_word() -> None:
     rows: list[Block] = []
     for columns in (1, 7, 60):
         markdown = f"|{'h再|' * columns}\n|{'-|' * columns}\n|{'wide再試 cell|' * columns}\n"
         for width in (16, 33, 80):
             layout = lay_out(parse(markdown).blocks, width, Styles.plain())
             assert max(line.width for line in layout.lines) <= width
-            rows += [stop[2] for stop in layout.block_ranges if stop[2].kind == "row"]
+            rows += [block for _, _, block in layout.block_ranges if block.kind == "row"]
     assert len(rows) == 9
 
 
-def test_no_word_of_a_head_is_broken_where_other_columns_can_be_narrower() -> None:
+def test_head_words_stay_whole_if_others_can_shrink() -> None:
     rows = (
         "PORT | The HTTP port it runs on | Number | 3000",
         "HARBOUR_FILE_SIZE_LIMIT | Maximum file size when uploading | String | `50mb`",
@@ -294,13 +294,13 @@ def test_no_word_of_a_head_is_broken_where_other_columns_can_be_narrower() -> No
         "react-native-aepassurance",
     ],
 )
-def test_a_word_stays_whole_where_the_other_columns_have_room(word: str, width: int) -> None:
+def test_word_stays_whole_if_other_columns_have_space(word: str, width: int) -> None:
     rows = f"| `{word}` | string | optional | {PROSE} {PROSE} |\n| `Id` | array of strings | required | {PROSE} |\n"
     markdown = f"| Property | Type | Contract | Description |\n|-|-|-|-|\n{rows}"
     assert word in "\n".join(line.text for line in lay_out(parse(markdown).blocks, width, Styles.plain()).lines)
 
 
-def test_an_address_is_broken_into_parts_of_one_length_where_it_has_to_be() -> None:
+def test_long_url_breaks_into_equal_parts() -> None:
     address = "0x8f3Cf7ad23Cd3CaDbD9735AFf958023239c6A063"
     markdown = f"| Name | Address | Notes |\n|-|-|-|\n| Router | `{address}` | {PROSE} {PROSE} |\n"
     text = "\n".join(line.text for line in lay_out(parse(markdown).blocks, 60, Styles.plain()).lines)
@@ -309,7 +309,7 @@ def test_an_address_is_broken_into_parts_of_one_length_where_it_has_to_be() -> N
     assert address in lay_out(parse(markdown).blocks, 90, Styles.plain()).lines[2].text
 
 
-def test_no_part_of_a_word_is_broken_where_a_table_is_moved() -> None:
+def test_words_stay_whole_in_scrolling_table() -> None:
     row = "Consecutive blocks | empty_consecutive_blocks | Sub-category Blockchain | Alert | Interval |"
     markdown = f"| Sub-category | Alerts | Of | Type | Every |\n|-|-|-|-|-|\n| {row}\n"
     text = "\n".join(line.text for line in lay_out(parse(markdown).blocks, 40, Styles.plain()).lines)
@@ -325,28 +325,28 @@ def test_no_part_of_a_word_is_broken_where_a_table_is_moved() -> None:
         ("UnbrokenNameOfADriverThatFails", "<https://code.example.com/FIX-2031-15>", "SHOP-2031-1531"),
     ],
 )
-def test_an_address_is_broken_before_a_word_of_another_column(name: str, where: str, path: str, width: int) -> None:
+def test_url_breaks_before_word_of_other_column(name: str, where: str, path: str, width: int) -> None:
     markdown = f"| Name | Where | Path |\n|-|-|-|\n| {name} | {where} | {path} |\n"
     lines = lay_out(parse(markdown).blocks, width, Styles.plain()).lines
     assert lines[2].text.split() == [name, "https://" + where.split("/")[2] + "/", path]
     assert all(line.width <= width for line in lines)
 
 
-def test_an_address_is_broken_before_a_name_beside_prose() -> None:
+def test_url_breaks_before_name_next_to_prose() -> None:
     name, where = "/.well-known/change-password", "<https://w3c.example.org/well-known-addresses/#the-change-address>"
     markdown = f"| Name | Meaning | Status | Where |\n|-|-|-|-|\n| `{name}` | {PROSE} | Provisional | {where} |\n"
     assert name in lay_out(parse(markdown).blocks, 82, Styles.plain()).lines[2].text
 
 
 @pytest.mark.parametrize("width", [72, 76, 78, 80])
-def test_a_short_address_stays_whole_where_prose_has_some_room_beside_it(width: int) -> None:
+def test_short_url_stays_whole_next_to_prose(width: int) -> None:
     where = "'http://localhost:5100/api'"
     markdown = f"| Variable | Default | Purpose |\n|-|-|-|\n| `SSS_SERVER_URL` and {PROSE} | `{where}` | {PROSE} |\n"
     assert where in "".join(line.text for line in lay_out(parse(markdown).blocks, width, Styles.plain()).lines)
 
 
 @pytest.mark.parametrize("width", [78, 80, 84, 88])
-def test_columns_that_leave_cells_free_beside_their_lines_give_them_to_a_broken_word(width: int) -> None:
+def test_free_cells_are_given_to_broken_words(width: int) -> None:
     markdown = (
         "| Name | Type | Notes | Where it is |\n|-|-|-|-|\n"
         "| `CampaignClassicName` | a few words | supercalifragilistic word | over the hills and far away |\n"
@@ -356,7 +356,7 @@ def test_columns_that_leave_cells_free_beside_their_lines_give_them_to_a_broken_
     assert "supercalifragilistic" in text
 
 
-def test_columns_of_languages_from_the_right_stand_at_the_right() -> None:
+def test_right_to_left_columns_are_right_aligned() -> None:
     markdown = "| שם | סוג | Key |\n|-|-|-|\n| אחד | הסבר ארוך | a |\n| API | ממשק | bcd |\n"
     lines = [line.text for line in lay_out(parse(markdown).blocks, 60, Styles.plain()).lines]
     assert lines[2:] == [" אחד   הסבר ארוך   a", " API        ממשק   bcd"]

@@ -1,4 +1,4 @@
-"""Links called by what they lead to."""
+"""Links with the titles of their targets."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ FOUND = {
 
 async def find(asked: TitleQuery) -> LinkTitle | None:
     match asked.target:
-        case links.ToFile(name=name) | links.ToSpace(page=name):
+        case links.FileLink(name=name) | links.SpaceLink(page=name):
             return FOUND.get(name or "")
     return None
 
@@ -54,7 +54,7 @@ def targets(page_id: str = "guides") -> LinkTargets:
 def view(page_id: str = "guides") -> PageView:
     pane = PageView()
     titles = AsyncCache(find)
-    pane.contents.sources = replace(
+    pane.contents.deferred = replace(
         deferred_content(),
         titles=titles,
         targets=LinkTargets(LinkContext(TREE, SpaceRef(space_id="here")), page_id, titles),
@@ -76,11 +76,11 @@ def view(page_id: str = "guides") -> PageView:
         ("[example.org](https://example.org)", "example.org"),
     ],
 )
-def test_links_that_say_no_more_than_an_address_are_called_by_what_they_lead_to(source: str, shown: str) -> None:
+def test_bare_urls_are_named_by_their_targets(source: str, shown: str) -> None:
     assert targets().text_of(parse(source).blocks[0].runs) == shown
 
 
-async def test_a_page_shows_titles_at_once_and_what_is_elsewhere_when_it_is_found() -> None:
+async def test_titles_show_at_first_and_others_when_loaded() -> None:
     page = (
         '{% content-ref url="set-up.md" %}\n[set-up.md](set-up.md)\n{% endcontent-ref %}\n\n'
         '{% content-ref url="/broken/pages/x" %}\n[broken](/broken/pages/x)\n{% endcontent-ref %}\n\n'
@@ -105,7 +105,7 @@ async def test_a_page_shows_titles_at_once_and_what_is_elsewhere_when_it_is_foun
         assert "PDF, 1.2 MB" in rows
 
 
-async def test_no_address_brings_control_characters_into_the_page() -> None:
+async def test_urls_bring_no_control_characters_into_page() -> None:
     page = (
         '{% content-ref url="a%1b.md" %}\n[a%1b.md](a%1b.md)\n{% endcontent-ref %}\n\n![](a%1b.png)\n\n'
         '{% file src=".gitbook/assets/a%1b.pdf" %}\n\n{% embed url="https://e%1b.org/%1b" %}\n\n[a%1b](a%1b.md)\n\n'
@@ -122,12 +122,12 @@ async def test_no_address_brings_control_characters_into_the_page() -> None:
         assert all(letter.isprintable() for letter in shown)
 
 
-def test_links_of_a_page_with_pages_below_it_start_in_its_own_folder() -> None:
-    assert targets("guides").resolve("set-up.md") == links.ToPage("setup")
-    assert targets("setup").resolve("../") == links.ToPage("home")
+def test_links_of_parent_page_start_in_its_folder() -> None:
+    assert targets("guides").resolve("set-up.md") == links.PageLink("setup")
+    assert targets("setup").resolve("../") == links.PageLink("home")
 
 
-async def test_links_are_opened_in_the_browser_and_their_addresses_copied() -> None:
+async def test_links_open_in_browser_and_urls_are_copied() -> None:
     app = PaneApp(view())
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(parse("See [it](set-up.md).\n\nNothing here."), key="p")
@@ -141,7 +141,7 @@ async def test_links_are_opened_in_the_browser_and_their_addresses_copied() -> N
         ]
 
 
-async def test_buttons_search_and_choose_tabs_and_notes_are_opened() -> None:
+async def test_buttons_search_and_select_tabs_and_notes_open() -> None:
     page = (
         '<button data-action="search" data-query="surge">Find</button>\n\n'
         '<button data-action="select" data-query="Mac">On a Mac</button>\n\n'
@@ -159,12 +159,12 @@ async def test_buttons_search_and_choose_tabs_and_notes_are_opened() -> None:
         await pilot.press("f", "d")
         followed = [(each.kind, each.href) for each in app.said if isinstance(each, LinkFollowed)]
         assert followed == [("search", "surge"), ("note", "1")]
-        note = app.pane.contents.note("1")
+        note = app.pane.contents.footnote("1")
         assert note is not None
         assert note.plain() == "What it means."
 
 
-async def test_one_stands_again_where_one_stood() -> None:
+async def test_position_is_restored() -> None:
     page = "<details>\n<summary>More</summary>\n\nInside.\n\n</details>\n\n" + "\n\n".join(
         f"Paragraph {number}." for number in range(60)
     )
@@ -173,11 +173,11 @@ async def test_one_stands_again_where_one_stood() -> None:
         app.pane.show(parse(page), key="p")
         await pilot.pause()
         await pilot.press("enter", "ctrl+d", "ctrl+d", "right_parenthesis")
-        before, left = screen(app.pane), app.pane.place.standing
+        before, left = screen(app.pane), app.pane.navigation.current_position
         app.pane.show(parse("# Another"), key="q")
         await pilot.pause()
         app.pane.show(parse(page), key="p")
-        app.pane.place.stand(left)
+        app.pane.navigation.restore(left)
         await pilot.pause()
         assert screen(app.pane) == before
         await pilot.press("g")
@@ -185,7 +185,7 @@ async def test_one_stands_again_where_one_stood() -> None:
 
 
 async def shows(pilot: Pilot[None], pane: PageView, words: str) -> None:
-    """Wait until `words` are on show."""
+    """Wait until the screen contains `words`."""
     async with asyncio.timeout(10):
         while words not in screen(pane):
             await pilot.pause(0.005)
@@ -213,12 +213,12 @@ PETS = Specification(
         (Specification(error="Guests may not see it."), "Guests may not see it."),
     ],
 )
-async def test_an_operation_says_what_its_specification_says_or_why_not(found: Specification, said: str) -> None:
+async def test_operation_shows_specification_or_error(found: Specification, said: str) -> None:
     async def read(slug: str | links.Target) -> Specification | None:
         return found if slug == "pets" else None
 
     pane = PageView()
-    pane.contents.sources.specifications = AsyncCache(read)
+    pane.contents.deferred.specifications = AsyncCache(read)
     app = PaneApp(pane)
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(parse(OPERATION), key="p")
@@ -234,7 +234,7 @@ async def test_an_operation_says_what_its_specification_says_or_why_not(found: S
             assert "It is kept." not in screen(app.pane)
 
 
-async def test_what_a_stranger_describes_at_length_is_set_between_keys() -> None:
+async def test_long_specification_is_laid_out_between_keys() -> None:
     much = {f"field{number}": {"description": "Some **bold** `code`\n\n* one\n* two"} for number in range(200)}
     body = {"content": {"a/b": {"schema": {"properties": {each: {"properties": much} for each in "abcd"}}}}}
     found = Specification({"paths": {"/pets": {"post": {"requestBody": body}}}})

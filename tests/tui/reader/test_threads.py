@@ -1,4 +1,4 @@
-"""Threads at the blocks of a page: their marks, going to them, opening them."""
+"""Threads of a page: marks, navigation and opening."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.thread_layout import render_threads
 from octavo.tui.render.threads import ThreadReply, ThreadSummary
-from tests.tui.reader.panes import PaneApp, bar_at, links, screen, wanted
+from tests.tui.reader.panes import PaneApp, bar_column, links, screen, wanted
 
 PAGE = """\
 Words with a [link](signing.md) in them.
@@ -29,7 +29,7 @@ Inner words.
 """
 
 
-async def test_enter_opens_the_thread_of_a_block_before_its_link() -> None:
+async def test_enter_opens_thread_before_link() -> None:
     app = PaneApp(PageView())
     document = parse(PAGE)
     async with app.run_test(size=(80, 20)) as pilot:
@@ -45,7 +45,7 @@ async def test_enter_opens_the_thread_of_a_block_before_its_link() -> None:
         assert len(links(app)) == 2
 
 
-async def test_what_is_closed_is_opened_on_the_way_to_its_thread_and_not_by_enter() -> None:
+async def test_thread_key_expands_collapsed_block_but_enter_does_not() -> None:
     app = PaneApp(PageView())
     document = parse(PAGE)
     inner = document.blocks[1].children[0]
@@ -60,7 +60,7 @@ async def test_what_is_closed_is_opened_on_the_way_to_its_thread_and_not_by_ente
         assert wanted(app) == ["Inner words."]
 
 
-async def test_a_thread_in_a_table_is_the_one_of_its_row() -> None:
+async def test_thread_in_table_belongs_to_its_row() -> None:
     app = PaneApp(PageView())
     document = parse(PAGE)
     row = document.blocks[2].children[1]
@@ -73,7 +73,7 @@ async def test_a_thread_in_a_table_is_the_one_of_its_row() -> None:
 
 @pytest.mark.parametrize("width", [24, 59, 60, 82, 100])
 @pytest.mark.parametrize("count", [1, 12])
-async def test_a_mark_never_touches_the_words(width: int, count: int) -> None:
+async def test_thread_mark_never_touches_text(width: int, count: int) -> None:
     app = PaneApp(PageView())
     blocks = parse(
         "word " * 100 + "\n\n```\n" + "x" * 300 + "\n```\n\n|a|b|c|\n|-|-|-|\n|" + "longword " * 20 + "|1|2|"
@@ -92,7 +92,7 @@ async def test_a_mark_never_touches_the_words(width: int, count: int) -> None:
         assert rows[0].endswith(("● 1", "●12", "● 12"))
 
 
-def test_what_people_said_looks_as_they_meant_it() -> None:
+def test_comments_are_rendered_as_markdown() -> None:
     thread = ThreadSummary(
         "Tom W.",
         "1 d",
@@ -110,7 +110,7 @@ def test_what_people_said_looks_as_they_meant_it() -> None:
     assert [piece.text for piece in pieces if piece.style.bold and piece.text in ("dark", "one")] == ["dark", "one"]
 
 
-def test_no_more_than_eight_lines_of_what_somebody_said_are_shown() -> None:
+def test_comment_shows_at_most_eight_lines() -> None:
     thread = ThreadSummary("Tom W.", "1 d", "\n\n".join(f"paragraph {number}" for number in range(9000)))
     lines = render_threads([(thread, "thread 1/1")], Styles.plain(), 60, 2)
     assert "paragraph 3" in "\n".join(line.text for line in lines)
@@ -118,45 +118,45 @@ def test_no_more_than_eight_lines_of_what_somebody_said_are_shown() -> None:
     assert len(lines) == 11
 
 
-async def test_the_heading_one_reads_below_is_known() -> None:
+async def test_current_heading_is_known() -> None:
     app = PaneApp(PageView())
     page = "# Top\n\nintro\n\n## First\n\none\n\n<details>\n<summary>More</summary>\n\n### Inner\n\ntwo\n\n</details>\n\nend"
     async with app.run_test(size=(80, 30)) as pilot:
         app.pane.show(parse(page), title="Top", key="p")
-        found = [app.pane.place.current_anchor]
+        found = [app.pane.navigation.current_anchor]
         for _ in range(4):
             await pilot.press("right_parenthesis")
-            found.append(app.pane.place.current_anchor)
-        assert bar_at(app.pane) == ["end"]
+            found.append(app.pane.navigation.current_anchor)
+        assert bar_column(app.pane) == ["end"]
         assert found == ["top", "first", "first", "first", "inner"]
 
 
-async def test_at_the_end_the_last_heading_is_the_one_one_reads_below() -> None:
+async def test_current_heading_at_end_is_last() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse("\n\n".join(f"## H{number}\n\nwords" for number in range(5))), title="Top", key="p")
         await pilot.press(*"jjjjjjjjjjjjjjjjjjjjjjjjj")
-        assert app.pane.place.current_anchor == "h4"
+        assert app.pane.navigation.current_anchor == "h4"
         await pilot.press("left_parenthesis")
         await pilot.press("g", "G")
-        assert (bar_at(app.pane), app.pane.place.current_anchor) == (["words"], "h4")
+        assert (bar_column(app.pane), app.pane.navigation.current_anchor) == (["words"], "h4")
         await pilot.press("left_parenthesis", "left_parenthesis")
-        assert app.pane.place.current_anchor == "h3", "the cursor, where one put it"
+        assert app.pane.navigation.current_anchor == "h3", "the cursor, where one put it"
 
 
-async def test_the_heading_that_is_the_title_is_at_the_top() -> None:
+async def test_title_heading_is_at_top() -> None:
     app = PaneApp(PageView())
     page = "# Top\n\n" + "\n\n".join(f"paragraph {number}" for number in range(60))
     async with app.run_test(size=(80, 10)) as pilot:
         app.pane.show(parse(page), title="Top", key="p")
         await pilot.press("G")
-        assert app.pane.place.go_to_anchor("#top")
+        assert app.pane.navigation.go_to_anchor("#top")
         assert app.pane.scroll_offset.y == 0
-        assert bar_at(app.pane) == ["paragraph 0"]
-        assert not app.pane.place.go_to_anchor("#gone")
+        assert bar_column(app.pane) == ["paragraph 0"]
+        assert not app.pane.navigation.go_to_anchor("#gone")
 
 
-async def test_a_heading_that_is_not_there_is_explained() -> None:
+async def test_missing_heading_is_explained() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 10)) as pilot:
         app.pane.show(parse("[Down](#gone)"), title="", key="p")

@@ -1,14 +1,14 @@
-"""Both sides of a conflict as they look, and going through them."""
+"""The conflict view: layout of both sides, and navigation."""
 
 from __future__ import annotations
 
 import pytest
 
 from octavo.documents.merging.marked_page import read_marked_page
-from octavo.documents.merging.merged_page import Choice, MergedPage
+from octavo.documents.merging.merged_page import MergeChoice, MergedPage
 from octavo.documents.merging.page_merge import merge
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.reader.three_way_view import ThreeWay
+from octavo.tui.reader.three_way_view import ThreeWayView
 from octavo.tui.render.conflict_page import prepare_conflicts
 from tests.tui.reader.panes import PaneApp, screen
 from tests.tui.reader.picture import check
@@ -60,25 +60,29 @@ MARKED = read_marked_page("<<<<<<< main\n\nours\n\n=======\n\ntheirs\n\n>>>>>>> 
 
 
 class Shown:
-    """A pane with a page in conflict."""
+    """App with a page that has conflicts."""
 
     def __init__(self, given: MergedPage, main: str | None = None, *, ascii: bool = False) -> None:
         self.given, self.main = given, main
         self.names = [name for name, _ in given.named_conflicts]
-        self.pane = ThreeWay(ascii=ascii)
+        self.pane = ThreeWayView(ascii=ascii)
         self.app = PaneApp(self.pane)
 
-    def show(self, choices: dict[str, Choice] | None = None) -> None:
+    def show(self, choices: dict[str, MergeChoice] | None = None) -> None:
         pieces = prepare_conflicts(self.given, self.main, choices)
         self.pane.show(pieces, choices or {}, key="page", sides=("main", "this change request"))
 
 
 @pytest.mark.parametrize(("width", "ascii"), [(76, False), (120, False), (120, True)])
-async def test_both_sides_beside_the_base_where_there_is_room_else_below_it(width: int, ascii: bool) -> None:
+async def test_base_is_beside_or_below_sides_by_width(width: int, ascii: bool) -> None:
     shown = Shown(EXACT, MAIN, ascii=ascii)
     async with shown.app.run_test(size=(width, 110)) as pilot:
         first, second, third, *_ = shown.names
-        choices = {first: Choice("both"), second: Choice("main"), third: Choice("own", "| 2 | **11** min |")}
+        choices = {
+            first: MergeChoice("both"),
+            second: MergeChoice("main"),
+            third: MergeChoice("own", "| 2 | **11** min |"),
+        }
         shown.show(choices)
         await pilot.pause()
         picture = screen(shown.pane)
@@ -86,7 +90,7 @@ async def test_both_sides_beside_the_base_where_there_is_room_else_below_it(widt
         check(f"three-way-{width}{'-ascii' if ascii else ''}", picture.rstrip() + "\n")
 
 
-async def test_what_both_come_from_may_not_be_known() -> None:
+async def test_unknown_base_is_allowed() -> None:
     shown = Shown(MARKED)
     async with shown.app.run_test(size=(120, 20)) as pilot:
         shown.show()
@@ -95,40 +99,40 @@ async def test_what_both_come_from_may_not_be_known() -> None:
         assert "ours" in screen(shown.pane)
 
 
-async def test_n_goes_through_the_conflicts_and_on_to_the_next_page() -> None:
+async def test_n_goes_through_conflicts_to_next_page() -> None:
     shown = Shown(EXACT, MAIN)
     async with shown.app.run_test(size=(120, 24)) as pilot:
         shown.show()
         await pilot.pause()
         seen = []
         for _ in shown.names:
-            assert shown.pane.conflict is not None
-            seen.append(shown.pane.conflict.name)
-            assert not any(isinstance(each, Reader.ReadOn) for each in shown.app.said)
+            assert shown.pane.selected_conflict is not None
+            seen.append(shown.pane.selected_conflict.name)
+            assert not any(isinstance(each, Reader.NextPageRequested) for each in shown.app.said)
             await pilot.press("n")
         assert seen == shown.names
-        assert any(isinstance(each, Reader.ReadOn) for each in shown.app.said)
+        assert any(isinstance(each, Reader.NextPageRequested) for each in shown.app.said)
         await pilot.press("N")
-        assert shown.pane.conflict is not None
-        assert shown.pane.conflict.name == shown.names[-2]
+        assert shown.pane.selected_conflict is not None
+        assert shown.pane.selected_conflict.name == shown.names[-2]
         assert shown.pane.facts == f"conflict {len(seen) - 1} of {len(seen)}"
 
 
-async def test_a_page_opens_at_what_is_not_decided() -> None:
+async def test_page_opens_at_unresolved_conflict() -> None:
     shown = Shown(EXACT, MAIN)
     async with shown.app.run_test(size=(120, 24)) as pilot:
-        shown.show({shown.names[0]: Choice("main")})
+        shown.show({shown.names[0]: MergeChoice("main")})
         await pilot.pause()
-        assert shown.pane.conflict is not None
-        assert shown.pane.conflict.name == shown.names[1]
+        assert shown.pane.selected_conflict is not None
+        assert shown.pane.selected_conflict.name == shown.names[1]
         top = shown.pane.top
-        shown.pane.choose({name: Choice("request") for name in shown.names[:2]})
+        shown.pane.set_choices({name: MergeChoice("request") for name in shown.names[:2]})
         await pilot.pause()
         assert shown.pane.top == top
         assert "✓ This change request chosen" in screen(shown.pane)
 
 
-async def test_what_is_folded_around_them_is_shown_and_folded_again() -> None:
+async def test_context_of_conflicts_expands_and_collapses() -> None:
     shown = Shown(EXACT, MAIN)
     async with shown.app.run_test(size=(120, 60)) as pilot:
         shown.show()

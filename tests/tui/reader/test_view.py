@@ -1,4 +1,4 @@
-"""The page view under the fingers."""
+"""The page view: keys and messages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from textual.widgets import Static
 from octavo.documents.parse import parse
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
-from tests.tui.reader.panes import PaneApp, bar_at, links, screen
+from tests.tui.reader.panes import PaneApp, bar_column, links, screen
 from tests.tui.reader.picture import PAGES, check
 
 PAGE = """\
@@ -44,7 +44,7 @@ second needle
 LONG = "\n\n".join(f"## Section {number}\n\nParagraph {number} says a little." for number in range(200))
 
 
-async def test_letters_open_links_and_in_upper_case_in_the_browser() -> None:
+async def test_letters_open_links_and_capitals_open_browser() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 40)) as pilot:
         app.pane.show(parse(PAGE), title="Retries", key="p")
@@ -59,40 +59,40 @@ async def test_letters_open_links_and_in_upper_case_in_the_browser() -> None:
         assert "link and another" in screen(app.pane)
 
 
-async def test_a_link_to_a_heading_goes_there() -> None:
+async def test_link_to_heading_scrolls_there() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 8)) as pilot:
         app.pane.show(parse(PAGE), title="Retries", key="p")
         await pilot.press("G", "f", "a")
-        assert bar_at(app.pane)[0] == "Schedule"
+        assert bar_column(app.pane)[0] == "Schedule"
         assert links(app) == []
 
 
-async def test_the_cursor_goes_from_block_to_block_and_says_what_is_commented() -> None:
+async def test_cursor_moves_by_block_and_names_commented_block() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 40)) as pilot:
         app.pane.show(parse(PAGE), title="Retries", key="p")
         await pilot.press("right_parenthesis", "right_parenthesis")
-        assert bar_at(app.pane) == ["Second paragraph."]
+        assert bar_column(app.pane) == ["Second paragraph."]
         await pilot.press("left_parenthesis", "c")
-        chosen = [each.block for each in app.said if isinstance(each, Reader.BlockChosen)]
+        chosen = [each.block for each in app.said if isinstance(each, Reader.CommentRequested)]
         assert [block.plain() for block in chosen] == ["Schedule"]
 
 
-async def test_enter_opens_the_one_thing_a_block_has() -> None:
+async def test_enter_opens_only_link_of_block() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 40)) as pilot:
         app.pane.show(parse(PAGE), title="Retries", key="p")
         for _ in range(3):
             await pilot.press("right_parenthesis")
-        assert bar_at(app.pane) == ["▸ Closed"]
+        assert bar_column(app.pane) == ["▸ Closed"]
         await pilot.press("enter")
         assert "A needle in here." in screen(app.pane)
         await pilot.press("enter")
         assert "A needle in here." not in screen(app.pane)
 
 
-async def test_finding_opens_what_is_folded_and_counts() -> None:
+async def test_find_expands_collapsed_blocks_and_counts() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 40)) as pilot:
         view = app.pane
@@ -102,14 +102,14 @@ async def test_finding_opens_what_is_folded_and_counts() -> None:
         assert "A needle in here." in screen(view)
         await pilot.press("enter", "n")
         assert "second needle" in screen(view)
-        assert view.finder.finding == "2 of 2"
+        assert view.find_bar.search_status == "2 of 2"
         await pilot.press("n")
-        assert view.finder.finding == "1 of 2"
+        assert view.find_bar.search_status == "1 of 2"
         await pilot.press("N", "escape")
-        assert view.finder.finding == ""
+        assert view.find_bar.search_status == ""
 
 
-async def test_finding_nothing_says_so_and_leaves_the_place() -> None:
+async def test_find_without_match_says_so_and_keeps_position() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse(LONG), title="Long", key="p")
@@ -121,7 +121,7 @@ async def test_finding_nothing_says_so_and_leaves_the_place() -> None:
         assert app.pane.scroll_offset.y == before > 0
 
 
-async def test_what_is_pasted_into_the_find_line_is_found() -> None:
+async def test_pasted_text_is_searched() -> None:
     from textual.events import Paste
 
     app = PaneApp(PageView())
@@ -130,34 +130,38 @@ async def test_what_is_pasted_into_the_find_line_is_found() -> None:
         await pilot.press("slash")
         app.pane.post_message(Paste("second\nparagraph"))
         await pilot.pause()
-        assert app.pane.finder.finding == "1 of 1"
+        assert app.pane.find_bar.search_status == "1 of 1"
 
 
-async def test_choosing_a_tab_chooses_those_of_the_same_name() -> None:
+async def test_tab_selects_tabs_of_same_name() -> None:
     app = PaneApp(PageView())
     page = PAGE + "\n\n" + PAGE[PAGE.index("{% tabs") : PAGE.index("## Last")].replace("second", "other second")
     async with app.run_test(size=(80, 60)) as pilot:
         app.pane.show(parse(page), title="Retries", key="p")
         await pilot.pause()
-        hot = next(hot for hot in app.pane.spots.visible() if hot.kind == "tab" and hot.clickable.index == 1)
-        await pilot.click(PageView, offset=(hot.start + 1, hot.line))
+        clickable = next(
+            clickable
+            for clickable in app.pane.clickables.visible()
+            if clickable.kind == "tab" and clickable.clickable.index == 1
+        )
+        await pilot.click(PageView, offset=(clickable.start + 1, clickable.line))
         assert "second needle" in screen(app.pane)
         assert "other second needle" in screen(app.pane)
 
 
-async def test_what_is_opened_and_the_place_stay_over_a_reload() -> None:
+async def test_reload_keeps_expanded_blocks_and_position() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 10)) as pilot:
         view = app.pane
         view.show(parse(PAGE + LONG), title="Retries", key="p")
-        view.finder.find("A needle")
-        view.finder.find("")
+        view.find_bar.find("A needle")
+        view.find_bar.find("")
         before = screen(view)
         assert "A needle in here." in before
         view.show(parse(PAGE.replace("Second", "Another") + LONG), title="Retries", key="p")
         await pilot.pause()
         assert screen(view) == before.replace("Second", "Another")
-        while view.galley.unset:
+        while view.virtual_lines.unset:
             await pilot.pause()
             assert screen(view) == before.replace("Second", "Another")
         view.show(parse(PAGE), title="Other", key="q")
@@ -166,7 +170,7 @@ async def test_what_is_opened_and_the_place_stay_over_a_reload() -> None:
         assert "A needle in here." not in screen(view)
 
 
-async def test_threads_are_marked_at_their_blocks_and_can_be_reached() -> None:
+async def test_threads_are_marked_and_selectable() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 14)) as pilot:
         view = app.pane
@@ -177,35 +181,35 @@ async def test_threads_are_marked_at_their_blocks_and_can_be_reached() -> None:
         view.set_threads({inner.key: 2, last.key: 1, "": 3, "gone": 1})
         assert next(row for row in screen(view).split("\n") if "▸ Closed" in row).endswith("● 2")
         await pilot.press("t")
-        assert bar_at(view)[0].startswith("│ A needle in here.")
-        assert bar_at(view)[0].endswith("● 2")
+        assert bar_column(view)[0].startswith("│ A needle in here.")
+        assert bar_column(view)[0].endswith("● 2")
         await pilot.press("t")
-        assert bar_at(view)[0].startswith("Up")
-        assert bar_at(view)[0].endswith("● 1")
+        assert bar_column(view)[0].startswith("Up")
+        assert bar_column(view)[0].endswith("● 1")
         await pilot.press("T")
-        assert bar_at(view)[0].endswith("● 2")
+        assert bar_column(view)[0].endswith("● 2")
 
 
-async def test_enter_on_a_block_with_nothing_to_open_asks_for_its_thread() -> None:
+async def test_enter_on_plain_block_requests_thread() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 40)) as pilot:
         app.pane.show(parse(PAGE), title="Retries", key="p")
         await pilot.press("right_curly_bracket", "enter")
-        wanted = [each.block.plain() for each in app.said if isinstance(each, Reader.ThreadWanted)]
+        wanted = [each.block.plain() for each in app.said if isinstance(each, Reader.ThreadRequested)]
         assert wanted == ["Schedule"]
 
 
-async def test_headings_are_reached_in_both_directions() -> None:
+async def test_next_and_previous_heading_are_selected() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse(LONG), title="Long", key="p")
         await pilot.press(*["right_curly_bracket"] * 30)
-        assert bar_at(app.pane)[0] == "Section 30"
+        assert bar_column(app.pane)[0] == "Section 30"
         await pilot.press("left_curly_bracket")
-        assert bar_at(app.pane)[0] == "Section 29"
+        assert bar_column(app.pane)[0] == "Section 29"
 
 
-async def test_going_down_and_up_again_shows_the_same() -> None:
+async def test_scrolling_down_and_up_shows_same_rows() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse(LONG), title="Long", key="p")
@@ -220,17 +224,17 @@ async def test_going_down_and_up_again_shows_the_same() -> None:
         assert screen(app.pane).strip().startswith("Long")
 
 
-async def test_the_cursor_comes_along_when_one_scrolls() -> None:
+async def test_cursor_follows_scrolling() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse(LONG), title="Long", key="p")
         for key in ("ctrl+d", "ctrl+d", "G", "k", "g", "j"):
             await pilot.press(key)
-            assert bar_at(app.pane) != []
+            assert bar_column(app.pane) != []
 
 
 @pytest.mark.parametrize("size", [(60, 6), (24, 30)])
-async def test_the_cursor_stays_on_show_in_a_smaller_terminal(size: tuple[int, int]) -> None:
+async def test_cursor_stays_visible_in_smaller_terminal(size: tuple[int, int]) -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(60, 30)) as pilot:
         app.pane.show(parse("".join(f"Block {number} {'word ' * 20}\n\n" for number in range(20))), key="p")
@@ -239,26 +243,26 @@ async def test_the_cursor_stays_on_show_in_a_smaller_terminal(size: tuple[int, i
         await pilot.resize_terminal(*size)
         while app.pane.size != size:
             await pilot.pause()
-        app.pane._resized()
-        assert app.pane.cursor.stop() in app.pane.cursor.visible_stops()
-        assert bar_at(app.pane) != []
+        app.pane._finish_resize()
+        assert app.pane.cursor.current() in app.pane.cursor.visible_spans()
+        assert bar_column(app.pane) != []
 
 
-async def test_space_reads_on_and_at_the_end_asks_for_more() -> None:
+async def test_space_scrolls_and_requests_next_page_at_end() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(parse(PAGE), title="Retries", key="p")
         for _ in range(4):
             await pilot.press("space")
-        assert any(isinstance(each, Reader.ReadOn) for each in app.said)
+        assert any(isinstance(each, Reader.NextPageRequested) for each in app.said)
 
 
-async def test_the_top_block_stays_when_the_pane_gets_another_width() -> None:
+async def test_top_block_stays_when_pane_width_changes() -> None:
     app = PaneApp(PageView())
     page = "\n\n".join(f"Block {number} " + "with words enough to be broken over lines " * 4 for number in range(60))
     async with app.run_test(size=(100, 20)) as pilot:
         app.pane.show(parse(page), title="", key="p")
-        app.pane.place.go_to_block(parse(page).blocks[30].key)
+        app.pane.navigation.go_to_block(parse(page).blocks[30].key)
         await pilot.press("j")
         assert "Block 30" in screen(app.pane).split("\n")[0]
         await pilot.resize_terminal(50, 20)
@@ -266,7 +270,7 @@ async def test_the_top_block_stays_when_the_pane_gets_another_width() -> None:
         assert "Block 30" in screen(app.pane).split("\n")[0]
 
 
-async def test_the_source_is_shown_and_left_at_the_same_place() -> None:
+async def test_source_opens_and_closes_at_same_position() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse(PAGE), title="Retries", key="p")
@@ -276,7 +280,7 @@ async def test_the_source_is_shown_and_left_at_the_same_place() -> None:
         assert "First paragraph with a link" in screen(app.pane)
 
 
-async def test_the_source_is_that_of_the_block_under_the_cursor() -> None:
+async def test_source_shows_selected_block() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse(LONG + "\n\n<details>\n<summary>More</summary>\n\n* one **two**\n\n</details>\n"), key="p")
@@ -285,12 +289,12 @@ async def test_the_source_is_that_of_the_block_under_the_cursor() -> None:
             ("two", "* one **two**"),
         ):
             await pilot.press("slash", *there, "enter", "escape")
-            where = app.pane.cursor.stop()
+            where = app.pane.cursor.current()
             await pilot.press("backslash", "y")
             assert app.clipboard == written
             assert written in screen(app.pane)
             await pilot.press("backslash")
-            assert app.pane.cursor.stop() == where
+            assert app.pane.cursor.current() == where
             assert there in screen(app.pane)
         await pilot.press("backslash", "g", "backslash")
         assert "Section 0" in screen(app.pane), "where one went in the source"
@@ -299,7 +303,7 @@ async def test_the_source_is_that_of_the_block_under_the_cursor() -> None:
         assert screen(app.pane).lstrip().startswith("Retries"), "the title, which no source has"
 
 
-async def test_in_the_source_one_steps_by_block() -> None:
+async def test_source_is_navigated_by_block() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 40)) as pilot:
         app.pane.show(parse(PAGE), title="Retries", key="p")
@@ -307,18 +311,18 @@ async def test_in_the_source_one_steps_by_block() -> None:
         steps = []
         for key in ("right_parenthesis", "right_parenthesis", "left_parenthesis"):
             await pilot.press(key)
-            steps.append(bar_at(app.pane)[0])
+            steps.append(bar_column(app.pane)[0])
         assert steps == ["5 ## Schedule", "7 Second paragraph.", "5 ## Schedule"]
 
 
-async def test_a_page_of_nothing_but_its_name_and_addresses_says_that_it_is_empty() -> None:
+async def test_page_with_only_definitions_says_it_is_empty() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 12)):
         app.pane.show(parse("# Retries\n\n[here]: https://example.org\n"), title="Retries", key="p")
         assert "This page is empty." in screen(app.pane)
 
 
-async def test_the_measure_grows() -> None:
+async def test_line_width_grows() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(140, 12)) as pilot:
         app.pane.show(parse("word " * 100), title="", key="p")
@@ -330,7 +334,7 @@ async def test_the_measure_grows() -> None:
         assert widths[3] == widths[0]
 
 
-async def test_wide_code_moves_to_the_side() -> None:
+async def test_wide_code_scrolls_sideways() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(60, 12)) as pilot:
         app.pane.show(parse("```\n" + "".join(f"{number:>5}" for number in range(2000)) + "\n```"), title="", key="p")
@@ -349,7 +353,7 @@ async def test_code_is_copied_exactly() -> None:
         assert [(each.text, each.what) for each in app.said if isinstance(each, Reader.Copied)] == [("a\n\tb", "code")]
 
 
-async def test_selected_text_has_no_borders_in_it() -> None:
+async def test_selected_text_has_no_borders() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(60, 12)) as pilot:
         app.pane.show(parse("one\n\n```\ntwo\n```\n\n* three"), title="", key="p")
@@ -358,7 +362,7 @@ async def test_selected_text_has_no_borders_in_it() -> None:
         assert (app.screen.get_selected_text() or "").split() == ["one", "two", "three"]
 
 
-async def test_an_empty_page_says_so() -> None:
+async def test_empty_page_says_so() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(60, 12)) as pilot:
         app.pane.show(parse(""), title="Nothing", key="p")
@@ -366,7 +370,7 @@ async def test_an_empty_page_says_so() -> None:
         assert "This page is empty." in screen(app.pane)
 
 
-async def test_a_page_that_failed_says_why_unless_one_is_on_show() -> None:
+async def test_failed_page_explains_unless_page_is_shown() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(60, 12)) as pilot:
         app.pane.state.fail("Retries did not load", "503 from the server")
@@ -391,7 +395,7 @@ async def test_hostile_text_is_only_text() -> None:
         assert links(app) == []
 
 
-async def test_that_a_page_has_no_threads_is_said_once_they_are_known() -> None:
+async def test_missing_threads_are_reported_once_known() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(40, 10)) as pilot:
         app.pane.show(parse("One.\n"), key="p")
@@ -404,7 +408,7 @@ async def test_that_a_page_has_no_threads_is_said_once_they_are_known() -> None:
         ]
 
 
-async def test_threads_are_marked_in_hardly_any_room() -> None:
+async def test_thread_marks_fit_narrow_pane() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(40, 10)) as pilot:
         document = parse("One.\n\nTwo.\n")
@@ -417,17 +421,17 @@ async def test_threads_are_marked_in_hardly_any_room() -> None:
 
 
 @pytest.mark.parametrize("size", [(12, 4), (20, 10), (200, 60)])
-async def test_any_size_can_be_shown(size: tuple[int, int]) -> None:
+async def test_page_fits_any_size(size: tuple[int, int]) -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=size) as pilot:
         for name in ("prose", "tables", "cards", "columns", "stepper", "media"):
             app.pane.show(parse((PAGES / f"{name}.md").read_text(encoding="utf-8")), title=name, key=name)
             await pilot.press("j", "f", "escape", "G", "k", "right_parenthesis")
-        assert bar_at(app.pane) != []
+        assert bar_column(app.pane) != []
 
 
 @pytest.mark.parametrize("size", [(60, 40), (100, 40), (140, 40)])
-async def test_a_page_looks_as_it_was_approved(size: tuple[int, int]) -> None:
+async def test_page_matches_snapshot(size: tuple[int, int]) -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=size) as pilot:
         document = parse((PAGES / "prose.md").read_text(encoding="utf-8"))
@@ -437,7 +441,7 @@ async def test_a_page_looks_as_it_was_approved(size: tuple[int, int]) -> None:
         check(f"view-{size[0]}", screen(app.pane) + "\n")
 
 
-async def test_the_block_under_the_cursor_says_where_it_stands_for_nothing_to_cover_it() -> None:
+async def test_cursor_region_is_known() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 8)) as pilot:
         app.pane.show(parse("One.\n\nTwo\nlines.\n\n" + LONG), title="", key="p")

@@ -35,7 +35,7 @@ GLYPHS = "| 再試行 | 同じ識別子 | 🚀 | ﾊﾝｶｸ |\n| --- | --- | -
         (58, 0, "‹ 58 more columns"),
     ],
 )
-def test_what_is_hidden_is_counted_on_its_side(left: int, right: int, said: str) -> None:
+def test_hidden_columns_are_counted_per_side(left: int, right: int, said: str) -> None:
     assert hidden_columns_text(left, right, UNICODE) == said
 
 
@@ -58,7 +58,7 @@ WORDS = [Piece("one two three four-and-more "), Piece("漢字 five   six sevense
         (50, 6, "…vene…"),
     ],
 )
-def test_what_is_moved_is_cut_at_words_with_a_sign_where_there_is_more(start: int, width: int, seen: str) -> None:
+def test_scrolled_content_is_cut_at_words_with_mark(start: int, width: int, seen: str) -> None:
     shown = pan_pieces(WORDS, start, width, "…", at_words=True)
     text = "".join(piece.text for piece in shown)
     assert re.sub(" *…$", "…", text) == re.sub(" *…$", "…", seen)
@@ -77,12 +77,12 @@ def test_what_is_moved_is_cut_at_words_with_a_sign_where_there_is_more(start: in
         (38, 11, "… six seve…"),
     ],
 )
-def test_code_that_is_moved_fills_its_box(start: int, width: int, seen: str) -> None:
+def test_scrolled_code_fills_its_box(start: int, width: int, seen: str) -> None:
     assert "".join(piece.text for piece in pan_pieces(WORDS, start, width, "…")) == seen
 
 
 @given(st.integers(0, 80), st.integers(4, 90))
-def test_what_is_in_sight_stands_where_it_stood(start: int, width: int) -> None:
+def test_visible_content_keeps_its_column(start: int, width: int) -> None:
     line = "".join(piece.text for piece in WORDS)
     seen = "".join(piece.text for piece in pan_pieces(WORDS, start, width, "…"))
     assert cell_len(seen) <= width
@@ -96,7 +96,7 @@ def test_what_is_in_sight_stands_where_it_stood(start: int, width: int) -> None:
     "shares", [(83.33, 16.67), (16.67, 83.33), (8, 8, 84), (90, 5, 5), (50,), (0, 90), (1, 1, 1, 97)]
 )
 @pytest.mark.parametrize("width", [62, 76, 100, 140])
-def test_columns_of_unequal_shares_fit_their_width(shares: tuple[float, ...], width: int) -> None:
+def test_unequal_column_shares_fit_width(shares: tuple[float, ...], width: int) -> None:
     image = "![An image](some-picture.png)\n\n> quoted, quoted and more\n>\n> > * within\n"
     inner = "".join(f'{{% column width="{share}%" %}}\n{image}\n{{% endcolumn %}}\n' for share in shares)
     lines = lay_out(parse(f"{{% columns %}}\n{inner}{{% endcolumns %}}\n").blocks, width, Styles.plain()).lines
@@ -108,7 +108,7 @@ def test_columns_of_unequal_shares_fit_their_width(shares: tuple[float, ...], wi
         assert (found[0] > found[1]) == (shares[0] > shares[1])
 
 
-async def test_code_moves_as_far_as_it_goes_and_no_farther() -> None:
+async def test_code_scrolls_no_further_than_its_end() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(60, 12)) as pilot:
         app.pane.show(parse(CODE), title="", key="p")
@@ -123,7 +123,7 @@ async def test_code_moves_as_far_as_it_goes_and_no_farther() -> None:
         assert "‹ 83 more · 16 more ›" in screen(app.pane)
 
 
-async def test_a_table_says_how_many_of_its_columns_are_hidden() -> None:
+async def test_table_counts_hidden_columns() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(60, 12)) as pilot:
         app.pane.show(parse(TABLE), title="", key="p")
@@ -134,7 +134,7 @@ async def test_a_table_says_how_many_of_its_columns_are_hidden() -> None:
         assert "heading2" in screen(app.pane)
 
 
-async def test_where_nothing_is_too_wide_the_key_says_so() -> None:
+async def test_scroll_key_without_wide_content_explains() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(60, 12)) as pilot:
         app.pane.show(parse("words\n\n```\nshort\n```\n"), title="", key="p")
@@ -144,7 +144,7 @@ async def test_where_nothing_is_too_wide_the_key_says_so() -> None:
 
 @pytest.mark.parametrize("before", ["", TABLE.replace("cell", "sell", 1), CODE.replace("12", "21")])
 @pytest.mark.parametrize("after", [CODE, TABLE, f'{{% hint style="info" %}}\n{CODE}{{% endhint %}}\n'])
-async def test_what_is_added_removed_or_changed_moves_too(before: str, after: str) -> None:
+async def test_wide_changes_scroll_sideways(before: str, after: str) -> None:
     app = PaneApp(DiffView())
     async with app.run_test(size=(60, 40)) as pilot:
         app.pane.show(compare(before, after), key="p")
@@ -162,14 +162,14 @@ async def test_what_is_added_removed_or_changed_moves_too(before: str, after: st
 
 
 @pytest.mark.parametrize("width", range(16, 61))
-def test_wide_signs_stay_in_their_table(width: int) -> None:
+def test_wide_characters_stay_in_table(width: int) -> None:
     for line in lay_out(parse(GLYPHS).blocks, width, Styles.plain()).lines:
         assert cell_len(line.text) <= width
 
 
 @pytest.mark.parametrize("size", [(1, 1), (12, 4), (40, 12)])
 @pytest.mark.parametrize("name", ["tables", "cards", "interface"])
-async def test_every_row_is_as_wide_as_the_pane(size: tuple[int, int], name: str) -> None:
+async def test_every_row_has_pane_width(size: tuple[int, int], name: str) -> None:
     app = PaneApp(PageView())
     document = parse((PAGES / f"{name}.md").read_text(encoding="utf-8"))
     async with app.run_test(size=size) as pilot:
@@ -181,7 +181,7 @@ async def test_every_row_is_as_wide_as_the_pane(size: tuple[int, int], name: str
 
 
 @pytest.mark.parametrize("size", [(1, 1), (12, 4), (40, 12)])
-async def test_every_row_of_a_diff_is_as_wide_as_the_pane(size: tuple[int, int]) -> None:
+async def test_every_diff_row_has_pane_width(size: tuple[int, int]) -> None:
     app = PaneApp(DiffView())
     before, after = ((PAGES / f"{name}.md").read_text(encoding="utf-8") for name in ("tables", "wide"))
     async with app.run_test(size=size) as pilot:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.documents.merging.merged_page import Choice, MergedPage
+from octavo.documents.merging.merged_page import MergeChoice, MergedPage
 from octavo.documents.merging.page_merge import merge
 from octavo.tui.render.conflict_lines import ConflictDecision, render_conflict, render_page_conflict
 from octavo.tui.render.conflict_page import ConflictView, PageConflict, prepare_conflicts
@@ -29,7 +29,7 @@ def test_what_went_of_a_huge_text_is_not_set_beside_what_came(width: int) -> Non
     assert 0 < made.counts.total() < 6000
 
 
-def lines_of(page: MergedPage, choice: Choice | None = None, width: int = 80, **titles: str) -> list[str]:
+def lines_of(page: MergedPage, choice: MergeChoice | None = None, width: int = 80, **titles: str) -> list[str]:
     """The lines of the only conflict of a page."""
     (conflict,) = (each for each in prepare_conflicts(page, titles=titles) if isinstance(each, ConflictView))
     setting = LayoutContext(Styles(), Folds(), render_block, room=width)
@@ -40,8 +40,8 @@ def lines_of(page: MergedPage, choice: Choice | None = None, width: int = 80, **
 KEY = "# S\n\nAsk the keeper for the key, and bring it back before noon.\n\nEnd.\n"
 
 
-@pytest.mark.parametrize("choice", [None, Choice("main"), Choice("both")])
-def test_each_side_is_labelled_once_and_the_result_is_first(choice: Choice | None) -> None:
+@pytest.mark.parametrize("choice", [None, MergeChoice("main"), MergeChoice("both")])
+def test_each_side_is_labelled_once_and_the_result_is_first(choice: MergeChoice | None) -> None:
     lines = lines_of(merge(KEY, KEY.replace("noon", "dusk"), KEY.replace("noon", "night")), choice)
     labels = [line.removeprefix("✓ ").split("  ")[0] for line in lines]
     assert [each for each in labels if each in ("Result", "Main", "This change request", "Base")] == [

@@ -24,7 +24,7 @@ from octavo.tui.render.layout_context import NARROWEST, Folds, LayoutContext
 from octavo.tui.render.page_parts import ThreadMarks
 from octavo.tui.render.painting import paint_line
 from octavo.tui.render.styled_lines import Line, clickable_spans
-from octavo.tui.render.text_search import TextFinder
+from octavo.tui.render.text_search import BlockTextFinder
 from octavo.tui.render.thread_layout import render_diff_unit_or_threads
 from octavo.tui.render.threads import ThreadSummary
 from tests.documents.block_model import CHILDREN, KINDS, LONG, edited, page_of, pages
@@ -96,7 +96,7 @@ def set_a_page(document: Document, data: st.DataObject) -> None:
         hold(lines, max(width, room, NARROWEST))
         clickable_spans(lines)
         marks.paths_at({block.key for _, _, block in block_ranges(lines)}, unit.slice)
-    list(TextFinder((number, unit.slice or unit.block) for number, unit in enumerate(cut)).find("line"))
+    list(BlockTextFinder((number, unit.slice or unit.block) for number, unit in enumerate(cut)).find("line"))
 
 
 def compare_pages(document: Document, data: st.DataObject) -> None:

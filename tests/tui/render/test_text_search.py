@@ -10,7 +10,7 @@ from octavo.tui.render.layout import render_block, render_unit, split_into_units
 from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import cells
 from octavo.tui.render.styles import Styles
-from octavo.tui.render.text_search import TextFinder, match_spans
+from octavo.tui.render.text_search import BlockTextFinder, match_spans
 from tests.api.test_folding import ALIKE
 
 
@@ -19,7 +19,7 @@ from tests.api.test_folding import ALIKE
 def test_words_are_found_and_marked_however_they_are_written(pair: tuple[str, str], stored: int) -> None:
     there, typed = pair[stored], pair[1 - stored]
     blocks = parse(f"İß before {there} ßİ after\n\n* also {there}\n").blocks
-    finds = [find for find in TextFinder(enumerate(blocks)).find(typed) if find is not None]
+    finds = [find for find in BlockTextFinder(enumerate(blocks)).find(typed) if find is not None]
     assert [find.unit for find in finds] == [0, 1]
     setting = LayoutContext(Styles.plain(), Folds(), render_block, room=110)
     for unit in split_into_units(blocks):
@@ -36,5 +36,5 @@ def test_words_over_the_end_of_a_line_are_found() -> None:
     setting = LayoutContext(Styles.plain(), Folds(), render_block, room=110)
     (unit,) = split_into_units(blocks)
     lines = render_unit(setting, unit, 30)
-    finds = [find for find in TextFinder(enumerate(blocks)).find("GROSSE STRASSE") if find is not None]
+    finds = [find for find in BlockTextFinder(enumerate(blocks)).find("GROSSE STRASSE") if find is not None]
     assert len(finds) == len({mark.nth for mark in match_spans(lines, "GROSSE STRASSE")}) == 20

@@ -1,4 +1,4 @@
-"""Each kind of thing as it is declared: its operations, and what names one of them."""
+"""The declarations of resources: operations, IDs, forms, and labels of codes and fields."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from octavo.api.labels import LABELS, field_label, label
 from octavo.api.operation import SPECS, Model
 from octavo.api.places import OrganizationRef
 from octavo.api.text import KnownValues
-from octavo.tui.resources import access_resources, organization_resources, site_resources, space_resources
+from octavo.tui.core.item_info import field_details, holds_codes
+from octavo.tui.resources import organization_resources, site_resources, space_resources
 from octavo.tui.resources.form_fields import fields_of
-from octavo.tui.resources.form_values import beginnings, make
+from octavo.tui.resources.form_values import build_request, initial_texts
 from octavo.tui.resources.resource import Resource
-from octavo.tui.shell.info_facts import is_coded, of_fields
 
 LINES = 40
-"""No kind takes more lines than these."""
+"""Maximum number of lines of a declaration."""
 
 
 def all_of(kinds: tuple[Resource[Any], ...], above: str = "") -> Iterator[tuple[str, Resource[Any]]]:
     for kind in kinds:
-        name = f"{above}{kind.many}"
+        name = f"{above}{kind.plural}"
         yield name, kind
-        yield from all_of((*kind.parts.values(), *kind.children), f"{name} of ")
+        yield from all_of((*kind.row_resources.values(), *kind.children), f"{name} of ")
 
 
-DECLARED = dict((*all_of(site_resources.KINDS), *all_of(organization_resources.KINDS)))
-EVERY = (*DECLARED.values(), space_resources.SPACES)
+DECLARED = dict((*all_of(site_resources.TABLES), *all_of(organization_resources.TABLES)))
+EVERY = (*DECLARED.values(), space_resources.MANAGED_SPACES)
 
 
 @pytest.mark.parametrize("name", DECLARED)
-def test_a_kind_is_reached_by_operations_of_the_interface(name: str) -> None:
+def test_each_resource_uses_operations_of_the_right_method(name: str) -> None:
     kind = DECLARED[name]
     assert SPECS[kind.list].method == "GET"
     written = {"create": {"POST", "PUT"}, "update": {"PATCH", "PUT", "POST"}, "delete": {"DELETE"}}
@@ -45,12 +45,12 @@ def test_a_kind_is_reached_by_operations_of_the_interface(name: str) -> None:
         assert operation is None or SPECS[operation].method in methods
     titles = [each.title for each in kind.columns]
     assert len(set(titles)) == len(titles)
-    assert kind.sorted_by in ("", *titles)
-    assert any(each.shown for each in kind.columns)
+    assert kind.default_sort in ("", *titles)
+    assert any(each.is_shown for each in kind.columns)
 
 
-@pytest.mark.parametrize("module", [site_resources, organization_resources, access_resources, space_resources])
-def test_a_kind_takes_few_lines_and_no_class(module: Any) -> None:
+@pytest.mark.parametrize("module", [site_resources, organization_resources, space_resources])
+def test_a_declaration_is_short_and_has_no_class(module: Any) -> None:
     source = inspect.getsource(module)
     assert not re.search(r"^class ", source, re.MULTILINE)
     declared = re.findall(r"^[A-Z_]+: Resource\[.*?^\)", source, re.MULTILINE | re.DOTALL)
@@ -62,41 +62,41 @@ HERE = {"at": OrganizationRef(organization_id="o")}
 
 
 @pytest.mark.parametrize(("subdomain", "is_there"), [("saltmarsh", True), ("Salt marsh!", False), ("s" * 90, False)])
-def test_what_no_request_can_hold_is_not_asked_for(subdomain: str, is_there: bool) -> None:
-    """Answers are tolerated, requests are strict: what a server says need not be anything one can ask with."""
+def test_a_table_with_invalid_arguments_is_not_available(subdomain: str, is_there: bool) -> None:
+    """Responses may contain values that are not valid in requests."""
     kind = organization_resources.SUBDOMAIN
-    assert not kind.is_there(HERE)
-    assert kind.is_there({**HERE, "subdomain": subdomain}) == is_there
+    assert not kind.is_available(HERE)
+    assert kind.is_available({**HERE, "subdomain": subdomain}) == is_there
 
 
 @pytest.mark.parametrize(("slug", "is_named"), [("petstore", True), ("", False), ("../x", False)])
-def test_a_thing_is_named_by_what_a_request_can_hold(slug: str, is_named: bool) -> None:
+def test_an_item_with_an_invalid_id_has_no_valid_ids(slug: str, is_named: bool) -> None:
     spec = openapi.OpenApiSpec(id="1", slug=slug)
-    assert organization_resources.SPECIFICATIONS.is_named(HERE, spec) == is_named
+    assert organization_resources.SPECIFICATIONS.has_valid_ids(HERE, spec) == is_named
 
 
 CREATED = sorted({kind.name: kind for kind in EVERY if kind.create is not None}.items())
-"""The kinds that can be created, by name."""
+"""The resources with a create operation, by name."""
 
 
 @pytest.mark.parametrize(("name", "kind"), CREATED, ids=[name for name, _ in CREATED])
 def test_an_empty_form_creates_nothing(name: str, kind: Resource[Any]) -> None:
     assert kind.create is not None
-    fields = fields_of(kind.create, leave_out=frozenset({"team_id"}), required=kind.required)
-    empty = beginnings(fields, None)
-    made = make(kind.create, fields, HERE, empty, empty, anew=True)
+    fields = fields_of(kind.create, leave_out=frozenset({"team_id"}), required_fields=kind.required_fields)
+    empty = initial_texts(fields, None)
+    made = build_request(kind.create, fields, HERE, empty, empty, is_new=True)
     assert made.operation is None
-    assert made.wrong
+    assert made.errors
 
 
 @pytest.mark.parametrize(("name", "kind"), CREATED, ids=[name for name, _ in CREATED])
 def test_no_two_fields_of_a_form_have_the_same_label(name: str, kind: Resource[Any]) -> None:
     assert kind.create is not None
-    labels = [each.label for each in fields_of(kind.create) if not each.whens]
+    labels = [each.label for each in fields_of(kind.create) if not each.conditions]
     assert len(set(labels)) == len(labels)
 
 
-def test_a_field_that_takes_an_object_of_a_known_shape_shows_an_example() -> None:
+def test_a_field_for_an_object_shows_an_example() -> None:
     operations = {each for kind in EVERY for each in (kind.create, kind.update) if each is not None}
     operations |= {each.operation for kind in EVERY for each in kind.actions}
     without = {
@@ -108,7 +108,7 @@ def test_a_field_that_takes_an_object_of_a_known_shape_shows_an_example() -> Non
     assert without <= {("instructions", translations.__name__), ("font_faces", "octavo.api.fonts")}
 
 
-def test_every_code_that_a_form_offers_is_shown_as_words() -> None:
+def test_every_option_of_a_form_has_a_label() -> None:
     operations = {each for kind in EVERY for each in (kind.create, kind.update) if each is not None}
     codes = {code for operation in operations for each in fields_of(operation) for code in each.choices}
     assert {"create", "share-link", "pt-br", "locked"} <= codes
@@ -125,18 +125,18 @@ def models(above: type[Model] = Model) -> Iterator[type[Model]]:
         yield from models(each)
 
 
-def test_every_documented_code_of_an_answer_is_shown_as_words() -> None:
+def test_every_code_in_a_response_has_a_label() -> None:
     codes = set[str]()
     for model in models():
         for name, info in model.model_fields.items():
-            if is_coded(model, name):
+            if holds_codes(model, name):
                 codes |= {code for each in known_in((*info.metadata, info.annotation)) for code in each.values}
     assert {"in-collection", "PARSE_ERROR", "create"} <= codes
     assert not [each for each in codes if re.search(r"[a-z][-_][a-z]|[A-Z]_", label(each))]
     assert not [each for each in LABELS if label(each) == each]
 
 
-def test_every_field_of_an_answer_has_a_label_in_plain_words() -> None:
+def test_every_field_in_a_response_has_a_label_in_plain_words() -> None:
     names = {name for model in models() for name in model.model_fields}
     assert {"joined_at", "sso_url", "basename", "is_active"} <= names
     said = {name: field_label(name) for name in names}
@@ -148,8 +148,8 @@ def test_every_field_of_an_answer_has_a_label_in_plain_words() -> None:
     assert (said["joined_at"], said["sso_url"], said["basename"]) == ("joined", "SSO URL", "URL name")
 
 
-@pytest.mark.parametrize("kind", EVERY, ids=lambda kind: f"{kind.name} {kind.many}")
-def test_a_column_has_the_same_name_in_a_sentence(kind: Resource[Any]) -> None:
+@pytest.mark.parametrize("kind", EVERY, ids=lambda kind: f"{kind.name} {kind.plural}")
+def test_a_column_title_reads_well_in_a_sentence(kind: Resource[Any]) -> None:
     for each in kind.columns:
         assert each.name.upper() == each.title
         assert not re.search(r"\b(sso|url|id)\b", each.name)
@@ -164,17 +164,17 @@ def known_in(parts: tuple[Any, ...]) -> Iterator[KnownValues]:
         waiting += getattr(each, "__args__", ()) + getattr(each, "__metadata__", ())
 
 
-def test_the_details_of_a_thing_show_no_code() -> None:
+def test_details_show_labels_instead_of_codes() -> None:
     organization = {"id": "o", "defaultRole": "create", "billing": {"trial": "x", "status": "notapplicable"}}
-    facts = dict(of_fields(organizations.Organization.model_validate(organization)))
+    facts = dict(field_details(organizations.Organization.model_validate(organization)))
     assert facts["default role"] == "Creator"
     assert "not applicable" in facts["billing"]
     spec = openapi.OpenApiSpec.model_validate(
         {"id": "1", "lastProcessErrorCode": "PARSE_ERROR", "processingState": "new"}
     )
-    facts = dict(of_fields(spec))
+    facts = dict(field_details(spec))
     assert facts["last process error code"] == "could not be parsed"
     assert facts["processing state"] == "new", "a code of a newer server is shown as it came"
     space = spaces.Space.model_validate({"id": "s", "title": "create", "visibility": "in-collection"})
-    facts = dict(of_fields(space))
+    facts = dict(field_details(space))
     assert (facts["title"], facts["visibility"]) == ("create", "in a collection"), "a title is no code"

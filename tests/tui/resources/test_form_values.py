@@ -1,4 +1,4 @@
-"""Forms of every request there is: filled in with what fits, and with what breaks each limit."""
+"""Forms of every request, filled in with valid text, and with text that breaks each limit."""
 
 from __future__ import annotations
 
@@ -19,10 +19,18 @@ from octavo.api.text import Colour, Id, Secret, WebAddress
 from octavo.api.wire import encode, path_fields
 from octavo.documents import yaml_values
 from octavo.documents.yaml_values import YamlError
-from octavo.tui.resources.form_fields import FormField, fields_of, words_of
-from octavo.tui.resources.form_meanings import meaning
-from octavo.tui.resources.form_values import FORM, Made, beginnings, make, refused_field, same
-from octavo.tui.resources.form_yaml import text_of, written_of
+from octavo.tui.resources.form_fields import FormField, fields_of, label_of
+from octavo.tui.resources.form_inputs import description_of
+from octavo.tui.resources.form_values import (
+    FORM,
+    FormResult,
+    build_request,
+    field_in_error,
+    form_to_yaml,
+    initial_texts,
+    is_same_text,
+    yaml_to_texts,
+)
 
 SITE = SiteRef(organization_id="acme", site_id="docs")
 WRITES = [kind for kind, spec in load().items() if spec.method in ("POST", "PUT", "PATCH")]
@@ -43,11 +51,11 @@ STRUCTURES: dict[str, Any] = {
     "font_faces": [{"weight": 400, "storageKey": "uploads/acme/1"}],
 }
 ONE_OF = {"openapi.Create": ("source.text",), "openapi.Put": ("source.text",)}
-"""Fields that are left out where others are filled in."""
+"""Fields that stay empty because another field of the same choice is filled in."""
 
 
-def known(kind: type[Operation[Any]]) -> dict[str, Any]:
-    """What a form of an operation does not ask: where it happens, and what its path names."""
+def arguments_of(kind: type[Operation[Any]]) -> dict[str, Any]:
+    """Return the arguments that a form does not ask for: the place, and the parameters of the path."""
     spec = SPECS[kind]
     place = (
         {"at": spec.places[0].model_validate(dict.fromkeys(spec.places[0].model_fields, "x1"))} if spec.places else {}
@@ -55,41 +63,41 @@ def known(kind: type[Operation[Any]]) -> dict[str, Any]:
     return {**place, **dict.fromkeys(path_fields(spec), "x1")}
 
 
-def asked(kind: type[Operation[Any]]) -> tuple[FormField, ...]:
-    return fields_of(kind, leave_out=frozenset(known(kind)))
+def form_fields(kind: type[Operation[Any]]) -> tuple[FormField, ...]:
+    return fields_of(kind, leave_out=frozenset(arguments_of(kind)))
 
 
-def fitting(field: FormField) -> str:
-    """Something that fits, as it is written."""
+def valid_text(field: FormField) -> str:
+    """Return valid text for a field."""
     if field.kind == "structure":
         return yaml_values.to_yaml(STRUCTURES[field.name])
-    kind = field.items if field.kind == "list" and field.items is not None else field.kind
+    kind = field.item_kind if field.kind == "list" and field.item_kind is not None else field.kind
     if kind in ("choice", "choices"):
         return field.choices[-1]
     if kind == "yes or no":
         return "yes"
     if kind == "number":
-        return str(int(field.low or 1))
+        return str(int(field.minimum or 1))
     if kind == "date":
         return "2026-11-23"
     if kind == "reference":
         return "x2"
-    if ", for example " in field.form:
-        return field.form.rpartition(", for example ")[2]
+    if ", for example " in field.format:
+        return field.format.rpartition(", for example ")[2]
     inner = {"Email": "ada@example.com"}.get(field.label, "")
     words = "ada@example.com" if field.name == "emails" else "example.com" if field.name == "email_domains" else inner
-    return words or "Tides and more"[: field.most]
+    return words or "Tides and more"[: field.max_length]
 
 
-def too_much(field: FormField) -> list[tuple[str, str]]:
-    """What breaks each of its limits, with words of the sentence that says so."""
+def invalid_texts(field: FormField) -> list[tuple[str, str]]:
+    """Return texts that break each limit of a field, with a part of the expected error."""
     broken = []
-    if field.kind in ("line", "text", "secret", "reference") and field.most is not None:
-        broken.append(("x" * (field.most + 1), f"may have at most {field.most} character"))
-    if field.kind in ("line", "text", "secret") and field.least is not None and field.least > 1:
-        broken.append(("x", f"must have at least {field.least} character"))
-    if field.form and field.kind != "reference":
-        broken.append(("\N{SNOWMAN} no such thing", f"must be {field.form}"))
+    if field.kind in ("line", "text", "secret", "reference") and field.max_length is not None:
+        broken.append(("x" * (field.max_length + 1), f"may have at most {field.max_length} character"))
+    if field.kind in ("line", "text", "secret") and field.min_length is not None and field.min_length > 1:
+        broken.append(("x", f"must have at least {field.min_length} character"))
+    if field.format and field.kind != "reference":
+        broken.append(("\N{SNOWMAN} no such thing", f"must be {field.format}"))
     if field.kind == "reference":
         broken.append(("no/such", "must be an ID of at most"))
     if field.kind == "choice":
@@ -98,47 +106,47 @@ def too_much(field: FormField) -> list[tuple[str, str]]:
         broken.append(("perhaps", "must be true or false"))
     if field.kind == "number":
         broken.append(("many", "must be a whole number"))
-        broken += [(str(int(field.low) - 1), "must be")] if field.low is not None else []
+        broken += [(str(int(field.minimum) - 1), "must be")] if field.minimum is not None else []
     if field.kind == "structure":
         broken += [("[1, 2", "Line 1, column 1: This is not valid YAML"), ("just words", "must be")]
-    if field.kind == "list" and field.items == "reference":
+    if field.kind == "list" and field.item_kind == "reference":
         broken.append(("x2\nno/such", "Line 2 must be an ID of at most"))
-    if field.required:
+    if field.is_required:
         broken.append(("", "is required"))
     return broken
 
 
-def filled(
+def filled_texts(
     kind: type[Operation[Any]], other: Mapping[str, str] = MappingProxyType({})
-) -> tuple[Made, dict[str, str | None]]:
-    fields = asked(kind)
-    begin = beginnings(fields, None)
+) -> tuple[FormResult, dict[str, str | None]]:
+    fields = form_fields(kind)
+    begin = initial_texts(fields, None)
     written: dict[str, str | None] = dict(begin)
     for field in fields:
-        if field.is_there(written) and field.name not in ONE_OF.get(SPECS[kind].name, ()):
-            written[field.name] = fitting(field)
+        if field.is_active(written) and field.name not in ONE_OF.get(SPECS[kind].name, ()):
+            written[field.name] = valid_text(field)
     written |= other
-    return make(kind, fields, known(kind), begin, written, anew=True), written
+    return build_request(kind, fields, arguments_of(kind), begin, written, is_new=True), written
 
 
 @pytest.mark.parametrize("kind", WRITES, ids=lambda kind: SPECS[kind].name)
-def test_every_request_can_be_filled_in_with_all_it_has(kind: type[Operation[Any]]) -> None:
-    made, written = filled(kind)
-    assert made.wrong == {}
-    fields = asked(kind)
+def test_every_request_can_be_filled_in_completely(kind: type[Operation[Any]]) -> None:
+    made, written = filled_texts(kind)
+    assert made.errors == {}
+    fields = form_fields(kind)
     assert made.operation is not None
-    assert made.operation.model_fields_set - known(kind).keys() == {field.top for field in fields}
-    # What it says is what the model makes of the same as JSON.
+    assert made.operation.model_fields_set - arguments_of(kind).keys() == {field.operation_field for field in fields}
+    # The JSON of the request makes the same model again.
     sent = encode(made.operation).body or {}
     aliased = dict(sent.items())
-    assert kind.model_validate({**known(kind), **aliased}) == made.operation
-    # And a form that begins with it has nothing to send.
-    begin = beginnings(fields, made.operation)
+    assert kind.model_validate({**arguments_of(kind), **aliased}) == made.operation
+    # A form that starts with this model has nothing to send.
+    begin = initial_texts(fields, made.operation)
     for field in fields:
-        if field.is_there(written) and field.kind != "date":
+        if field.is_active(written) and field.kind != "date":
             assert yaml_or_text(field, begin[field.name]) == yaml_or_text(field, written[field.name])
-    again = make(kind, fields, known(kind), begin, begin, anew=False)
-    assert (again.operation, again.changed, again.wrong) == (None, frozenset(), {})
+    again = build_request(kind, fields, arguments_of(kind), begin, begin, is_new=False)
+    assert (again.operation, again.changed_fields, again.errors) == (None, frozenset(), {})
 
 
 def yaml_or_text(field: FormField, text: str | None) -> Any:
@@ -151,48 +159,50 @@ def yaml_or_text(field: FormField, text: str | None) -> Any:
 LIMITS = [
     pytest.param(kind, field.name, broken, sentence, id=f"{SPECS[kind].name}-{field.name}-{broken[:12] or 'empty'}")
     for kind in WRITES
-    for field in asked(kind)
-    for broken, sentence in too_much(field)
+    for field in form_fields(kind)
+    for broken, sentence in invalid_texts(field)
 ]
 
 
 @pytest.mark.parametrize(("kind", "name", "broken", "sentence"), LIMITS)
-def test_every_limit_that_is_broken_is_said_at_its_field(
+def test_a_broken_limit_is_reported_at_its_field(
     kind: type[Operation[Any]], name: str, broken: str, sentence: str
 ) -> None:
-    field = next(each for each in asked(kind) if each.name == name)
-    tags = {when.name: min(when.tags) for when in field.whens}
-    made, _ = filled(kind, {**tags, **needed(kind, tags), name: broken})
+    field = next(each for each in form_fields(kind) if each.name == name)
+    tags = {when.name: min(when.values) for when in field.conditions}
+    made, _ = filled_texts(kind, {**tags, **texts_of_choices(kind, tags), name: broken})
     assert made.operation is None
-    assert sentence in made.wrong[name], made.wrong
-    assert made.wrong[name].endswith(".")
+    assert sentence in made.errors[name], made.errors
+    assert made.errors[name].endswith(".")
 
 
 IN_PATH = {
-    (field.name, field.kind, field.form): pytest.param(kind, field, id=f"{field.name}-{SPECS[kind].name}")
+    (field.name, field.kind, field.format): pytest.param(kind, field, id=f"{field.name}-{SPECS[kind].name}")
     for kind, spec in load().items()
     for field in fields_of(kind)
     if field.name in path_fields(spec)
 }
-"""One of each sort of what stands in an address, which a form asks for where it is not known."""
+"""One field for each type of path parameter. A form asks for the parameter if it is not known."""
 
 
 @pytest.mark.parametrize(("kind", "field"), IN_PATH.values())
-def test_every_limit_of_what_stands_in_an_address_is_said_at_its_field(
+def test_a_broken_limit_of_a_path_parameter_is_reported_at_its_field(
     kind: type[Operation[Any]], field: FormField
 ) -> None:
-    elsewhere = {name: value for name, value in known(kind).items() if name != field.name}
-    fields = [each for each in fields_of(kind, leave_out=frozenset(elsewhere)) if each.required or each == field]
-    fits = {each.name: fitting(each) for each in fields}
-    for written, sentence in ((fits[field.name], ""), *too_much(field)):
-        made = make(kind, fields, elsewhere, beginnings(fields, None), {**fits, field.name: written}, anew=True)
-        assert sentence in made.wrong.get(field.name, ""), made.wrong
-        assert (field.name in made.wrong) == bool(sentence)
+    elsewhere = {name: value for name, value in arguments_of(kind).items() if name != field.name}
+    fields = [each for each in fields_of(kind, leave_out=frozenset(elsewhere)) if each.is_required or each == field]
+    fits = {each.name: valid_text(each) for each in fields}
+    for written, sentence in ((fits[field.name], ""), *invalid_texts(field)):
+        made = build_request(
+            kind, fields, elsewhere, initial_texts(fields, None), {**fits, field.name: written}, is_new=True
+        )
+        assert sentence in made.errors.get(field.name, ""), made.errors
+        assert (field.name in made.errors) == bool(sentence)
 
 
-def needed(kind: type[Operation[Any]], tags: dict[str, str]) -> dict[str, str]:
-    """What goes with other tags than those that were filled in."""
-    return {each.name: fitting(each) for each in asked(kind) if each.whens and each.is_there(tags)}
+def texts_of_choices(kind: type[Operation[Any]], tags: dict[str, str]) -> dict[str, str]:
+    """Return valid text for the fields that belong to the given choices."""
+    return {each.name: valid_text(each) for each in form_fields(kind) if each.conditions and each.is_active(tags)}
 
 
 # One of each kind
@@ -271,7 +281,7 @@ WHOLE: dict[str, str | None] = {
 }
 
 
-def test_a_field_of_a_request_is_in_its_form_by_being_declared() -> None:
+def test_a_declared_field_of_a_request_is_in_its_form() -> None:
     assert {each.name: each.kind for each in ALL} == {
         "title": "line",
         "note": "text",
@@ -296,25 +306,25 @@ def test_a_field_of_a_request_is_in_its_form_by_being_declared() -> None:
         "gauge.accurate": "yes or no",
     }
     of = {each.name: each for each in ALL}
-    assert (of["title"].required, of["title"].hint, of["title"].limits) == (
+    assert (of["title"].is_required, of["title"].hint, of["title"].limits) == (
         True,
         "What it is called.",
         "2 to 10 characters",
     )
-    assert (of["note"].nullable, of["count"].nullable, of["count"].limits) == (True, False, "1 to 9")
+    assert (of["note"].is_nullable, of["count"].is_nullable, of["count"].limits) == (True, False, "1 to 9")
     assert (of["level"].choices, of["tides"].choices, of["stations"].choices) == (
         ("low", "high"),
         ("spring", "neap"),
         ("all",),
     )
-    assert (of["stations"].items, of["pages"].items) == ("reference", "line")
-    assert (of["key"].masked, of["headers"].masked, of["gauges"].masked) == (True, True, False)
+    assert (of["stations"].item_kind, of["pages"].item_kind) == ("reference", "line")
+    assert (of["key"].is_masked, of["headers"].is_masked, of["gauges"].is_masked) == (True, True, False)
     assert (of["place.below"].group, of["place.below"].hint) == ("Place", "What it lies below.")
-    assert [each.name for each in ALL if each.is_there({"place.kind": "shore"})].count("place.below") == 0
+    assert [each.name for each in ALL if each.is_active({"place.kind": "shore"})].count("place.below") == 0
 
 
 class Single(Operation[None], put="/single", repeats_request=True):
-    """Has fields that take at most one."""
+    """Has fields that accept at most one character or item."""
 
     at: SiteRef
     initial: Annotated[str, Field(max_length=1)]
@@ -327,12 +337,12 @@ def test_a_limit_of_one_is_singular() -> None:
     assert limits["tides"] == "at most 1 item · one per line"
 
 
-def everything(**other: str | None) -> Made:
-    begin = beginnings(ALL, None)
-    return make(Everything, ALL, {"at": SITE}, begin, {**begin, **other}, anew=True)
+def everything(**other: str | None) -> FormResult:
+    begin = initial_texts(ALL, None)
+    return build_request(Everything, ALL, {"at": SITE}, begin, {**begin, **other}, is_new=True)
 
 
-def test_what_is_written_becomes_what_the_model_has() -> None:
+def test_text_is_converted_to_the_values_of_the_model() -> None:
     made = everything(**WHOLE).operation
     assert isinstance(made, Everything)
     assert (made.count, made.share, made.live, made.tides) == (3, 0.5, False, ("neap", "spring"))
@@ -343,8 +353,8 @@ def test_what_is_written_becomes_what_the_model_has() -> None:
         (Gauge(name="Limpet", accurate=True), Gauge(name="Whelk")),
         {"X-Shore": "west"},
     )
-    again = beginnings(ALL, made)
-    assert {name: text for name, text in again.items() if not same(text, WHOLE[name])} == {}
+    again = initial_texts(ALL, made)
+    assert {name: text for name, text in again.items() if not is_same_text(text, WHOLE[name])} == {}
 
 
 @pytest.mark.parametrize(
@@ -374,18 +384,18 @@ def test_what_is_written_becomes_what_the_model_has() -> None:
         ("headers", "a: 1", "Line 1, column 1: A must be text."),
     ],
 )
-def test_what_is_wrong_is_said_as_the_thing_and_what_it_must_be(name: str, text: str, sentence: str) -> None:
+def test_an_error_names_the_field_and_the_rule(name: str, text: str, sentence: str) -> None:
     made = everything(**{**WHOLE, name: text})
     assert made.operation is None
-    assert made.wrong[name].startswith(sentence), made.wrong
+    assert made.errors[name].startswith(sentence), made.errors
 
 
-def changed_from(now: BaseModel, **written: str | None) -> Made:
-    begin = beginnings(ALL, now)
-    return make(Everything, ALL, {"at": SITE}, begin, {**begin, **written}, anew=False)
+def changed_from(now: BaseModel, **written: str | None) -> FormResult:
+    begin = initial_texts(ALL, now)
+    return build_request(Everything, ALL, {"at": SITE}, begin, {**begin, **written}, is_new=False)
 
 
-def test_null_is_said_where_it_means_something_and_nowhere_else() -> None:
+def test_null_is_offered_only_for_nullable_fields() -> None:
     now = Everything(
         at=SITE, title="Tides", note="x", level="low", count=3, place=Shore(length=2), pages=("https://a.b",)
     )
@@ -397,17 +407,17 @@ def test_null_is_said_where_it_means_something_and_nowhere_else() -> None:
         "level": None,
         "pages": (),
     }
-    assert changed_from(now, count="").wrong == {"count": "Count must be a whole number."}
-    assert changed_from(now, **{"place.kind": "", "place.length": ""}).wrong == {
+    assert changed_from(now, count="").errors == {"count": "Count must be a whole number."}
+    assert changed_from(now, **{"place.kind": "", "place.length": ""}).errors == {
         "place.kind": "Kind must be one of shore, deep."
     }
-    assert changed_from(now, headers="null").wrong == {"headers": "You can change Headers, but you cannot remove it."}
+    assert changed_from(now, headers="null").errors == {"headers": "You can change Headers, but you cannot remove it."}
 
 
-def test_of_a_shape_all_travels_when_one_thing_is_changed() -> None:
+def test_a_change_in_a_nested_model_sends_the_whole_model() -> None:
     now = Everything(at=SITE, title="Tides", gauge=Gauge(name="Limpet", accurate=True))
     made = changed_from(now, **{"gauge.name": "Whelk"})
-    assert made.changed == {"gauge"}
+    assert made.changed_fields == {"gauge"}
     assert made.operation is not None
     assert made.operation.model_dump(exclude_unset=True)["gauge"] == {"name": "Whelk", "accurate": True}
     turned = changed_from(
@@ -417,52 +427,54 @@ def test_of_a_shape_all_travels_when_one_thing_is_changed() -> None:
     assert turned.operation.place == Deep(below="st-1")
 
 
-def test_the_field_a_server_speaks_of_is_found() -> None:
-    assert refused_field("sourceURL is wrong: gauge.name must be text.", ALL) == "gauge.name"
-    assert refused_field("colour must be a colour.", ALL) == "colour"
-    assert refused_field("The entitlement is used up.", ALL) == FORM
-    assert refused_field("headers.X-Shore may not be sent.", ALL) == "headers"
+def test_the_field_in_a_server_error_is_found() -> None:
+    assert field_in_error("sourceURL is wrong: gauge.name must be text.", ALL) == "gauge.name"
+    assert field_in_error("colour must be a colour.", ALL) == "colour"
+    assert field_in_error("The entitlement is used up.", ALL) == FORM
+    assert field_in_error("headers.X-Shore may not be sent.", ALL) == "headers"
 
 
 @example({"gauges": "0\x1f"})
 @example({"gauges": "\n\x1f0"})
 @given(st.dictionaries(st.sampled_from([each.name for each in ALL]), st.none() | st.text(max_size=40)))
-def test_whatever_is_written_is_made_or_said_to_be_wrong(written: dict[str, str | None]) -> None:
+def test_any_text_makes_a_request_or_an_error(written: dict[str, str | None]) -> None:
     made = everything(**written)
-    assert (made.operation is None) == bool(made.wrong)
-    assert set(made.wrong) <= {FORM, *(each.name for each in ALL)}
-    assert all(sentence.strip() for sentence in made.wrong.values())
+    assert (made.operation is None) == bool(made.errors)
+    assert set(made.errors) <= {FORM, *(each.name for each in ALL)}
+    assert all(sentence.strip() for sentence in made.errors.values())
 
 
 # As YAML
 
 
 @pytest.mark.parametrize("kind", WRITES, ids=lambda kind: SPECS[kind].name)
-def test_a_form_comes_back_from_the_editor_as_it_went(kind: type[Operation[Any]]) -> None:
-    fields = asked(kind)
-    begin, (_, written) = beginnings(fields, None), filled(kind)
+def test_a_form_survives_the_editor_unchanged(kind: type[Operation[Any]]) -> None:
+    fields = form_fields(kind)
+    begin, (_, written) = initial_texts(fields, None), filled_texts(kind)
     for texts in (begin, written):
-        back = written_of(text_of("A form", fields, begin, texts), fields, begin)
-        there = {each.name for each in fields if each.is_there(texts)}
-        assert {name: text for name, text in back.items() if name in there and not same(text, texts[name])} == {}
+        back = yaml_to_texts(form_to_yaml("A form", fields, begin, texts), fields, begin)
+        there = {each.name for each in fields if each.is_active(texts)}
+        assert {
+            name: text for name, text in back.items() if name in there and not is_same_text(text, texts[name])
+        } == {}
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=30)
 
 
 @given(TEXTS, TEXTS.map(lambda text: f"{text}\nmore"), st.lists(TEXTS.filter(str.strip), max_size=3))
-def test_any_words_come_back_from_the_editor(title: str, note: str, stations: list[str]) -> None:
-    begin = beginnings(ALL, None)
+def test_any_text_survives_the_editor(title: str, note: str, stations: list[str]) -> None:
+    begin = initial_texts(ALL, None)
     listed = "\n".join(each.strip() for each in stations if len(each.splitlines()) == 1)
     texts = {**begin, "title": title, "note": note, "stations": listed}
-    back = written_of(text_of("A form", ALL, begin, texts), ALL, begin)
-    assert {name: (text, texts[name]) for name, text in back.items() if not same(text, texts[name])} == {}
+    back = yaml_to_texts(form_to_yaml("A form", ALL, begin, texts), ALL, begin)
+    assert {name: (text, texts[name]) for name, text in back.items() if not is_same_text(text, texts[name])} == {}
 
 
-def test_what_could_not_be_read_goes_to_the_editor_as_it_is_and_comes_back() -> None:
-    begin = beginnings(ALL, None)
+def test_text_that_cannot_be_parsed_survives_the_editor() -> None:
+    begin = initial_texts(ALL, None)
     texts = {**begin, "headers": "X-Shore: [west", "count": "few", "live": "perhaps", "place.kind": "air"}
-    assert written_of(text_of("A form", ALL, begin, texts), ALL, begin) == texts
+    assert yaml_to_texts(form_to_yaml("A form", ALL, begin, texts), ALL, begin) == texts
 
 
 @pytest.mark.parametrize(
@@ -477,26 +489,26 @@ def test_what_could_not_be_read_goes_to_the_editor_as_it_is_and_comes_back() -> 
         ("- a\n", 1, "Each value needs a name"),
     ],
 )
-def test_a_fault_of_what_comes_back_names_its_line(text: str, line: int, sentence: str) -> None:
+def test_an_error_in_yaml_names_its_line(text: str, line: int, sentence: str) -> None:
     with pytest.raises(YamlError) as fault:
-        written_of(text, ALL, beginnings(ALL, None))
+        yaml_to_texts(text, ALL, initial_texts(ALL, None))
     assert fault.value.line == line
     assert fault.value.sentence.startswith(sentence)
 
 
-def test_names_are_said_as_people_say_them() -> None:
-    assert [words_of(each) for each in ("sso_url", "default_site_space", "ai")] == [
+def test_field_names_become_labels() -> None:
+    assert [label_of(each) for each in ("sso_url", "default_site_space", "ai")] == [
         "SSO URL",
         "Default site space",
         "AI",
     ]
-    assert words_of("space_id", is_reference=True) == "Space"
+    assert label_of("space_id", is_reference=True) == "Space"
 
 
 def test_visibility_of_specification_is_not_explained_as_that_of_site() -> None:
-    """The fields have the same name and other values."""
+    """The two fields have the same name, but different options."""
     (field,) = (each for each in fields_of(openapi.Update) if each.name == "visibility")
-    assert [meaning(field, each) for each in field.choices] == [
+    assert [description_of(field, each) for each in field.choices] == [
         "only members can see the specification",
         "everyone can see the specification",
     ]

@@ -1,4 +1,4 @@
-"""Where parts of a site stand, and where they stand once they are moved."""
+"""The rows of a site structure, and the results of moving parts and of setting the default."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from octavo.api.places import SiteRef
 from octavo.api.site_structure import Position, SectionGroup, SiteSection, SiteSpace, SiteStructure, Sort
 from octavo.tui.resources import site_tree
-from octavo.tui.resources.site_tree import Movable
+from octavo.tui.resources.site_tree import MovablePart
 
 AT = SiteRef(organization_id="o", site_id="s")
 
@@ -41,30 +41,32 @@ def outline(structure: SiteStructure) -> str:
     """`one(a b) outer(two(c))`."""
 
     def of(parts: Any) -> str:
-        return " ".join(part.id + (f"({of(below)})" if (below := site_tree.parts_in(part)) else "") for part in parts)
+        return " ".join(
+            part.id + (f"({of(below)})" if (below := site_tree.children_of(part)) else "") for part in parts
+        )
 
     return of(structure.structure)
 
 
-def part(structure: SiteStructure, name: str) -> Movable:
-    found = next(each for each, _ in site_tree.walk(structure) if each.id == name)
+def part(structure: SiteStructure, name: str) -> MovablePart:
+    found = next(each for each, _ in site_tree.walk_parts(structure) if each.id == name)
     assert isinstance(found, SiteSpace | SiteSection | SectionGroup)
     return found
 
 
-def test_each_part_stands_before_what_is_in_it_and_is_found_by_the_words_of_that() -> None:
-    rows = site_tree.standings(SITE)
+def test_rows_list_each_part_before_its_children() -> None:
+    rows = site_tree.part_rows(SITE)
     assert [(each.id, each.depth) for each in rows] == [
         ("one", 0), ("a", 1), ("b", 1), ("outer", 0), ("two", 1), ("c", 2), ("inner", 1), ("three", 2), ("four", 0),
     ]  # fmt: skip
-    assert next(each for each in rows if each.id == "outer").inside == "two c inner three"
+    assert next(each for each in rows if each.id == "outer").child_titles == "two c inner three"
 
 
-def test_a_thousand_groups_in_each_other_are_listed() -> None:
+def test_a_thousand_nested_groups_are_listed() -> None:
     inner = group("g0")
     for number in range(1, 1000):
         inner = SectionGroup.model_construct(id=f"g{number}", title="", children=(inner,), sections=())
-    assert len(site_tree.standings(SiteStructure.model_construct(type="", structure=(inner,)))) == 1000
+    assert len(site_tree.part_rows(SiteStructure.model_construct(type="", structure=(inner,)))) == 1000
 
 
 @pytest.mark.parametrize(
@@ -79,18 +81,18 @@ def test_a_thousand_groups_in_each_other_are_listed() -> None:
         ("four", 1, None),
     ],
 )
-def test_a_part_changes_places_with_its_neighbour_and_back(name: str, step: Any, after: str | None) -> None:
+def test_a_part_moves_one_place_and_back(name: str, step: Any, after: str | None) -> None:
     moved = part(SITE, name)
-    position = site_tree.a_step(SITE, moved, step)
+    position = site_tree.step_position(SITE, moved, step)
     if after is None:
         assert position is None
         return
     assert position is not None
-    before = site_tree.place_of(SITE, moved)
-    then = site_tree.moved(SITE, Sort(at=AT, item=site_tree.pointer(moved), position=position))
+    before = site_tree.current_position(SITE, moved)
+    then = site_tree.move_part(SITE, Sort(at=AT, item=site_tree.pointer_to(moved), position=position))
     assert outline(then) == after
     assert before is not None
-    back = site_tree.moved(then, Sort(at=AT, item=site_tree.pointer(moved), position=before))
+    back = site_tree.move_part(then, Sort(at=AT, item=site_tree.pointer_to(moved), position=before))
     assert outline(back) == outline(SITE)
 
 
@@ -104,29 +106,29 @@ def test_a_part_changes_places_with_its_neighbour_and_back(name: str, step: Any,
         (ROOT, "a", {None: "b"}),
     ],
 )
-def test_a_part_can_be_moved_into_what_holds_its_kind_and_is_not_in_it(
+def test_move_targets_accept_the_part_and_are_not_inside_it(
     structure: SiteStructure, name: str, holders: dict[str | None, str]
 ) -> None:
-    found = site_tree.holders_for(structure, part(structure, name))
-    assert {each.id: " ".join(one.id for one in each.row) for each in found} == holders
+    found = site_tree.move_targets(structure, part(structure, name))
+    assert {each.id: " ".join(one.id for one in each.children) for each in found} == holders
 
 
-def test_what_is_moved_says_what_it_stands_in() -> None:
-    position = Position(before=site_tree.pointer(part(SITE, "c")))
-    then = site_tree.moved(SITE, Sort(at=AT, item=site_tree.pointer(part(SITE, "a")), position=position))
+def test_a_moved_part_names_its_new_parent() -> None:
+    position = Position(before=site_tree.pointer_to(part(SITE, "c")))
+    then = site_tree.move_part(SITE, Sort(at=AT, item=site_tree.pointer_to(part(SITE, "a")), position=position))
     assert outline(then) == "one(b) outer(two(a c) inner(three)) four"
-    assert site_tree.holder_of(part(then, "a")) == "two"
+    assert site_tree.parent_id(part(then, "a")) == "two"
 
 
 @pytest.mark.parametrize(
     ("structure", "name", "before", "defaults"),
     [(SITE, "b", "a", "one b c"), (SITE, "two", "one", "a two c"), (ROOT, "b", "a", "b"), (SITE, "c", None, "one a c")],
 )
-def test_one_of_those_that_stand_together_is_the_default(
+def test_only_one_sibling_is_the_default(
     structure: SiteStructure, name: str, before: str | None, defaults: str
 ) -> None:
     chosen = part(structure, name)
-    found = site_tree.default_beside(structure, chosen)
+    found = site_tree.sibling_default(structure, chosen)
     assert (found.id if found else None) == before
-    then = site_tree.beginning_at(structure, chosen)
-    assert " ".join(each.id for each, _ in site_tree.walk(then) if getattr(each, "default", False)) == defaults
+    then = site_tree.set_default(structure, chosen)
+    assert " ".join(each.id for each, _ in site_tree.walk_parts(then) if getattr(each, "default", False)) == defaults

@@ -12,12 +12,11 @@ from octavo.api.organizations import Member
 from octavo.api.sites import Site
 from octavo.api.users import User
 from octavo.data.state_db import StateDb
-from octavo.tui.resources.acting import MOST_NAMED, first_of
-from octavo.tui.resources.exports import as_csv, as_json, as_markdown
 from octavo.tui.resources.organization_resources import MEMBERS
-from octavo.tui.resources.resource import Column
+from octavo.tui.resources.resource import ResourceColumn
+from octavo.tui.resources.resource_commands import MAX_TITLES, first_titles
 from octavo.tui.resources.site_resources import SITES
-from octavo.tui.resources.table import Table
+from octavo.tui.resources.table import TableState, as_csv, as_json, as_markdown
 from octavo.tui.widgets.row_list import ColumnLayout
 from octavo.tui.widgets.safe_text import safe
 
@@ -31,7 +30,7 @@ def member(name: str, role: str | None = "read", seen: int | None = None) -> Mem
 PEOPLE = (member("ben", "edit", 2), member("Ada", None, 9), member("cleo", "admin", None))
 
 
-def column(table: Table, title: str) -> Column[Member]:
+def column(table: TableState, title: str) -> ResourceColumn[Member]:
     return next(each for each in table.resource.columns if each.title == title)
 
 
@@ -41,113 +40,113 @@ def state() -> Iterator[StateDb]:
         yield kept
 
 
-def names(table: Table) -> list[str]:
-    return [each.user.name for each in table.sorted(PEOPLE, str)]
+def names(table: TableState) -> list[str]:
+    return [each.user.name for each in table.sort_items(PEOPLE, str)]
 
 
-def test_things_stand_as_listed_until_a_column_is_chosen_and_turned_round(state: StateDb) -> None:
-    table = Table(MEMBERS, state)
+def test_items_keep_their_order_until_a_sort_column_is_chosen(state: StateDb) -> None:
+    table = TableState(MEMBERS, state)
     assert names(table) == ["ben", "Ada", "cleo"]
-    table.sort(column(table, "NAME"))
+    table.sort_by(column(table, "NAME"))
     assert names(table) == ["Ada", "ben", "cleo"]
-    table.sort(column(table, "NAME"))
+    table.sort_by(column(table, "NAME"))
     assert names(table) == ["cleo", "ben", "Ada"]
-    assert table.said == "sorted by name ▼"
+    assert table.sort_label == "sorted by name ▼"
 
 
-def test_what_has_no_value_comes_last_both_ways(state: StateDb) -> None:
-    table = Table(MEMBERS, state)
-    table.sort(column(table, "LAST SEEN"))
+def test_items_without_a_value_come_last_in_both_directions(state: StateDb) -> None:
+    table = TableState(MEMBERS, state)
+    table.sort_by(column(table, "LAST SEEN"))
     assert names(table) == ["ben", "Ada", "cleo"]
-    table.sort(column(table, "LAST SEEN"))
+    table.sort_by(column(table, "LAST SEEN"))
     assert names(table) == ["Ada", "ben", "cleo"]
 
 
-def test_columns_and_order_are_kept(state: StateDb) -> None:
-    table = Table(MEMBERS, state)
-    table.sort(column(table, "JOINED"))
-    table.toggle(column(table, "EMAIL"))
-    again = Table(MEMBERS, state)
-    assert again.by is column(table, "JOINED")
+def test_columns_and_order_are_saved(state: StateDb) -> None:
+    table = TableState(MEMBERS, state)
+    table.sort_by(column(table, "JOINED"))
+    table.toggle_column(column(table, "EMAIL"))
+    again = TableState(MEMBERS, state)
+    assert again.sort_column is column(table, "JOINED")
     assert "EMAIL" not in [each.title for each in again.columns]
     assert [each.title for each in again.columns] == [each.title for each in table.columns]
 
 
-def test_a_choice_with_a_column_that_has_another_title_now_hides_no_column(state: StateDb) -> None:
+def test_a_saved_choice_with_an_unknown_column_is_ignored(state: StateDb) -> None:
     state.set_fact("columns of organizations.ListMembers", ["PERSON", "ROLE"])
-    assert [each.title for each in Table(MEMBERS, state).columns] == [
-        each.title for each in MEMBERS.columns if each.shown
+    assert [each.title for each in TableState(MEMBERS, state).columns] == [
+        each.title for each in MEMBERS.columns if each.is_shown
     ]
 
 
-def test_one_column_always_stays(state: StateDb) -> None:
-    table = Table(MEMBERS, state)
+def test_the_last_visible_column_cannot_be_hidden(state: StateDb) -> None:
+    table = TableState(MEMBERS, state)
     for each in MEMBERS.columns:
         if each in table.columns:
-            table.toggle(each)
+            table.toggle_column(each)
     assert len(table.columns) == 1
 
 
-def test_a_filter_looks_in_columns_that_are_not_shown_too(state: StateDb) -> None:
-    table = Table(MEMBERS, state)
-    table.toggle(column(table, "EMAIL"))
-    assert "ben@sea.example" in table.words(PEOPLE[0], str)
+def test_a_filter_searches_hidden_columns(state: StateDb) -> None:
+    table = TableState(MEMBERS, state)
+    table.toggle_column(column(table, "EMAIL"))
+    assert "ben@sea.example" in table.search_text(PEOPLE[0], str)
 
 
-def test_a_csv_is_read_by_others_and_reckons_nothing() -> None:
+def test_csv_is_readable_and_contains_no_formulas() -> None:
     columns = [each for each in MEMBERS.columns if each.title in ("NAME", "ROLE", "LAST SEEN")]
     said = as_csv(columns, (member('=HYPERLINK("x"), "y"', None, 2),), str)
     assert said == 'name,role,last seen\r\n"\'=HYPERLINK(""x""), ""y""",Guest,2026-01-02T00:00:00+00:00\r\n'
 
 
-def test_a_table_of_markdown_stays_one() -> None:
+def test_special_characters_do_not_break_a_markdown_table() -> None:
     columns = [each for each in MEMBERS.columns if each.title in ("NAME", "ROLE")]
     assert as_markdown(columns, (member("a|b\\"),), str) == "| Name | Role |\n| --- | --- |\n| a\\|b\\\\ | Reader |\n"
 
 
-def test_json_has_all_that_is_known_but_what_is_secret() -> None:
+def test_json_contains_all_fields_except_secrets() -> None:
     server = McpServer(id="m", name="Tides", url="https://tides.example", headers={"Authorization": "Bearer s3cret"})
     said = as_json((server,), frozenset({"headers"}))
     assert json.loads(said)[0]["name"] == "Tides"
     assert "s3cret" not in said
 
 
-def test_by_what_things_are_sorted_is_made_once_for_each_column_and_thing(state: StateDb) -> None:
+def test_sort_keys_are_computed_once_per_column_and_item(state: StateDb) -> None:
     asked: list[str] = []
 
     def name(thing: Member) -> str:
         asked.append(thing.user.name)
         return thing.user.name
 
-    table = Table(MEMBERS, state)
-    by, role = Column[Member]("NAME", name), column(table, "ROLE")
-    table.by = by
+    table = TableState(MEMBERS, state)
+    by, role = ResourceColumn[Member]("NAME", name), column(table, "ROLE")
+    table.sort_column = by
     assert names(table) == ["Ada", "ben", "cleo"]
-    table.descends = True
+    table.is_descending = True
     assert names(table) == ["cleo", "ben", "Ada"]
-    table.by = role
+    table.sort_column = role
     names(table)
-    table.by = by
+    table.sort_column = by
     assert names(table) == ["cleo", "ben", "Ada"]
     assert asked == ["ben", "Ada", "cleo"]
     others = (*PEOPLE[1:], member("dido"))
-    assert [each.user.name for each in table.sorted(others, str)] == ["dido", "cleo", "Ada"]
-    table.forget()
+    assert [each.user.name for each in table.sort_items(others, str)] == ["dido", "cleo", "Ada"]
+    table.clear_sort_keys()
     asked.clear()
     assert names(table) == ["cleo", "ben", "Ada"]
     assert asked == ["ben", "Ada", "cleo"]
 
 
-def test_what_a_thing_is_called_has_its_room_before_other_columns_are_shown_beside_it(state: StateDb) -> None:
+def test_the_first_column_keeps_its_minimum_width(state: StateDb) -> None:
     title = "Saltmarsh Instruments"
     site = Site.model_validate({"id": "docs", "title": title, "urls": {"published": "https://docs.sea.example"}})
-    table = Table(SITES, state)
+    table = TableState(SITES, state)
     for width in (40, 50, 60, 76, 80, 116, 196):
-        shown = ColumnLayout(table.headings()).row_line(table.row(site, str).cells, width, safe).plain
+        shown = ColumnLayout(table.headings()).row_line(table.render_row(site, str).cells, width, safe).plain
         assert title in shown, f"{width}: {shown}"
 
 
-def test_names_beyond_those_shown_are_counted() -> None:
-    names = [f"team {number}" for number in range(MOST_NAMED + 2)]
-    assert first_of(names[:MOST_NAMED], "more effects") == names[:MOST_NAMED]
-    assert first_of(names, "more effects") == [*names[:MOST_NAMED], "and 2 more effects"]
+def test_titles_beyond_the_limit_are_counted() -> None:
+    names = [f"team {number}" for number in range(MAX_TITLES + 2)]
+    assert first_titles(names[:MAX_TITLES], "more effects") == names[:MAX_TITLES]
+    assert first_titles(names, "more effects") == [*names[:MAX_TITLES], "and 2 more effects"]

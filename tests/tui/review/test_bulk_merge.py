@@ -13,7 +13,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import ChangeRequestRef
 from octavo.data.live import Live
 from octavo.server.app import Platform
-from octavo.tui.review.bulk_merge import MergeTotals, QueuedMerge, look, merge_in_order
+from octavo.tui.review.bulk_merge import MergeTotals, QueuedMerge, check_queued, merge_in_order
 from octavo.tui.review.merge_checks import Checks
 from octavo.tui.widgets.text_widgets import Fact
 from tests.server.asking import Ask
@@ -41,7 +41,7 @@ class Merging:
         """Look at all of them."""
         self.live.outbox.state.sleep = nap
         self.several = [QueuedMerge(at, await self.desk.get(at), "Docs") for at in self.at]
-        self.seen = [(await look(self.live, one)).checks for one in self.several]
+        self.seen = [(await check_queued(self.live, one)).checks for one in self.several]
 
     async def __call__(self) -> MergeTotals:
         return await merge_in_order(
@@ -67,7 +67,7 @@ async def three(live: Live, desk: Desk) -> Merging:
     return merging
 
 
-async def test_they_are_merged_in_order(three: Merging, desk: Desk) -> None:
+async def test_change_requests_are_merged_in_order(three: Merging, desk: Desk) -> None:
     ended = await three()
     assert ended == MergeTotals(("#2 in Docs", "#3 in Docs", "#4 in Docs"))
     assert await three.statuses == ["merged"] * 3
@@ -81,7 +81,7 @@ async def test_they_are_merged_in_order(three: Merging, desk: Desk) -> None:
     ]
 
 
-async def test_one_that_conflicts_with_what_went_before_ends_it(live: Live, desk: Desk) -> None:
+async def test_conflict_with_an_earlier_merge_stops_the_bulk_merge(live: Live, desk: Desk) -> None:
     beta = await desk.id("Beta")
     merging = Merging(
         live,
@@ -93,11 +93,13 @@ async def test_one_that_conflicts_with_what_went_before_ends_it(live: Live, desk
     await merging.see()
     ended = await merging()
     assert ended.merged == ("#2 in Docs",)
-    assert ended.why.startswith("Stopped at #3 in Docs: pages may conflict: Beta (merge this change request by itself)")
+    assert ended.reason.startswith(
+        "Stopped at #3 in Docs: pages may conflict: Beta (merge this change request by itself)"
+    )
     assert await merging.statuses == ["merged", "draft", "draft"]
 
 
-async def test_a_paragraph_that_is_merged_by_words_is_not_published_unread(live: Live, desk: Desk) -> None:
+async def test_paragraph_merged_word_by_word_stops_the_bulk_merge(live: Live, desk: Desk) -> None:
     sentence = "The probe reads 10 cm at low water and 20 cm at high water."
     await desk.publish(insert(f"# Tides\n\n{sentence}\n"))
     page, alpha = await desk.id("Tides"), await desk.id("Alpha")
@@ -117,11 +119,11 @@ async def test_a_paragraph_that_is_merged_by_words_is_not_published_unread(live:
     assert len(ended.merged) == 1
     assert (
         "changed the same paragraph, so the two versions would be merged word by word (merge this change request by itself and check the text)"
-        in ended.why
+        in ended.reason
     )
 
 
-async def test_changes_that_are_merged_before_are_not_merged_again(live: Live, desk: Desk) -> None:
+async def test_changes_already_merged_are_not_merged_again(live: Live, desk: Desk) -> None:
     alpha = await desk.id("Alpha")
     same = [await desk.propose(update(alpha, "# Alpha\n\n1.\n"), subject=each) for each in ("First", "Again")]
     merging = Merging(live, desk, *same)
@@ -134,7 +136,7 @@ async def test_changes_that_are_merged_before_are_not_merged_again(live: Live, d
     assert ended == MergeTotals(("#2 in Docs",), "Stopped at #3 in Docs: main already has these changes")
 
 
-async def test_one_that_was_edited_since_ends_it(three: Merging, desk: Desk) -> None:
+async def test_edit_after_the_checks_stops_the_bulk_merge(three: Merging, desk: Desk) -> None:
     await desk.edit(three.at[1], insert("# New\n\nNew.\n"))
     assert await three() == MergeTotals(
         ("#2 in Docs",), "Stopped at #3 in Docs: this change request was edited after the checks ran"
@@ -145,7 +147,7 @@ async def test_one_that_was_edited_since_ends_it(three: Merging, desk: Desk) -> 
 @pytest.mark.parametrize(
     ("kind", "name"), [(spaces.Get, ": #5 Better words was merged"), (change_requests.Get, "")], ids=["main", "request"]
 )
-async def test_a_main_that_changes_during_the_last_read_ends_it(
+async def test_change_of_main_during_the_last_check_stops_the_bulk_merge(
     three: Merging, live: Live, desk: Desk, kind: type[Operation[Any]], name: str
 ) -> None:
     send, sent = live.send, list[Operation[Any]]()
@@ -163,19 +165,19 @@ async def test_a_main_that_changes_during_the_last_read_ends_it(
     assert await three.statuses == ["draft"] * 3
 
 
-async def test_who_asks_to_stop_is_heard_before_the_next(three: Merging) -> None:
+async def test_cancel_stops_before_the_next_merge(three: Merging) -> None:
     three.stop_after = 1
     assert await three() == MergeTotals(("#2 in Docs",), "Stopped before #3 in Docs because you canceled the merge")
     assert await three.statuses == ["merged", "draft", "draft"]
 
 
-async def test_a_refusal_ends_it(three: Merging, platform: Platform) -> None:
+async def test_refused_merge_stops_the_bulk_merge(three: Merging, platform: Platform) -> None:
     platform.refuse_next(change_requests.Merge, 409, "It is being edited.")
     assert await three() == MergeTotals((), "Stopped at #2 in Docs: could not merge #2: It is being edited")
     assert await three.statuses == ["draft"] * 3
 
 
-async def test_a_lost_request_ends_it_and_is_not_sent_again(three: Merging, live: Live) -> None:
+async def test_lost_response_stops_the_bulk_merge_without_a_retry(three: Merging, live: Live) -> None:
     send, lost = live.send, []
 
     async def losing(op: Operation[Any]) -> Any:
@@ -187,16 +189,16 @@ async def test_a_lost_request_ends_it_and_is_not_sent_again(three: Merging, live
     live.send = losing
     ended = await three()
     assert ended.merged == ()
-    assert "Octavo did not retry" in ended.why
+    assert "Octavo did not retry" in ended.reason
     assert len(lost) == 1
 
 
-async def test_what_takes_a_look_of_its_own_is_not_merged_in_passing(live: Live, desk: Desk) -> None:
+async def test_deleted_page_is_not_merged_in_bulk(live: Live, desk: Desk) -> None:
     merging = Merging(live, desk, await desk.propose(DeletePage(page=await desk.id("Beta")), subject="Less"))
     await merging.see()
     assert (
         await merging()
-    ).why == "Stopped at #2 in Docs: this change request deletes 1 page (merge this change request by itself)"
+    ).reason == "Stopped at #2 in Docs: this change request deletes 1 page (merge this change request by itself)"
 
 
 async def before(merging: Merging) -> list[str]:
@@ -204,14 +206,14 @@ async def before(merging: Merging) -> list[str]:
     found: list[str] = []
     earlier: list[tuple[QueuedMerge, Checks]] = []
     for one in merging.several:
-        stand = await look(merging.live, one, earlier)
-        found.append(stand.why)
+        stand = await check_queued(merging.live, one, earlier)
+        found.append(stand.reason)
         if stand.checks is not None:
             earlier.append((one, stand.checks))
     return found
 
 
-async def test_what_conflicts_with_one_that_comes_before_is_said_before(live: Live, desk: Desk) -> None:
+async def test_conflict_with_an_earlier_merge_is_shown_before_the_merge(live: Live, desk: Desk) -> None:
     beta, alpha = await desk.id("Beta"), await desk.id("Alpha")
     merging = Merging(
         live,
@@ -232,7 +234,7 @@ async def test_what_conflicts_with_one_that_comes_before_is_said_before(live: Li
     ] == "this change request may conflict with #3 in Docs, which will be merged first (conflicts: Beta)"
 
 
-async def test_that_a_rule_asks_for_what_the_first_merge_takes_away_is_said_before(three: Merging, desk: Desk) -> None:
+async def test_rule_broken_by_the_first_merge_is_shown_before_the_merge(three: Merging, desk: Desk) -> None:
     rules = {"type": "rules", "rules": [{"rule": "require_up_to_date_change_request"}]}
     await desk.ask(spaces.Update(at=desk.space, merge_rules=rules))
     behind = (
@@ -242,9 +244,7 @@ async def test_that_a_rule_asks_for_what_the_first_merge_takes_away_is_said_befo
     assert await before(three) == ["", behind, behind]
 
 
-async def test_a_rule_that_is_not_met_is_said_in_its_words_and_no_key_is_offered_that_would_not_help(
-    three: Merging, desk: Desk
-) -> None:
+async def test_unmet_rule_is_named_without_a_useless_key(three: Merging, desk: Desk) -> None:
     rules = {"type": "rules", "rules": [{"rule": "require_at_least_one_approved_review"}]}
     await desk.ask(spaces.Update(at=desk.space, merge_rules=rules))
     assert set(await before(three)) == {"the merge rules are not met (an approval is required)"}

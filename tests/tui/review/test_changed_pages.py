@@ -5,8 +5,17 @@ from octavo.api.content import Change, File, Page, Revision
 from octavo.documents.diff_model import ChangeSize
 from octavo.documents.merging.conflict_prediction import predict_merge
 from octavo.documents.revision_changes import changes_between, has_document_ids
-from octavo.tui.review.changed_pages import WHOLE, Marks, changed_pages, discussed, entry_keys, in_words, nodes, order
-from octavo.tui.widgets.tree import Node
+from octavo.tui.review.changed_pages import (
+    WHOLE,
+    EntryMarks,
+    changed_pages,
+    commented_pages,
+    describe_change,
+    entry_keys,
+    tree_nodes,
+    walk_nodes,
+)
+from octavo.tui.widgets.tree import TreeNode
 
 
 def page(name: str, *below: Page, text: str = "one", **fields: object) -> Page:
@@ -32,7 +41,7 @@ AFTER = revision(
 )
 
 
-def drawn(found: list[Node], depth: int = 0) -> list[str]:
+def drawn(found: list[TreeNode], depth: int = 0) -> list[str]:
     lines = []
     for node in found:
         end = f" {node.right}" if str(node.right) else ""
@@ -41,7 +50,7 @@ def drawn(found: list[Node], depth: int = 0) -> list[str]:
     return lines
 
 
-def test_changes_of_a_page_are_one_entry() -> None:
+def test_changes_of_a_page_share_an_entry() -> None:
     entries = {entry.key: entry for entry in changed_pages(changes_between(BEFORE, AFTER))}
     assert entries["first"].kinds == ("moved", "renamed", "edited")
     assert [str(each) for each in entries["first"].settings] == ["place: Guides → Last", "title: First → The first"]
@@ -57,12 +66,12 @@ def test_changes_of_a_page_are_one_entry() -> None:
     }
 
 
-def test_the_tree_shows_pages_where_they_stand_and_deleted_ones_where_they_stood() -> None:
+def test_deleted_pages_keep_their_positions_in_the_tree() -> None:
     entries = changed_pages(changes_between(BEFORE, AFTER))
-    marks = Marks(
+    marks = EntryMarks(
         viewed={"third"}, changed_since={"new"}, sizes={"first": ChangeSize(3, 2, 10, 11), "new": ChangeSize(7)}
     )
-    assert drawn(nodes(entries, (), BEFORE.pages, AFTER.pages, marks)) == [
+    assert drawn(tree_nodes(entries, (), BEFORE.pages, AFTER.pages, marks)) == [
         "|Guides|dim",
         "   −|Second",
         "  ✓~|Third|dim",
@@ -75,16 +84,16 @@ def test_the_tree_shows_pages_where_they_stand_and_deleted_ones_where_they_stood
         " +|a.png",
         " ~|variables",
     ]
-    whole = drawn(nodes(entries, (), BEFORE.pages, AFTER.pages, marks, whole_tree=True))
+    whole = drawn(tree_nodes(entries, (), BEFORE.pages, AFTER.pages, marks, whole_tree=True))
     assert whole[0] == "|Start|dim", "pages that stay as they are come too"
 
 
-def test_pages_that_stay_as_they_are_above_one_another_take_one_line() -> None:
+def test_unchanged_ancestors_share_a_row() -> None:
     def tree(text: str) -> Revision:
         return revision(page("a", page("b", page("c", page("d", text=text)), page("e", page("f", text=text)))))
 
     entries = changed_pages(changes_between(tree("one"), tree("two")))
-    assert drawn(nodes(entries, (), (), tree("two").pages, Marks())) == [
+    assert drawn(tree_nodes(entries, (), (), tree("two").pages, EntryMarks())) == [
         "|A › B › C|dim",
         "   ~|D",
         "|A › B › E|dim",
@@ -92,23 +101,23 @@ def test_pages_that_stay_as_they_are_above_one_another_take_one_line() -> None:
     ]
 
 
-def test_without_the_trees_nothing_is_left_out() -> None:
+def test_entries_without_page_trees_are_all_shown() -> None:
     entries = changed_pages(changes_between(BEFORE, AFTER))
-    shown = [node.key for node in order(nodes(entries, (), (), (), Marks())) if node.kind != "section"]
+    shown = [node.key for node in walk_nodes(tree_nodes(entries, (), (), (), EntryMarks())) if node.kind != "section"]
     assert shown == [entry.key for entry in entries]
 
 
-def test_what_is_talked_about_has_an_entry_too() -> None:
+def test_commented_pages_have_entries() -> None:
     def thread(name: str, **target: object) -> Comment:
         return Comment.model_validate({"id": name, "status": "open", "target": target})
 
     threads = [thread("a", page={"id": "start"}), thread("b", page={"id": "third"}), thread("c")]
     entries = changed_pages(changes_between(BEFORE, AFTER))
-    also = discussed(threads, entries, {"start": "Start"})
+    also = commented_pages(threads, entries, {"start": "Start"})
     assert [(entry.key, entry.title) for entry in also] == [(WHOLE, "General comments"), ("start", "Start")]
 
 
-def test_a_thousand_and_more_changes_are_found_without_the_server() -> None:
+def test_more_than_a_thousand_changes_are_found_from_revisions() -> None:
     before = revision(*(page(f"p{number}") for number in range(1500)))
     after = revision(*(page(f"p{number}", text="two") for number in range(1500)))
     assert has_document_ids(before)
@@ -116,20 +125,20 @@ def test_a_thousand_and_more_changes_are_found_without_the_server() -> None:
     assert not has_document_ids(revision(page("x", text="")))
 
 
-def test_what_has_no_diff_is_said_in_words() -> None:
+def test_change_without_a_diff_is_described() -> None:
     change = {"type": "variables_edited", "variables": {"days": {"before": "7", "after": "9"}}}
     (entry,) = changed_pages([Change.model_validate(change)])
-    assert in_words(entry) == "Edited.\ndays: 7 → 9"
+    assert describe_change(entry) == "Edited.\ndays: 7 → 9"
 
 
-def test_a_move_below_the_same_parent_is_a_change_of_position() -> None:
+def test_move_below_the_same_parent_changes_the_position() -> None:
     here = {"id": "guides", "title": "Guides"}
     change = {"type": "page_moved", "page": {"id": "a", "title": "A"}, "parent": {"before": here, "after": here}}
     (entry,) = changed_pages([Change.model_validate(change)])
-    assert in_words(entry) == "Moved.\nposition: old position → new position"
+    assert describe_change(entry) == "Moved.\nposition: old position → new position"
 
 
-def test_the_entry_of_a_conflict_is_found_whatever_is_in_conflict() -> None:
+def test_every_kind_of_conflict_has_an_entry() -> None:
     def side(name: str) -> Revision:
         return revision(
             page("start", title=name),

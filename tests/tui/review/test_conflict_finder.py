@@ -12,10 +12,10 @@ from octavo.api import change_requests, content
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.data.live import Live
 from octavo.data.writes.content_writes import edit
-from octavo.documents.merging.merged_page import Choice, ChoiceKind
+from octavo.documents.merging.merged_page import ChoiceKind, MergeChoice
 from octavo.server.app import Platform
-from octavo.tui.review.conflict_finder import MergeRevisions, OpenConflicts, look, merge_revisions
-from octavo.tui.review.tree_conflicts import shapes
+from octavo.tui.review.conflict_finder import MergeRevisions, OpenConflicts, find_conflicts, merge_revisions
+from octavo.tui.review.tree_conflicts import find_tree_conflicts
 from tests.server.asking import Ask
 from tests.server.writing import Desk, update
 from tests.tui.review.test_merge_checks import DISAGREEMENTS, PAGES, Work, asking, platform
@@ -40,7 +40,7 @@ async def found_by(live: Live, at: ChangeRequestRef, kept: Any = None) -> OpenCo
     change_request = await live.fetch(change_requests.Get(at=at))
     met = await merge_revisions(live, at, change_request, kept)
     changed = await live.fetch(content.ListChanges(at=at, limit=1000))
-    return await look(live, at, change_request.revision, changed, met)
+    return await find_conflicts(live, at, change_request.revision, changed, met)
 
 
 async def held(desk: Desk, at: ContentRef) -> dict[str, tuple[Any, ...]]:
@@ -61,7 +61,7 @@ async def held(desk: Desk, at: ContentRef) -> dict[str, tuple[Any, ...]]:
 
 @pytest.mark.parametrize(("here", "there", "name"), DISAGREEMENTS.values(), ids=DISAGREEMENTS)
 @pytest.mark.parametrize("side", ["main", "request"])
-async def test_the_side_that_is_taken_is_what_the_change_request_holds_then(
+async def test_chosen_side_is_saved_in_the_change_request(
     request: pytest.FixtureRequest, platform: Platform, live: Live, here: Work, there: Work, name: str, side: ChoiceKind
 ) -> None:
     desk = await Desk.open(Ask(platform), *PAGES)
@@ -72,19 +72,19 @@ async def test_the_side_that_is_taken_is_what_the_change_request_holds_then(
     assert (await desk.ask(change_requests.UpdateFromMain(at=at), "jun")).result == "conflicts"
 
     found = await found_by(live, at)
-    told = {page.title for page in found.pages} | {shape.title for shape in found.shapes}
+    told = {page.title for page in found.pages} | {shape.title for shape in found.tree_conflicts}
     assert name in told or "Beta" in told or "Here" in told
     if any(case in request.node.name for case in TOLD_ONLY):
         assert not found.names
         return
-    choices = {each: Choice(side) for each in found.names}
+    choices = {each: MergeChoice(side) for each in found.names}
     assert choices
     changes = found.edits(choices, "#2")
     if changes:
         outcome = await edit(live, at, found.revision, changes)
         assert outcome.kind == "done", outcome.message
     now = await held(desk, at)
-    contested = {page.page for page in found.pages} | {shape.id for shape in found.shapes}
+    contested = {page.page for page in found.pages} | {shape.id for shape in found.tree_conflicts}
     assert {page: now.get(page) for page in contested} == {page: wanted.get(page) for page in contested}
     assert not (await found_by(live, at)).pages
 
@@ -102,7 +102,7 @@ async def conflicting(platform: Platform) -> tuple[Desk, ChangeRequestRef, str]:
     return desk, at, alpha
 
 
-async def test_what_met_is_read_off_the_revisions(platform: Platform, live: Live) -> None:
+async def test_merged_revisions_are_found_from_their_parents(platform: Platform, live: Live) -> None:
     desk, at, alpha = await conflicting(platform)
     base = (await desk.get(at)).base
     for number in (1, 2):
@@ -118,7 +118,7 @@ async def test_what_met_is_read_off_the_revisions(platform: Platform, live: Live
         await desk.publish(update(alpha, CONFLICT[0] + f"\nAnd {number}.\n"))
 
 
-async def test_what_was_edited_since_the_update_is_kept(platform: Platform, live: Live) -> None:
+async def test_edit_after_the_update_is_kept(platform: Platform, live: Live) -> None:
     desk, at, alpha = await conflicting(platform)
     await desk.ask(change_requests.UpdateFromMain(at=at), "jun")
     marked = (await desk.page("Alpha", at)).markdown or ""
@@ -127,13 +127,13 @@ async def test_what_was_edited_since_the_update_is_kept(platform: Platform, live
     (name, conflict), *others = found.pages[0].conflicts
     assert not others
     assert (conflict.base or "").strip() == "Two."
-    await edit(live, at, found.revision, found.edits({name: Choice("both")}, "#2"))
+    await edit(live, at, found.revision, found.edits({name: MergeChoice("both")}, "#2"))
     assert (
         await desk.page("Alpha", at)
     ).markdown == "# Alpha\n\nOne.\n\n2 here.\n\n2 there.\n\n3, since.\n\nFour there.\n"
 
 
-async def test_a_page_is_sent_when_all_its_conflicts_are_decided(platform: Platform, live: Live) -> None:
+async def test_page_with_all_conflicts_resolved_is_sent(platform: Platform, live: Live) -> None:
     desk = await Desk.open(Ask(platform), *PAGES)
     alpha, beta = await desk.id("Alpha"), await desk.id("Beta")
     texts = [(PAGES[0].replace("One", who).replace("Three", who), f"# Beta\n\n{who}.\n") for who in ("Here", "There")]
@@ -143,12 +143,13 @@ async def test_a_page_is_sent_when_all_its_conflicts_are_decided(platform: Platf
     found = await found_by(live, at)
     assert [len(page.conflicts) for page in found.pages] == [2, 1]
     first, second, third = found.names
-    assert not found.edits({first: Choice("main")}, "#2")
-    assert [each.page for each in found.edits({second: Choice("main"), third: Choice("request")}, "#2")] == [beta]  # type: ignore[union-attr]  # pages
-    assert found.left({first: Choice("main"), third: Choice("request")}) == 1
+    assert not found.edits({first: MergeChoice("main")}, "#2")
+    edits = found.edits({second: MergeChoice("main"), third: MergeChoice("request")}, "#2")
+    assert [getattr(each, "page", None) for each in edits] == [beta]
+    assert found.count_unresolved({first: MergeChoice("main"), third: MergeChoice("request")}) == 1
 
 
-async def test_a_merge_that_conflicted_is_found_in_the_primary_content(platform: Platform, live: Live) -> None:
+async def test_conflicts_of_a_merge_are_found_in_main(platform: Platform, live: Live) -> None:
     desk, at, alpha = await conflicting(platform)
     assert (await desk.merge(at)).result == "conflicts"
     merged = await live.fetch(change_requests.Get(at=at))
@@ -158,32 +159,30 @@ async def test_a_merge_that_conflicted_is_found_in_the_primary_content(platform:
         content.ListChanges(at=RevisionRef(space_id=at.space_id, revision_id=merged.revision_merged))
     )
     fresh = await desk.propose(subject="Resolve the conflicts")
-    found = await look(live, fresh, (await desk.get(fresh)).revision, made, met)
+    found = await find_conflicts(live, fresh, (await desk.get(fresh)).revision, made, met)
     (name, conflict), *_ = found.pages[0].conflicts
     assert (found.pages[0].page, (conflict.base or "").strip()) == (alpha, "Two.")
-    await edit(live, fresh, found.revision, found.edits({name: Choice("own", "Two, together.")}, "#2"))
+    await edit(live, fresh, found.revision, found.edits({name: MergeChoice("own", "Two, together.")}, "#2"))
     assert (await desk.merge(fresh)).result == "merge"
     assert (await desk.page("Alpha")).markdown == "# Alpha\n\nOne.\n\nTwo, together.\n\nThree.\n\nFour there.\n"
 
 
 @pytest.mark.parametrize(("side", "title"), [("main", "Here"), ("request", "There")])
-async def test_the_title_is_what_the_heading_becomes(
-    platform: Platform, live: Live, side: ChoiceKind, title: str
-) -> None:
+async def test_title_follows_the_chosen_heading(platform: Platform, live: Live, side: ChoiceKind, title: str) -> None:
     desk = await Desk.open(Ask(platform), *PAGES)
     beta = await desk.id("Beta")
     at = await desk.propose(update(beta, "# There\n\nWords of beta.\n", title="There"))
     await desk.publish(update(beta, "# Here\n\nWords of beta.\n", title="Here"))
     await desk.ask(change_requests.UpdateFromMain(at=at), "jun")
     found = await found_by(live, at)
-    assert not found.shapes
+    assert not found.tree_conflicts
     (name,) = found.names
-    await edit(live, at, found.revision, found.edits({name: Choice(side)}, "#2"))
+    await edit(live, at, found.revision, found.edits({name: MergeChoice(side)}, "#2"))
     page = await desk.page(title, at)
     assert (page.id, page.markdown) == (beta, f"# {title}\n\nWords of beta.\n")
 
 
-def test_what_no_edit_can_change_is_said_in_words() -> None:
+def test_conflicts_without_an_edit_have_no_choices() -> None:
     three = [
         content.Revision(
             id=f"r{number}",
@@ -194,15 +193,15 @@ def test_what_no_edit_can_change_is_said_in_words() -> None:
         )
         for number in range(3)
     ]
-    found, _ = shapes((three[0], three[1], three[2]), content.PageTree(pages=()))
-    said = {shape.title: shape.said for shape in found}
+    found, _ = find_tree_conflicts((three[0], three[1], three[2]), content.PageTree(pages=()))
+    said = {shape.title: shape.summary for shape in found}
     assert said.keys() == {"limit", "map.png", "Foot"}
     assert not any(shape.can_choose for shape in found)
     assert said["limit"].startswith("Both sides changed this variable. The value in main was kept.")
     assert all("Press o to open the change request in the browser." in each for each in said.values())
 
 
-async def test_where_a_server_marks_no_conflicts_both_sides_tell_them(platform: Platform, live: Live) -> None:
+async def test_conflicts_without_markers_are_found_by_merging_again(platform: Platform, live: Live) -> None:
     desk, at, alpha = await conflicting(platform)
     about = await desk.get(at)
     told = MergeRevisions(about.base, (await desk.ask(content.Get(at=desk.space))).id, about.revision or "")
@@ -210,7 +209,7 @@ async def test_where_a_server_marks_no_conflicts_both_sides_tell_them(platform: 
     async def found(*settled: str) -> OpenConflicts:
         changed = await live.fetch(content.ListChanges(at=at, limit=1000))
         head = (await desk.get(at)).revision
-        return await look(live, at, head, changed, None, told=told, settled=settled)
+        return await find_conflicts(live, at, head, changed, None, server_revisions=told, resolved_pages=settled)
 
     unsettled = await found()
     (page,) = unsettled.pages
@@ -218,7 +217,7 @@ async def test_where_a_server_marks_no_conflicts_both_sides_tell_them(platform: 
     assert [(conflict.base or "").strip() for _, conflict in page.conflicts] == ["Two."]
     assert not (await found(alpha)).pages
     (name,) = unsettled.names
-    edits = unsettled.edits({name: Choice("both")}, "#2")
+    edits = unsettled.edits({name: MergeChoice("both")}, "#2")
     await edit(live, at, unsettled.revision, edits)
     assert (
         await desk.page("Alpha", at)

@@ -24,7 +24,7 @@ from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from octavo.tui.review.changed_pages import ChangedPage, changed_pages
-from octavo.tui.review.diff_cache import AT_ONCE, Comparisons, Sides, _name
+from octavo.tui.review.diff_cache import MAX_PARALLEL, ComparedSides, DiffCache, _diff_key
 from octavo.tui.review.viewed_pages import ViewedMarks
 from tests.data.sends import Gate
 from tests.server.asking import Ask, Clock, small_world
@@ -44,14 +44,14 @@ def platform() -> Iterator[Platform]:
 class Review:
     """A change request of eight pages, of which six are edited, one is made and one deleted."""
 
-    comparisons: Comparisons
+    comparisons: DiffCache
     pages: dict[str, ChangedPage]
     gate: Gate
     made: list[str]
 
     async def settle(self) -> None:
-        while self.comparisons._under_way:
-            await asyncio.gather(*self.comparisons._under_way.values(), return_exceptions=True)
+        while self.comparisons._tasks:
+            await asyncio.gather(*self.comparisons._tasks.values(), return_exceptions=True)
             await asyncio.sleep(0)
 
     def asked_of(self, title: str) -> int:
@@ -73,9 +73,9 @@ async def review(platform: Platform, tmp_path: Path) -> AsyncIterator[Review]:
     state, shelf = StateDb(tmp_path, "ada@test"), ResponseCache(None, "ada@test")
     live = Live(gate, shelf, Outbox(gate, state, Drafts(state)))
     made: list[str] = []
-    comparisons = Comparisons(live, made.append)
+    comparisons = DiffCache(live, made.append)
     old, new = (RevisionRef(space_id=at.space_id, revision_id=each or "") for each in (about.base, about.revision))
-    comparisons.between(Sides(old, new))
+    comparisons.set_sides(ComparedSides(old, new))
     yield Review(comparisons, {page.title: page for page in changed_pages(listed.changes)}, gate, made)
     comparisons.stop()
     await live.close()
@@ -85,11 +85,11 @@ async def review(platform: Platform, tmp_path: Path) -> AsyncIterator[Review]:
     state.close()
 
 
-async def test_pages_are_compared_ahead_two_at_a_time_and_kept(review: Review) -> None:
+async def test_two_pages_are_prefetched_in_parallel_and_cached(review: Review) -> None:
     review.gate.hold()
-    review.comparisons.ahead(review.pages.values())
+    review.comparisons.prefetch(review.pages.values())
     await asyncio.sleep(0.01)
-    assert len(review.comparisons._under_way) == AT_ONCE
+    assert len(review.comparisons._tasks) == MAX_PARALLEL
     review.gate.let_go()
     await review.settle()
     assert len(review.made) == len(review.pages) == 8
@@ -102,9 +102,9 @@ async def test_pages_are_compared_ahead_two_at_a_time_and_kept(review: Review) -
     assert len(review.gate.asked) == asked, "a diff that is there is not made again"
 
 
-async def test_the_page_on_show_comes_before_what_is_made_ahead(review: Review) -> None:
+async def test_shown_page_is_compared_before_prefetched_pages(review: Review) -> None:
     review.gate.hold()
-    review.comparisons.ahead(review.pages.values())
+    review.comparisons.prefetch(review.pages.values())
     await asyncio.sleep(0.01)
     wanted = asyncio.create_task(review.comparisons.compare(review.pages["Page 5"]))
     await asyncio.sleep(0.01)
@@ -115,7 +115,7 @@ async def test_the_page_on_show_comes_before_what_is_made_ahead(review: Review) 
     assert review.asked_of("Page 5") == 2
 
 
-async def test_pages_compared_ahead_do_not_go_before_what_the_user_waits_for_until_they_are_wanted(
+async def test_prefetched_pages_have_low_priority_until_they_are_shown(
     review: Review,
 ) -> None:
     urgencies: dict[str, IsWaitedFor] = {}
@@ -132,7 +132,7 @@ async def test_pages_compared_ahead_do_not_go_before_what_the_user_waits_for_unt
         return [each() for name, each in urgencies.items() if name.startswith(f"{page.id} ")]
 
     review.gate._send = recorded
-    review.comparisons.ahead(review.pages.values())
+    review.comparisons.prefetch(review.pages.values())
     while len(urgencies) < 4:  # noqa: ASYNC110  # nothing tells when a request is sent
         await asyncio.sleep(0)
     assert (waited_for("Page 0"), waited_for("Page 1")) == ([False, False], [False, False])
@@ -147,7 +147,7 @@ async def test_pages_compared_ahead_do_not_go_before_what_the_user_waits_for_unt
     assert waited_for("Page 3") == [False, False]
 
 
-async def test_page_wanted_in_the_moment_it_is_begun_ahead_is_waited_for(review: Review) -> None:
+async def test_page_shown_while_its_prefetch_starts_uses_the_prefetch(review: Review) -> None:
     urgencies: list[bool] = []
     send = review.gate._send
 
@@ -157,93 +157,93 @@ async def test_page_wanted_in_the_moment_it_is_begun_ahead_is_waited_for(review:
 
     review.gate._send = recorded
     page = review.pages["Page 2"]
-    review.comparisons.ahead([page])
+    review.comparisons.prefetch([page])
     await review.comparisons.compare(page)
     assert urgencies == [True, True]
 
 
-async def test_nothing_more_is_asked_ahead_when_that_fails(review: Review) -> None:
+async def test_failed_prefetch_stops_the_prefetching(review: Review) -> None:
     review.gate.errors.extend(NotSent("The network is down.", Trace("GET", "/", 0)) for _ in range(4))
-    review.comparisons.ahead(review.pages.values())
+    review.comparisons.prefetch(review.pages.values())
     await review.settle()
     assert len(review.gate.asked) <= 6
     review.gate.errors.clear()
     assert not (await review.comparisons.compare(review.pages["Page 4"])).diff.is_empty
 
 
-async def test_a_page_on_show_that_cannot_be_read_says_why(review: Review) -> None:
+async def test_failed_diff_of_the_shown_page_raises(review: Review) -> None:
     review.gate.errors.extend(NotSent("The network is down.", Trace("GET", "/", 0)) for _ in range(2))
     with pytest.raises(ApiError, match="network is down"):
         await review.comparisons.compare(review.pages["Page 4"])
 
 
-async def test_other_sides_forget_what_was_compared(review: Review) -> None:
+async def test_other_sides_clear_the_cache(review: Review) -> None:
     page = review.pages["Page 1"]
     await review.comparisons.compare(page)
     sides = review.comparisons._sides
     assert sides is not None
     assert sides.old is not None
-    review.comparisons.between(Sides(sides.old, sides.old, "itself"))
-    assert review.comparisons.known(page) is None
+    review.comparisons.set_sides(ComparedSides(sides.old, sides.old, "itself"))
+    assert review.comparisons.cached(page) is None
     assert (await review.comparisons.compare(page)).diff.is_empty
 
 
-async def test_long_pages_are_not_all_kept(review: Review, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("octavo.tui.review.diff_cache.MOST_TEXT", 200)
-    review.comparisons.ahead(review.pages.values())
+async def test_long_pages_are_not_all_cached(review: Review, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("octavo.tui.review.diff_cache.MAX_TEXT", 200)
+    review.comparisons.prefetch(review.pages.values())
     await review.settle()
-    kept = [page for page in review.pages.values() if review.comparisons.known(page) is not None]
+    kept = [page for page in review.pages.values() if review.comparisons.cached(page) is not None]
     assert 0 < len(kept) < 8
     assert next(iter(review.pages.values())) in kept, "the next to be looked at"
     assert len(review.comparisons.sizes) == 8, "how much changed stays known"
 
 
-async def test_at_rest_only_what_was_looked_at_last_is_kept_until_one_looks_again(review: Review) -> None:
+async def test_dropping_others_keeps_the_shown_diff(review: Review) -> None:
     pages = [review.pages[f"Page {number}"] for number in range(6)]
     await review.comparisons.compare(pages[2])
-    review.comparisons.ahead(pages[:4])
+    review.comparisons.prefetch(pages[:4])
     await review.settle()
-    review.comparisons.rest()
-    assert list(review.comparisons._kept) == [_name(pages[2])]
-    review.comparisons.ahead(pages)
+    review.comparisons.drop_others()
+    assert list(review.comparisons._cache) == [_diff_key(pages[2])]
+    review.comparisons.prefetch(pages)
     await review.settle()
-    assert list(review.comparisons._kept) == [_name(pages[2])]
+    assert list(review.comparisons._cache) == [_diff_key(pages[2])]
     assert set(review.comparisons.sizes) == {each.key for each in pages}
-    assert review.comparisons.known(pages[2]) is not None
+    assert review.comparisons.cached(pages[2]) is not None
     await review.comparisons.compare(pages[5])
-    assert list(review.comparisons._kept) == [_name(pages[2]), _name(pages[5])]
+    assert list(review.comparisons._cache) == [_diff_key(pages[2]), _diff_key(pages[5])]
 
 
-def test_marks_hold_until_what_they_are_on_changes() -> None:
+def test_viewed_marks_last_until_the_page_changes() -> None:
     state = StateDb(None, "ada@test")
     marks = ViewedMarks(state, "cr")
-    assert marks.at("one") is None
+    assert marks.load("one") is None
     assert marks.toggle("a")
     assert marks.toggle("b")
     assert not marks.toggle("b")
     assert marks.toggle("c")
     later = ViewedMarks(state, "cr")
-    assert later.at("one") is None
+    assert later.load("one") is None
     assert later.keys == {"a", "c"}
-    assert later.at("two") == "one", "what changed since is asked for"
+    assert later.load("two") == "one", "what changed since is asked for"
     assert later.keys == frozenset()
     later.toggle("d")
-    later.renew({"a", "x"})
+    later.keep_unchanged({"a", "x"})
     assert later.keys == {"c", "d"}
     assert later.changed == {"a"}
     assert later.toggle("a")
     assert later.changed == frozenset()
     last = ViewedMarks(state, "cr")
-    assert last.at("two") is None
+    assert last.load("two") is None
     assert last.keys == {"a", "c", "d"}
-    assert last.at("three") == "two"
-    last.renew(None)
+    assert last.load("three") == "two"
+    last.keep_unchanged(None)
     assert last.keys == frozenset(), "nobody knows what holds"
     assert last.changed == {"a", "c", "d"}
     state.close()
 
 
-async def test_who_wants_a_diff_that_was_just_given_up_gets_it(review: Review) -> None:
+async def test_diff_requested_after_a_cancel_is_loaded(review: Review) -> None:
     page = review.pages["Page 2"]
     review.gate.hold()
     first = asyncio.create_task(review.comparisons.compare(page))
@@ -255,14 +255,14 @@ async def test_who_wants_a_diff_that_was_just_given_up_gets_it(review: Review) -
     assert (await second).new.source == "# Page 2\n\nOther words of it.\n"
 
 
-async def test_a_page_that_is_listed_as_something_else_meanwhile_is_compared_anew(review: Review) -> None:
+async def test_page_with_another_kind_of_change_is_compared_again(review: Review) -> None:
     page = review.pages["Page 2"]
     gone = replace(page, changes=(page.changes[0].model_copy(update={"type": "page_deleted"}),))
     assert (await review.comparisons.compare(gone)).new.source == ""
-    assert review.comparisons.known(page) is None
-    review.comparisons.ahead([page])
+    assert review.comparisons.cached(page) is None
+    review.comparisons.prefetch([page])
     await review.settle()
-    known = review.comparisons.known(page)
+    known = review.comparisons.cached(page)
     assert known is not None
     assert known.new.source == "# Page 2\n\nOther words of it.\n"
     assert review.comparisons.sizes[page.key] == known.diff.size

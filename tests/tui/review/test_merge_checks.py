@@ -23,8 +23,8 @@ from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
 from octavo.documents.page_trees import Json
 from octavo.server.app import Platform
-from octavo.tui.review.merge_checks import Checks, check
-from octavo.tui.review.merge_dialog import blocked, pages_to_revert
+from octavo.tui.review.merge_checks import Checks, run_checks
+from octavo.tui.review.merge_dialog import pages_to_revert, why_blocked
 from octavo.tui.widgets.text_widgets import Fact
 from tests.server.asking import Ask, Clock, small_world
 from tests.server.writing import Desk, insert, update
@@ -69,7 +69,7 @@ async def asking(platform: Application, folder: Path) -> AsyncIterator[Live]:
 def looking(platform: Platform, tmp_path: Path) -> Look:
     async def look(at: ChangeRequestRef) -> Checks:
         async with asking(platform, tmp_path) as asked:
-            return await check(asked, at)
+            return await run_checks(asked, at)
 
     return look
 
@@ -159,7 +159,7 @@ DISAGREEMENTS: dict[str, tuple[Work, Work, str]] = {
 
 
 @pytest.mark.parametrize(("here", "there", "page"), DISAGREEMENTS.values(), ids=DISAGREEMENTS)
-async def test_where_a_merge_answers_conflicts_they_are_foreseen(
+async def test_conflicts_of_a_merge_are_predicted(
     platform: Platform, looking: Look, here: Work, there: Work, page: str
 ) -> None:
     known, result = await foreseen_and_merged(platform, looking, here, there)
@@ -205,7 +205,7 @@ AGREEMENTS: dict[str, tuple[Work, Work]] = {
 
 
 @pytest.mark.parametrize(("here", "there"), AGREEMENTS.values(), ids=AGREEMENTS)
-async def test_where_a_merge_is_clean_nobody_is_alarmed(
+async def test_clean_merge_has_no_predicted_conflicts(
     platform: Platform, looking: Look, here: Work, there: Work
 ) -> None:
     known, result = await foreseen_and_merged(platform, looking, here, there)
@@ -284,7 +284,7 @@ async def content_of(desk: Desk) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("here", "there", "is_on_main"), ON_MAIN.values(), ids=ON_MAIN)
-async def test_a_change_request_that_main_has_already_changes_nothing(
+async def test_change_request_already_in_main_changes_nothing(
     platform: Platform, looking: Look, here: Work, there: Work, is_on_main: bool
 ) -> None:
     desk = await Desk.open(Ask(platform), *PAGES)
@@ -339,7 +339,7 @@ NOT_SHOWN = {"type": "file_edited", "file": {"id": "f", "name": "chart.png"}}
     ],
 )
 @pytest.mark.parametrize("has_changes", [True, False])
-async def test_with_changes_that_are_not_known_a_merge_is_not_said_to_change_nothing(
+async def test_merge_with_unlisted_changes_changes_something(
     platform: Platform, tmp_path: Path, change: Json, more: int, facts: list[str], *, has_changes: bool
 ) -> None:
     desk = await Desk.open(Ask(platform), *PAGES)
@@ -347,25 +347,25 @@ async def test_with_changes_that_are_not_known_a_merge_is_not_said_to_change_not
     at = await desk.propose(*([update(beta, "# Beta\n\nSame.\n")] if has_changes else []))
     await desk.publish(update(beta, "# Beta\n\nSame.\n"))
     async with asking(platform, tmp_path) as asked:
-        assert (await check(asked, at)).why_idle
+        assert (await run_checks(asked, at)).why_no_effect
     async with asking(listing(platform, change, more), tmp_path) as asked:
-        known = await check(asked, at)
+        known = await run_checks(asked, at)
         assert not known.is_on_main
-        assert not known.why_idle
+        assert not known.why_no_effect
         assert [each.text for each in known.facts if each.label == "changes"] == facts
 
 
-async def test_a_merged_change_request_is_called_merged_already(platform: Platform, looking: Look) -> None:
+async def test_merged_change_request_is_already_merged(platform: Platform, looking: Look) -> None:
     desk = await Desk.open(Ask(platform), *PAGES)
     at = await desk.propose(update(await desk.id("Beta"), "# Beta\n\nNew.\n"))
     await desk.merge(at)
-    assert blocked(await looking(at)) == "This change request is already merged."
+    assert why_blocked(await looking(at)) == "This change request is already merged."
 
 
 @pytest.mark.parametrize(
     ("pages", "said"), [([], ""), (["a", "a"], "this page"), (["a", "b"], "these 2 pages")], ids=["none", "one", "two"]
 )
-def test_only_pages_are_offered_to_be_reverted(pages: list[str], said: str) -> None:
+def test_revert_hint_counts_pages_only(pages: list[str], said: str) -> None:
     changes = [*({"type": "page_edited", "page": {"id": each}} for each in pages), NOT_SHOWN]
     assert pages_to_revert([Change.model_validate(each) for each in changes]) == said
 

@@ -13,7 +13,7 @@ from octavo.api.places import ChangeRequestRef, SiteRef
 from octavo.data.live import Live
 from octavo.server.app import Platform
 from octavo.tui.review import merge_effects
-from octavo.tui.review.merge_checks import Checks, check
+from octavo.tui.review.merge_checks import Checks, run_checks
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.text_widgets import Fact
 from tests.server.asking import Ask, Clock
@@ -43,7 +43,7 @@ async def proposing(live: Live, desk: Desk, *changes: ContentEdit) -> Checks:
 
 
 async def looked_at(live: Live, at: ChangeRequestRef) -> Checks:
-    known = await check(live, at)
+    known = await run_checks(live, at)
     assert [fact.label for fact in known.facts].count("links") == 1
     return known
 
@@ -52,13 +52,13 @@ def fact(known: Checks, label: str) -> Fact:
     return next(each for each in known.facts if each.label == label)
 
 
-async def test_links_that_it_breaks_are_named(live: Live, desk: Desk) -> None:
+async def test_broken_links_are_named(live: Live, desk: Desk) -> None:
     known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
     assert fact(known, "links") == Fact("care", "links", "1 link would break: Home → beta.md")
     assert known.deleted == ("Beta",)
 
 
-async def test_pictures_that_it_adds_without_words_are_named(live: Live, desk: Desk) -> None:
+async def test_new_images_without_text_are_named(live: Live, desk: Desk) -> None:
     home = await desk.page("Home")
     text = f"{home.markdown}\n\n![](https://example.com/a%20map%1B.png)\n\nAn ![icon](i.png) and ![](old.png).\n"
     known = await proposing(live, desk, update(home.id, text), update(await desk.id("Beta"), "# Beta\n\nNo picture.\n"))
@@ -69,9 +69,7 @@ async def test_pictures_that_it_adds_without_words_are_named(live: Live, desk: D
     assert all(fact.label != "pictures" for fact in known.facts), "they were there before"
 
 
-async def test_where_the_server_lists_no_links_those_of_the_changed_pages_are_read(
-    live: Live, desk: Desk, platform: Platform
-) -> None:
+async def test_links_are_read_from_pages_if_the_server_lists_none(live: Live, desk: Desk, platform: Platform) -> None:
     platform.refuse_next(links.ListOfChangeRequest, 404, "There is no such thing.", times=2)
     known = await proposing(live, desk, update(await desk.id("Gamma"), "# Gamma\n\nSee [it](nowhere.md).\n"))
     assert fact(known, "links") == Fact("care", "links", "1 broken link: Gamma → nowhere.md")
@@ -83,7 +81,7 @@ async def test_where_the_server_lists_no_links_those_of_the_changed_pages_are_re
     )
 
 
-async def test_a_page_that_moves_takes_those_below_it_along(live: Live, desk: Desk) -> None:
+async def test_moved_page_moves_its_subpages(live: Live, desk: Desk) -> None:
     await published(desk)
     known = await proposing(live, desk, update(await desk.id("Gamma"), slug="delta"))
     said = "2 pages without a redirect: Gamma /gamma → /delta, Below /gamma/below → /delta/below"
@@ -91,7 +89,7 @@ async def test_a_page_that_moves_takes_those_below_it_along(live: Live, desk: De
     assert known.live.startswith("The merged changes will go live immediately on Docs (")
 
 
-async def test_a_redirect_from_where_a_page_was_is_enough(live: Live, desk: Desk) -> None:
+async def test_redirect_from_the_old_path_is_enough(live: Live, desk: Desk) -> None:
     at = await published(desk)
     site_space = (await desk.ask(site_structure.ListSiteSpaces(at=at))).items[0].id
     to = redirects.ToPage(site_space_id=site_space, page_id=await desk.id("Home"))
@@ -105,7 +103,7 @@ async def test_a_redirect_from_where_a_page_was_is_enough(live: Live, desk: Desk
     )
 
 
-async def test_where_nothing_is_published_no_redirect_is_needed(live: Live, desk: Desk) -> None:
+async def test_unpublished_space_needs_no_redirect(live: Live, desk: Desk) -> None:
     known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
     assert (
         fact(known, "redirects").text == "none needed: the space is not on a published site (1 page moved or deleted)"
@@ -113,7 +111,7 @@ async def test_where_nothing_is_published_no_redirect_is_needed(live: Live, desk
     assert known.live == "Merging will immediately change the main content of Docs."
 
 
-async def test_what_cannot_be_asked_is_said_not_to_be_checked(live: Live, desk: Desk, platform: Platform) -> None:
+async def test_failed_checks_are_shown_as_not_checked(live: Live, desk: Desk, platform: Platform) -> None:
     await published(desk)
     platform.refuse_next(sites.List, 403, "No.")
     platform.refuse_next(links.ListOfChangeRequest, 500, "It burns.", times=4)
@@ -131,7 +129,7 @@ async def test_what_cannot_be_asked_is_said_not_to_be_checked(live: Live, desk: 
     assert "1 site not checked" in str(fact(known, "redirects").text)
 
 
-async def test_marks_that_an_update_left_are_told(live: Live, desk: Desk) -> None:
+async def test_conflict_markers_of_an_update_are_shown(live: Live, desk: Desk) -> None:
     beta, gamma = await desk.id("Beta"), await desk.id("Gamma")
     marks = "\n\n<<<<<<< main\n\nA.\n\n=======\n\nB.\n\n>>>>>>> feature\n"
     await desk.publish(update(gamma, f"# Gamma{marks}"))
@@ -139,7 +137,7 @@ async def test_marks_that_an_update_left_are_told(live: Live, desk: Desk) -> Non
     await desk.publish(update(beta, "# Beta\n\nHere.\n"))
     await desk.ask(change_requests.UpdateFromMain(at=at))
     known = await looked_at(live, at)
-    assert known.marked == ("Beta",)
+    assert known.with_markers == ("Beta",)
     said = "Beta still has conflict markers · press esc, then R to resolve the conflicts"
     assert fact(known, "markers") == Fact("bad", "markers", said)
     assert fact(known, "conflicts").text == "none"
@@ -154,22 +152,20 @@ async def test_markers_on_many_pages_are_counted(live: Live, desk: Desk) -> None
     assert sum(title in said for title in titles) == 3
 
 
-async def test_more_pages_than_are_read_are_told(live: Live, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(merge_effects, "LOOK_FOR_MARKS", 1)
+async def test_unread_pages_are_counted(live: Live, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merge_effects, "MAX_MARKER_PAGES", 1)
     texts = [update(await desk.id(title), f"# {title}\n\nOther.\n") for title in ("Beta", "Gamma")]
     known = await proposing(live, desk, *texts)
     assert fact(known, "markers") == Fact("care", "markers", "1 page not checked for conflict markers")
 
 
-async def test_what_takes_too_long_is_said_not_to_be_checked(
-    live: Live, desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(merge_effects, "PATIENCE", 0.0)
+async def test_slow_check_is_shown_as_not_checked(live: Live, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merge_effects, "TIMEOUT", 0.0)
     known = await proposing(live, desk, DeletePage(page=await desk.id("Beta")))
     assert fact(known, "links") == Fact("care", "links", "not checked: no response in 0 s")
 
 
-async def test_the_age_of_the_checks_counts_from_the_first_question(
+async def test_age_of_the_checks_starts_with_the_first_request(
     live: Live, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock()

@@ -13,7 +13,7 @@ from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef
 from octavo.data.merge_rules import MergeCandidate, MergeRules, inherits, rules_for
 from octavo.server.app import Platform
-from octavo.tui.review.merge_rule_facts import facts
+from octavo.tui.review.merge_checks import rule_facts
 from octavo.tui.widgets.text_widgets import Fact
 from tests.server.asking import Ask, Clock, Refusal, small_world
 from tests.server.writing import ACME, Desk, insert, update
@@ -134,7 +134,7 @@ async def foreseen(desk: Desk, at: ChangeRequestRef, me: str | None = "ada") -> 
     given = await desk.ask(reviews.List(at=at, outdated=False))
     names = {name: f"{name.title()} Lund" for name in ("ada", "mia", "tom", "jun")}
     case = MergeCandidate(await desk.get(at), given.items, me, names)
-    return list(facts(rules_for(space, acme if inherits(space) else None), case))
+    return list(rule_facts(rules_for(space, acme if inherits(space) else None), case))
 
 
 async def merges(desk: Desk, at: ChangeRequestRef, user: str = "ada") -> bool:
@@ -152,7 +152,7 @@ async def proposed(desk: Desk, *rules: dict[str, Any]) -> ChangeRequestRef:
 
 
 @pytest.mark.parametrize(("rule", "deed", "lacks"), CASES.values(), ids=CASES)
-async def test_what_a_rule_lacks_is_what_the_platform_refuses(
+async def test_unmet_rules_are_the_rules_that_the_server_enforces(
     desk_of: Callable[[], Awaitable[Desk]], rule: dict[str, Any], deed: Deed, lacks: str
 ) -> None:
     desk = await desk_of()
@@ -168,7 +168,7 @@ async def test_what_a_rule_lacks_is_what_the_platform_refuses(
     assert await merges(desk, at) is not bool(lacks)
 
 
-async def test_who_may_pass_the_rules_by_is_told_so(desk_of: Callable[[], Awaitable[Desk]]) -> None:
+async def test_users_who_can_bypass_rules_are_told(desk_of: Callable[[], Awaitable[Desk]]) -> None:
     desk = await desk_of()
     asks = {"rule": "require_at_least_one_review"}
     at = await proposed(desk, asks, {"rule": "allow_bypass", "users": ["ada"]})
@@ -184,7 +184,7 @@ async def test_who_may_pass_the_rules_by_is_told_so(desk_of: Callable[[], Awaita
     assert await merges(desk, at)
 
 
-async def test_the_rules_of_the_organization_hold_where_the_space_inherits(
+async def test_space_inherits_the_rules_of_the_organization(
     desk_of: Callable[[], Awaitable[Desk]],
 ) -> None:
     desk = await desk_of()
@@ -209,7 +209,7 @@ async def test_the_rules_of_the_organization_hold_where_the_space_inherits(
         ({"rule": "custom", "expression": "x", "message": "Ask Mia."}, "Ask Mia."),
     ],
 )
-async def test_what_cannot_be_told_here_is_left_to_the_server(
+async def test_undecided_rules_are_left_to_the_server(
     desk_of: Callable[[], Awaitable[Desk]], rule: dict[str, Any], said: str
 ) -> None:
     desk = await desk_of()
@@ -220,7 +220,7 @@ async def test_what_cannot_be_told_here_is_left_to_the_server(
 
 
 @pytest.mark.parametrize("kind", [["a moon"], {"a": "moon"}, 7, None])
-def test_a_rule_of_no_known_form_is_left_to_the_server(kind: Any) -> None:
-    head, line = facts(MergeRules(({"rule": kind},)), MergeCandidate(ChangeRequest(id="k1"), (), "ada", {}))
+def test_malformed_rule_is_left_to_the_server(kind: Any) -> None:
+    head, line = rule_facts(MergeRules(({"rule": kind},)), MergeCandidate(ChangeRequest(id="k1"), (), "ada", {}))
     assert (head.mark, line.mark) == ("care", "care")
     assert "the server will check this rule" in str(line.text)

@@ -28,9 +28,9 @@ Short one.
         ("", ""),
     ],
 )
-def test_a_thread_hangs_on_the_block_that_is_most_like_what_it_was_about(words: str, found: str) -> None:
+def test_thread_is_shown_on_the_most_similar_block(words: str, found: str) -> None:
     document = parse(PAGE)
-    key = ThreadAnchors(document).like(words)
+    key = ThreadAnchors(document).most_similar_key(words)
     said = next((block.plain() for block in document.walk() if key and block.key == key), "")
     assert said.startswith(found)
     assert bool(key) == bool(found)

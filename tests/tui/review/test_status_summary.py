@@ -10,7 +10,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment, Target
 from octavo.api.reviews import RequestedReviewer, Review
 from octavo.api.users import User
-from octavo.tui.review.status_summary import RequestStatus, line, standing
+from octavo.tui.review.status_summary import RequestStatus, request_status, status_line
 
 ADA, TOM = User(id="ada", display_name="Ada Lovelace"), User(id="tom", display_name="Tom Weaver")
 ABOUT = ChangeRequest(id="c", number=4, status="open", revision="r2", outdated=True)
@@ -20,23 +20,37 @@ def review(by: User, status: str, revision: str = "r2", *, outdated: bool = Fals
     return Review(id=f"{by.id}-{status}", reviewer=by, status=status, revision=revision, outdated=outdated)
 
 
-def test_who_said_what_of_which_revision() -> None:
+def test_status_has_reviews_by_revision() -> None:
     given = [review(ADA, "approved"), review(TOM, "approved", "r1"), review(TOM, "changes-requested", outdated=True)]
-    stands = standing(ABOUT, 2, given, [RequestedReviewer(user=ADA)], ["Start"], "ada")
-    assert (stands.approved, stands.stale, stands.refused) == (("Ada Lovelace",), ("Tom Weaver",), ())
-    assert (stands.asks_me, stands.outdated, stands.conflicts, stands.threads) == (True, True, ("Start",), 2)
+    stands = request_status(ABOUT, 2, given, [RequestedReviewer(user=ADA)], ["Start"], "ada")
+    assert (stands.approved, stands.outdated_approvals, stands.changes_requested) == (
+        ("Ada Lovelace",),
+        ("Tom Weaver",),
+        (),
+    )
+    assert (stands.is_requested_from_me, stands.outdated, stands.conflicts, stands.threads) == (
+        True,
+        True,
+        ("Start",),
+        2,
+    )
 
 
-def test_what_is_not_known_is_said_not_to_be() -> None:
-    assert standing(ABOUT, 0, None, [], None, "ada").known == {"requested"}
+def test_missing_facts_are_unknown() -> None:
+    assert request_status(ABOUT, 0, None, [], None, "ada").known == {"requested"}
 
 
-def test_what_is_decided_is_not_outdated() -> None:
-    assert not standing(ABOUT.model_copy(update={"status": "merged"}), 0, (), (), (), "ada").outdated
+def test_merged_change_request_is_not_outdated() -> None:
+    assert not request_status(ABOUT.model_copy(update={"status": "merged"}), 0, (), (), (), "ada").outdated
 
 
 FULL = RequestStatus(
-    approved=("Ada Lovelace",), stale=("Tom Weaver",), asks_me=True, outdated=True, conflicts=("Start",), threads=2
+    approved=("Ada Lovelace",),
+    outdated_approvals=("Tom Weaver",),
+    is_requested_from_me=True,
+    outdated=True,
+    conflicts=("Start",),
+    threads=2,
 )
 
 
@@ -57,8 +71,8 @@ FULL = RequestStatus(
         (61, "○ review · ✓ 1 · ✓ 1 outdated · ✗ conflict · outdated · ● 2"),
     ],
 )
-def test_where_there_is_little_room_words_get_shorter_and_each_fact_stays(room: int, said: str) -> None:
-    assert line(FULL, ("Guide", "Ada"), room).plain == said
+def test_narrow_line_shortens_the_facts(room: int, said: str) -> None:
+    assert status_line(FULL, ("Guide", "Ada"), room).plain == said
 
 
 @given(
@@ -68,14 +82,14 @@ def test_where_there_is_little_room_words_get_shorter_and_each_fact_stays(room: 
     st.integers(0, 500),
     st.integers(4, 160),
 )
-def test_no_line_is_longer_than_its_room(
+def test_line_is_at_most_as_wide_as_its_width(
     names: list[str], titles: list[str], before: list[str], threads: int, room: int
 ) -> None:
     stands = RequestStatus(tuple(names), tuple(names), tuple(names), True, True, tuple(titles), threads)
-    assert line(stands, before, room).cell_length <= room
+    assert status_line(stands, before, room).cell_length <= room
 
 
-def test_the_words_of_a_review_are_no_open_thread() -> None:
+def test_comment_of_a_review_is_no_open_thread() -> None:
     said = Comment(id="a", posted_by=ADA, target=Target(review="r"))
     assert (said.is_open, said.is_open_thread) == (True, False)
     thread = Comment(id="b", posted_by=ADA)

@@ -34,7 +34,7 @@ def browser(folder: Path, *, code: int = 0) -> dict[str, str]:
     return {"PATH": os.environ["PATH"], "DISPLAY": ":7", "BROWSER": words, "OCTAVO_API_KEY": "secret-of-mia"}
 
 
-def test_it_gets_the_address_and_neither_the_key_nor_the_terminal(tmp_path: Path) -> None:
+def test_browser_gets_url_without_api_key_and_terminal(tmp_path: Path) -> None:
     environment = browser(tmp_path)
     found = find(ADDRESS, environment)
     assert isinstance(found, Browser)
@@ -50,7 +50,7 @@ def test_it_gets_the_address_and_neither_the_key_nor_the_terminal(tmp_path: Path
 @pytest.mark.parametrize(
     "url", ["file:///etc/passwd", "javascript:alert(1)", "mailto:a@b.example", "--version", "http://a\x1b[2J"]
 )
-def test_only_web_addresses_are_opened(url: str) -> None:
+def test_only_web_links_are_opened(url: str) -> None:
     with pytest.raises(ValueError, match="only http and https"):
         Browser(("true",)).start(url, {})
     assert url.startswith("http") or isinstance(find(url, {"DISPLAY": ":7", "PATH": os.environ["PATH"]}), NoBrowser)
@@ -66,7 +66,7 @@ def test_only_web_addresses_are_opened(url: str) -> None:
     ],
 )
 @pytest.mark.skipif(sys.platform == "darwin", reason="a Mac has a display and a browser")
-def test_without_one_it_says_why(tmp_path: Path, without: dict[str, str], said: str) -> None:
+def test_missing_browser_is_explained(tmp_path: Path, without: dict[str, str], said: str) -> None:
     found = find(ADDRESS, {**browser(tmp_path), **without})
     assert isinstance(found, NoBrowser)
     assert said in found.sentence

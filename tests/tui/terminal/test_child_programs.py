@@ -32,11 +32,11 @@ def ours() -> dict[str, str]:
 
 
 def ask(given: bytes = SMALL, seconds: float = 20) -> Coroutine[Any, Any, child_programs.ProgramOutput]:
-    return child_programs.ask("draw_diagram", given, seconds=seconds, memory=PLENTY, most=1 << 20)
+    return child_programs.run_bounded("draw_diagram", given, seconds=seconds, memory=PLENTY, most=1 << 20)
 
 
 @pytest.mark.parametrize("after", [0, 0.001, 0.02])
-def test_nothing_is_left_when_all_ends_while_it_runs(after: float) -> None:
+def test_program_is_killed_when_octavo_ends(after: float) -> None:
     async def leave() -> None:
         waiting = asyncio.create_task(ask(b" " * (4 << 20)))
         await asyncio.sleep(after)
@@ -47,7 +47,7 @@ def test_nothing_is_left_when_all_ends_while_it_runs(after: float) -> None:
     assert ours() == before
 
 
-async def test_it_can_be_stopped_and_asked_again() -> None:
+async def test_cancelled_program_can_run_again() -> None:
     before = ours()
     for after in (0, 0.01):
         waiting = asyncio.create_task(ask())
@@ -62,8 +62,8 @@ async def test_it_can_be_stopped_and_asked_again() -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_what_is_late_is_ended_with_what_it_said() -> None:
+async def test_program_over_its_time_is_killed_and_its_output_returned() -> None:
     before = ours()
     told = await ask(seconds=0)
-    assert told == child_programs.ProgramOutput(b"", late=True)
+    assert told == child_programs.ProgramOutput(b"", exceeded=True)
     assert ours() == before

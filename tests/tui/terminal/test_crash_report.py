@@ -12,7 +12,7 @@ from textual.worker import WorkerFailed
 from octavo.tui.terminal.crash_report import report_crash
 
 
-def test_a_report_is_written_when_a_process_of_that_number_wrote_one(tmp_path: Path) -> None:
+def test_report_file_name_is_unique_for_a_reused_process_id(tmp_path: Path) -> None:
     (tmp_path / f"crash-{os.getpid()}.txt").write_text("an earlier one")
     said = report_crash(tmp_path, ValueError("gb_api_abcdefgh is wrong")).plain
     new = tmp_path / f"crash-{os.getpid()}-2.txt"
@@ -40,7 +40,7 @@ def report_in(folder: Path) -> str:
     return written.read_text()
 
 
-async def test_the_report_of_an_error_of_a_worker_names_the_line_it_began_at(tmp_path: Path) -> None:
+async def test_report_of_a_worker_error_names_the_line_of_the_error(tmp_path: Path) -> None:
     app = Working()
     with pytest.raises(WorkerFailed) as caught:
         async with app.run_test() as pilot:

@@ -51,7 +51,7 @@ print("gone")
 """
 
 
-def test_the_terminal_is_handed_over_and_left_without_waiting() -> None:
+def test_terminal_is_suspended_and_restored_without_delay() -> None:
     with Terminal([sys.executable, "-c", PROGRAM], {"PYTHONPATH": str(ROOT)}) as app:
         before = app.modes()
         app.wait_for("here we are")
@@ -66,7 +66,7 @@ def test_the_terminal_is_handed_over_and_left_without_waiting() -> None:
         assert app.modes() == before
 
 
-def test_a_terminal_is_told_not_to_turn_words_that_come_turned() -> None:
+def test_terminal_is_told_not_to_reorder_reordered_text() -> None:
     pytest.importorskip("bidi")
     with Terminal([sys.executable, "-c", PROGRAM], {"PYTHONPATH": str(ROOT), "TURNS": "octavo"}) as app:
         app.wait_for("here we are")
@@ -81,7 +81,7 @@ def test_a_terminal_is_told_not_to_turn_words_that_come_turned() -> None:
         ]
 
 
-def test_a_character_may_come_in_pieces() -> None:
+def test_character_split_over_reads_is_decoded() -> None:
     with Terminal([sys.executable, "-c", PROGRAM.replace('("e",', '("ß",')], {"PYTHONPATH": str(ROOT)}) as app:
         app.wait_for("here we are")
         for byte in "ß".encode():
@@ -92,7 +92,7 @@ def test_a_character_may_come_in_pieces() -> None:
         assert app.end(limit=20) == 0
 
 
-def test_bytes_that_are_no_text_end_nothing() -> None:
+def test_invalid_utf8_does_not_end_the_input() -> None:
     """A terminal set to another encoding, a paste of what is no text: the keys that follow still count."""
     with Terminal([sys.executable, "-c", PROGRAM], {"PYTHONPATH": str(ROOT)}) as app:
         app.wait_for("here we are")
@@ -104,7 +104,7 @@ def test_bytes_that_are_no_text_end_nothing() -> None:
         assert app.end(limit=20) == 0
 
 
-def test_who_was_not_stopped_is_not_taken_up_again() -> None:
+def test_sigcont_without_a_stop_is_ignored() -> None:
     with Terminal([sys.executable, "-c", PROGRAM], {"PYTHONPATH": str(ROOT)}) as app:
         app.wait_for("here we are")
         os.kill(app.pid, signal.SIGCONT)
@@ -113,7 +113,7 @@ def test_who_was_not_stopped_is_not_taken_up_again() -> None:
         assert app.end(limit=20) == 0
 
 
-def test_an_app_whose_terminal_is_gone_does_not_stay() -> None:
+def test_app_ends_when_its_terminal_is_closed() -> None:
     with Terminal([sys.executable, "-c", PROGRAM], {"PYTHONPATH": str(ROOT)}) as app:
         app.wait_for("here we are")
         assert app.hang_up(limit=20) == -signal.SIGHUP

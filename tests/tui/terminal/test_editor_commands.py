@@ -4,8 +4,8 @@ import pytest
 
 from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
+from octavo.tui.editing.page_edit import block_line
 from octavo.tui.terminal.editor_commands import at_line
-from octavo.tui.writing.line_of_block import line_of
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ from octavo.tui.writing.line_of_block import line_of
         ("vim --", "vim -- page.md"),
     ],
 )
-def test_each_editor_is_told_the_line_in_its_own_way(program: str, command: str) -> None:
+def test_each_editor_gets_the_line_in_its_own_syntax(program: str, command: str) -> None:
     assert at_line(program.split(), "page.md", 12) == command.split()
     assert at_line(program.split(), "page.md", 1) == [*program.split(), "page.md"]
 
@@ -69,12 +69,12 @@ def found(text: str, words: str) -> Block:
     ("words", "line"),
     [("Keys", 5), ("One of them is here, in the first words.", 7), ("an item", 9), ("another item of two lines", 10), ("c\nd", 16)],
 )  # fmt: skip
-def test_the_line_of_a_block_counts_the_front_matter(words: str, line: int) -> None:
-    assert line_of(PAGE, found(PAGE, words)) == line
+def test_line_of_a_block_counts_the_front_matter(words: str, line: int) -> None:
+    assert block_line(PAGE, found(PAGE, words)) == line
 
 
-def test_a_block_that_was_edited_since_is_found_by_its_words_and_one_that_is_gone_by_its_place() -> None:
+def test_edited_block_is_found_by_words_deleted_block_by_position() -> None:
     block = found(PAGE, "One of them is here, in the first words.")
-    assert line_of(PAGE.replace("first words", "last words").replace("# Keys\n", "# Keys\n\n\n"), block) == 9
-    assert line_of("# Other\n\nA\n\nB\n\nC\n\nD\n", block) == 7
-    assert line_of("# Short\n", block) == 2
+    assert block_line(PAGE.replace("first words", "last words").replace("# Keys\n", "# Keys\n\n\n"), block) == 9
+    assert block_line("# Other\n\nA\n\nB\n\nC\n\nD\n", block) == 7
+    assert block_line("# Short\n", block) == 2

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from octavo.tui.editing.page_drafts import restore_line_endings
 from octavo.tui.terminal.external_editor import LARGEST, Edited, NotEdited, run_editor
-from octavo.tui.writing.page_drafts import with_own_end
 from tests.benchmarks.terminal import Terminal
 
 
@@ -26,15 +26,13 @@ def private(tmp_path: Path) -> Path:
     return tmp_path / "state" / "editing"
 
 
-def test_the_text_comes_back_changed_and_no_file_is_left(tmp_path: Path, private: Path) -> None:
+def test_edited_text_is_returned_and_the_file_deleted(tmp_path: Path, private: Path) -> None:
     env = editor(tmp_path, "path.write_text(path.read_text() + ' and more\\r\\n', newline='')")
     assert run_editor("Ünder", private, env) == Edited("Ünder and more")
     assert list(private.iterdir()) == []
 
 
-def test_what_is_to_be_kept_is_kept_before_the_file_goes_and_is_exactly_what_the_file_says(
-    tmp_path: Path, private: Path
-) -> None:
+def test_text_is_saved_exactly_before_the_file_is_deleted(tmp_path: Path, private: Path) -> None:
     env = editor(tmp_path, "path.write_text('a\\r\\nb\\u00ad\\ufeff\\n', newline='')")
     seen: list[tuple[str, int]] = []
 
@@ -48,7 +46,7 @@ def test_what_is_to_be_kept_is_kept_before_the_file_goes_and_is_exactly_what_the
     assert list(private.iterdir()) == []
 
 
-def test_a_text_that_cannot_be_kept_stays_in_its_file(tmp_path: Path, private: Path) -> None:
+def test_text_that_cannot_be_saved_stays_in_its_file(tmp_path: Path, private: Path) -> None:
     def full(text: str) -> str:
         return "Nothing is being saved: the disk is full."
 
@@ -57,22 +55,22 @@ def test_a_text_that_cannot_be_kept_stays_in_its_file(tmp_path: Path, private: P
     assert result.kept is not None
     assert result.kept.read_text() == "new"
     assert "the disk is full" in result.sentence
-    assert "Press ! to open your saved text." in result.said
+    assert "Press ! to open your saved text." in result.message
 
 
-def test_a_text_that_could_not_be_read_back_is_not_opened(tmp_path: Path, private: Path) -> None:
+def test_text_too_large_to_read_back_is_not_opened(tmp_path: Path, private: Path) -> None:
     result = run_editor("x" * (LARGEST + 1), private, editor(tmp_path, "sys.exit(1)"))
     assert isinstance(result, NotEdited)
     assert "larger than 1 MiB" in result.sentence
     assert not private.exists()
 
 
-def test_an_editor_may_put_another_file_in_the_place(tmp_path: Path, private: Path) -> None:
+def test_editor_may_replace_the_file(tmp_path: Path, private: Path) -> None:
     env = editor(tmp_path, "other = path.with_suffix('.new'); other.write_text('new'); os.replace(other, path)")
     assert run_editor("old", private, env) == Edited("new")
 
 
-def test_only_the_person_can_read_the_file_and_the_key_stays_at_home(tmp_path: Path, private: Path) -> None:
+def test_file_is_private_and_editor_gets_no_api_key(tmp_path: Path, private: Path) -> None:
     private.mkdir(parents=True, mode=0o755)
     env = editor(
         tmp_path,
@@ -82,13 +80,13 @@ def test_only_the_person_can_read_the_file_and_the_key_stays_at_home(tmp_path: P
     assert run_editor("", private, env) == Edited("('0o600', '0o700') False .md")
 
 
-def test_an_editor_that_fails_leaves_the_text_and_says_where(tmp_path: Path, private: Path) -> None:
+def test_failed_editor_keeps_the_file_and_names_it(tmp_path: Path, private: Path) -> None:
     env = editor(tmp_path, "path.write_text('half a'); sys.exit(3)")
     result = run_editor("text", private, env)
     assert isinstance(result, NotEdited)
     assert result.kept is not None
     assert result.kept.read_text() == "half a"
-    assert "Press ! to open your saved text." in result.said
+    assert "Press ! to open your saved text." in result.message
     assert "exited with status 3" in result.sentence
     assert stat.S_IMODE(result.kept.stat().st_mode) == 0o600
 
@@ -105,7 +103,7 @@ def test_an_editor_that_fails_leaves_the_text_and_says_where(tmp_path: Path, pri
         ("path.unlink()", "Could not read"),
     ],
 )
-def test_what_is_no_text_is_not_read(tmp_path: Path, private: Path, script: str, said: str) -> None:
+def test_binary_file_is_not_read(tmp_path: Path, private: Path, script: str, said: str) -> None:
     result = run_editor("text", private, editor(tmp_path, script))
     assert isinstance(result, NotEdited)
     assert said in result.sentence
@@ -119,27 +117,27 @@ def test_what_is_no_text_is_not_read(tmp_path: Path, private: Path, script: str,
         ({"PATH": "/nowhere"}, "Octavo could not find an editor. Set EDITOR"),
     ],
 )
-def test_without_an_editor_it_says_what_to_do(private: Path, environment: dict[str, str], said: str) -> None:
+def test_missing_editor_is_explained(private: Path, environment: dict[str, str], said: str) -> None:
     result = run_editor("text", private, environment)
     assert isinstance(result, NotEdited)
     assert said in result.sentence
     assert not private.exists() or list(private.iterdir()) == []
 
 
-def test_visual_comes_before_editor(tmp_path: Path, private: Path) -> None:
+def test_visual_overrides_editor(tmp_path: Path, private: Path) -> None:
     env = editor(tmp_path, "path.write_text('visual')")
     env = {**env, "VISUAL": env["EDITOR"], "EDITOR": "/no/such/editor"}
     assert run_editor("", private, env) == Edited("visual")
 
 
-def test_the_editor_of_the_settings_comes_before_both(tmp_path: Path, private: Path) -> None:
+def test_editor_setting_overrides_both_variables(tmp_path: Path, private: Path) -> None:
     env = editor(tmp_path, "path.write_text('chosen')")
     command = tuple(shlex.split(env["EDITOR"]))
     env = {**env, "VISUAL": "/no/such/editor", "EDITOR": "/no/such/editor"}
     assert run_editor("", private, env, command=command) == Edited("chosen")
 
 
-def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+def test_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
     result = run_editor("text", blocked / "editing", {"EDITOR": "true"})
@@ -158,8 +156,8 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
         ("a\n", "", ""),
     ],
 )
-def test_the_end_of_a_text_is_its_own_whatever_the_editor_makes_of_it(before: str, after: str, meant: str) -> None:
-    assert with_own_end(before, after) == meant
+def test_end_of_the_text_stays_as_it_was(before: str, after: str, meant: str) -> None:
+    assert restore_line_endings(before, after) == meant
 
 
 REWRITES = "import pathlib, sys; path = pathlib.Path(sys.argv[-1]); path.write_bytes({})"
@@ -176,7 +174,7 @@ REWRITES = "import pathlib, sys; path = pathlib.Path(sys.argv[-1]); path.write_b
         "b'\\xef\\xbb\\xbf' + path.read_bytes().replace(b'\\r\\n', b'\\n').replace(b'\\n', b'\\r\\n')",
     ],
 )
-def test_line_ends_and_a_byte_order_mark_are_no_change(tmp_path: Path, before: str, written: str) -> None:
+def test_changed_line_ends_and_byte_order_mark_are_no_edit(tmp_path: Path, before: str, written: str) -> None:
     kept: list[str] = []
 
     def keep(text: str) -> str:
@@ -189,7 +187,7 @@ def test_line_ends_and_a_byte_order_mark_are_no_change(tmp_path: Path, before: s
     assert kept == [before]
 
 
-def test_a_changed_line_does_not_change_the_line_ends_of_others(tmp_path: Path) -> None:
+def test_edited_line_keeps_the_line_ends_of_other_lines(tmp_path: Path) -> None:
     for before, after in (("one\ntwo\n", "one\nthree\n"), ("one\r\ntwo\r\n", "one\r\nthree\r\n")):
         for end in (b"\n", b"\r\n"):
             command = (sys.executable, "-c", REWRITES.format(f"{b'one' + end + b'three' + end!r}"))
@@ -207,7 +205,7 @@ print("RESULT", result)
 """
 
 
-def test_an_editor_that_returns_at_once_is_waited_for(tmp_path: Path) -> None:
+def test_editor_that_exits_immediately_is_waited_for(tmp_path: Path) -> None:
     code = tmp_path / "code"
     code.write_text(
         '#!/bin/sh\n(sleep 0.3; while [ ! -e "$0.go" ]; do sleep 0.05; done; printf later > "$1") >/dev/null 2>&1 &\n'

@@ -20,11 +20,11 @@ from octavo.tui.terminal import graphics
         ({}, False),
     ],
 )
-def test_only_terminals_that_may_show_pictures_are_asked(environment: dict[str, str], may: bool) -> None:
+def test_only_terminals_with_pictures_are_queried(environment: dict[str, str], may: bool) -> None:
     assert graphics.may_show(environment) is may
 
 
-def test_the_library_is_left_alone_in_others() -> None:
-    graphics.ask({"TERM": "xterm-256color"})
+def test_picture_library_is_not_loaded_in_other_terminals() -> None:
+    graphics.query_terminal({"TERM": "xterm-256color"})
     assert "textual_image" not in sys.modules
     assert not graphics.can_paint()

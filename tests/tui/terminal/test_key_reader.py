@@ -23,7 +23,7 @@ def read(*pieces: str, quiet: bool = True) -> list[str]:
 
 def _told(message: object) -> Sequence[str]:
     if isinstance(message, EscapeOrAlt):
-        return [f"{message.key} or {' '.join(each.key for each in message.apart)}"]
+        return [f"{message.key} or {' '.join(each.key for each in message.separate)}"]
     if isinstance(message, Key):
         return [message.key]
     return [f"pasted {message.text!r}"] if isinstance(message, Paste) else [str(message)]
@@ -52,7 +52,7 @@ def _told(message: object) -> Sequence[str]:
         ("é\x1bé", ["é", "alt+é or escape é"]),
     ],
 )
-def test_escape_and_a_key_are_both_there(text: str, keys: list[str]) -> None:
+def test_escape_followed_by_a_key_gives_both(text: str, keys: list[str]) -> None:
     for cut in range(len(text)):
         assert read(text[:cut], text[cut:]) == keys, f"cut after {cut}"
 
@@ -70,7 +70,7 @@ def test_escape_and_a_key_are_both_there(text: str, keys: list[str]) -> None:
         "",
     ],
 )
-def test_pasted_text_is_text(pasted: str) -> None:
+def test_escape_in_pasted_text_is_no_key(pasted: str) -> None:
     whole = f"a\x1b[200~{pasted}\x1b[201~b"
     told = ["a", f"pasted {pasted.replace(chr(27), '␛')!r}", "b"]
     assert read(whole) == told

@@ -47,7 +47,7 @@ def run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc's")
-def test_all_threads_take_memory_from_one_place() -> None:
+def test_all_threads_allocate_from_one_arena() -> None:
     def arenas(which: str) -> int:
         return run(THREADS, which).stderr.count("\nArena ") + 1
 
@@ -57,7 +57,7 @@ def test_all_threads_take_memory_from_one_place() -> None:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc's")
-def test_what_is_free_below_what_is_not_is_given_back() -> None:
+def test_free_memory_below_used_memory_is_returned() -> None:
     at_most, kept, left = map(int, run(HOLES).stdout.split())
     if kept < at_most - 1000:
         pytest.skip("this C library gives it back by itself")

@@ -30,7 +30,7 @@ class Steps:
         self.ended.set()
 
 
-def test_the_work_begun_last_is_done_first_and_that_which_can_wait_last() -> None:
+def test_newest_work_runs_first_and_deferred_work_last() -> None:
     thread, done = PoliteThread(), list[str]()
     first, last, later = Steps("a", done), Steps("b", done), Steps("c", done)
     thread.begin(iter(first), first.errors.append)
@@ -43,7 +43,7 @@ def test_the_work_begun_last_is_done_first_and_that_which_can_wait_last() -> Non
     assert done == ["a0", "b0", "b1", "b2", "a1", "a2", "c0", "c1", "c2"]
 
 
-def test_stopped_work_does_no_more_steps() -> None:
+def test_stopped_work_runs_no_more_steps() -> None:
     thread, done = PoliteThread(), list[str]()
     steps, after = Steps("a", done), Steps("b", done)
     work = thread.begin(iter(steps), steps.errors.append)
@@ -56,7 +56,7 @@ def test_stopped_work_does_no_more_steps() -> None:
     assert done == ["a0", "b0", "b1", "b2"]
 
 
-def test_an_error_is_told_and_other_work_goes_on() -> None:
+def test_error_is_reported_and_other_work_continues() -> None:
     thread, done = PoliteThread(), list[str]()
     told = threading.Event()
     errors: list[Exception] = []
@@ -78,8 +78,8 @@ def test_an_error_is_told_and_other_work_goes_on() -> None:
     assert after.ended.wait(30)
 
 
-def test_work_waits_for_the_frame_that_answers_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polite_thread, "_LONGEST", 30.0)
+def test_work_waits_for_the_frame_after_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(polite_thread, "_LONGEST_WAIT", 30.0)
     thread, done = PoliteThread(), list[str]()
     steps = Steps("a", done)
     steps.may.release(3)
@@ -90,8 +90,8 @@ def test_work_waits_for_the_frame_that_answers_a_key(monkeypatch: pytest.MonkeyP
     assert steps.ended.wait(30)
 
 
-def test_a_key_that_changes_nothing_on_the_screen_holds_work_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polite_thread, "_LONGEST", 0.01)
+def test_key_without_a_frame_delays_work_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(polite_thread, "_LONGEST_WAIT", 0.01)
     thread, done = PoliteThread(), list[str]()
     steps = Steps("a", done, count=100_000)
     steps.may.release(100_000)

@@ -15,7 +15,7 @@ from tests.tui.reader.panes import PaneApp
 
 pytest.importorskip("bidi", reason="of the extra `bidi`")
 
-from octavo.tui.terminal.right_to_left import RightToLeft
+from octavo.tui.terminal.line_filters import RightToLeft
 
 BOLD = Style(bold=True)
 
@@ -44,11 +44,11 @@ def seen(text: str) -> str:
         ("再 אב", "再 בא"),
     ],
 )
-def test_letters_come_in_the_order_in_which_they_are_seen(text: str, shown: str) -> None:
+def test_letters_are_put_in_visual_order(text: str, shown: str) -> None:
     assert seen(text) == shown
 
 
-def test_styles_go_with_their_letters_and_bullets_stay() -> None:
+def test_styles_follow_their_letters_and_bullets_stay() -> None:
     assert turned(Segment("אב "), Segment("גד", BOLD), Segment(" •", BOLD)) == [
         Segment("דג", BOLD),
         Segment(" בא"),
@@ -57,7 +57,7 @@ def test_styles_go_with_their_letters_and_bullets_stay() -> None:
     assert turned(Segment("אב"), Segment(" 12.", BOLD)) == [Segment("בא"), Segment(" 12.", BOLD)]
 
 
-async def test_the_help_says_who_turns_words_round() -> None:
+async def test_help_says_who_reorders_right_to_left_text() -> None:
     class Reading(PaneApp[PageView]):
         settings = settings.read({"OCTAVO_RIGHT_TO_LEFT": "octavo"})
 

@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from textual.app import App
+from textual.app import App, ComposeResult
+from textual.containers import VerticalScroll
 from textual.css.stylesheet import Stylesheet
+from textual.widgets import Static
 
 from octavo.tui.terminal import textual_internals
 from tests.test_layers import FILES, imports, tree
+from tests.tui.widgets.scratch import until
 
 INTERNALS = textual_internals.__name__
 OURS = [each for each in FILES if each.startswith("octavo.tui.")]
@@ -33,17 +36,17 @@ class Kind(NamedTuple):
     """Those it asks of itself."""
 
 
-def test_nothing_else_overrides_what_is_private_to_textual() -> None:
+def test_no_other_module_overrides_private_parts_of_textual() -> None:
     assert {each for module in OURS if module != INTERNALS for each in overrides(module)} == set()
 
 
-def test_nothing_else_uses_what_is_private_to_textual() -> None:
+def test_no_other_module_uses_private_parts_of_textual() -> None:
     assert {each for module in OURS if module != INTERNALS for each in uses(module)} == set()
 
 
-def test_both_see_what_there_is() -> None:
-    assert {"OnceParsed._parse_cache"} <= overrides(INTERNALS)
-    assert {"OnceParsed._variables", "_pruning", "_compositor", "textual._compositor"} <= uses(INTERNALS)
+def test_known_overrides_and_uses_are_found() -> None:
+    assert {"CachedStylesheet._parse_cache"} <= overrides(INTERNALS)
+    assert {"CachedStylesheet._variables", "_pruning", "_compositor", "textual._compositor"} <= uses(INTERNALS)
 
 
 def overrides(module: str) -> set[str]:
@@ -144,7 +147,7 @@ def is_self(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id in ("self", "cls")
 
 
-async def test_work_that_another_of_its_group_takes_the_place_of_before_it_began_is_closed() -> None:
+async def test_replaced_worker_that_never_started_is_closed() -> None:
     app, done = App[None](), []
 
     async def work(number: int) -> None:
@@ -159,7 +162,7 @@ async def test_work_that_another_of_its_group_takes_the_place_of_before_it_began
     assert done == [2]
 
 
-def test_every_replaced_part_of_the_installed_textual_is_known() -> None:
+def test_installed_textual_has_all_known_parts() -> None:
     assert set() == textual_internals.OTHER_PARTS
 
 
@@ -176,21 +179,53 @@ for each in sys.argv[2:]:
         setattr(kind, part, other)
     found[each] = kind, part, vars(kind).get(part)
 from octavo.tui.terminal import textual_internals
-assert len(textual_internals.OTHER_PARTS) == len(found), textual_internals.OTHER_PARTS ^ {*found}
+assert len(textual_internals.OTHER_PARTS) == len(found), textual_internals.OTHER_PARTS
 assert all(vars(kind).get(part) is was for kind, part, was in found.values())
 """
 
 
 @pytest.mark.parametrize("how", ["other", "gone"])
-def test_other_parts_of_textual_are_left_alone(how: str) -> None:
-    parts = textual_internals.PARTS
-    named = [f"{kind.__module__}:{kind.__name__}:{name}" for kind in parts for name in parts[kind]]
+def test_changed_parts_of_textual_are_not_replaced(how: str) -> None:
+    named = [f"{kind.__module__}:{kind.__name__}:{name}" for kind, name in textual_internals.PARTS]
     subprocess.run([sys.executable, "-c", ALTERED, how, *named], check=True)
 
 
-async def test_an_app_with_other_parts_of_textual_has_the_stylesheet_of_textual(
+class Pane(Static):
+    """A pane that counts its resizes."""
+
+    resizes = 0
+
+    def on_resize(self) -> None:
+        self.resizes += 1
+
+
+class Panes(App[None]):
+    """An app with lines that scroll, and a pane below them."""
+
+    CSS = "#lines { height: 10; }"
+
+    def compose(self) -> ComposeResult:
+        with VerticalScroll(id="lines"):
+            yield Static("line\n" * 50)
+        yield Pane("pane")
+
+
+async def test_pane_shown_after_a_scroll_gets_a_resize_event() -> None:
+    app = Panes()
+    async with app.run_test() as pilot:
+        pane = app.query_one(Pane)
+        pane.display = False
+        await pilot.pause()
+        pane.resizes = 0
+        app.query_one("#lines").scroll_to(y=5, animate=False, immediate=True)
+        await pilot.pause()
+        pane.display = True
+        await until(pilot, lambda: pane.resizes == 1)
+
+
+async def test_stylesheet_of_textual_is_used_if_its_parts_changed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert type(textual_internals.new_stylesheet({})) is textual_internals.OnceParsed
-    monkeypatch.setattr(textual_internals, "OTHER_PARTS", {"Stylesheet.apply"})
+    assert type(textual_internals.new_stylesheet({})) is textual_internals.CachedStylesheet
+    monkeypatch.setattr(textual_internals, "OTHER_PARTS", {(Stylesheet, "parse")})
     assert type(textual_internals.new_stylesheet({})) is Stylesheet

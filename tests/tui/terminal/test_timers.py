@@ -17,7 +17,7 @@ class OnePart(App[None]):
         yield Widget()
 
 
-async def test_a_timer_that_ended_while_its_widget_was_busy_calls_nothing_when_it_is_going_by_then() -> None:
+async def test_timer_of_a_busy_widget_calls_nothing_after_its_removal() -> None:
     app, called = OnePart(), []
     async with app.run_test() as pilot:
         widget, begun, goes_on = app.query_one(Widget), asyncio.Event(), asyncio.Event()
@@ -39,7 +39,7 @@ async def test_a_timer_that_ended_while_its_widget_was_busy_calls_nothing_when_i
     assert called == []
 
 
-async def test_a_timer_that_goes_on_calls_nothing_when_its_widget_is_busy_and_going() -> None:
+async def test_interval_of_a_busy_widget_calls_nothing_after_its_removal() -> None:
     app, called = OnePart(), []
     async with app.run_test() as pilot:
         widget, begun, goes_on = app.query_one(Widget), asyncio.Event(), asyncio.Event()
@@ -59,7 +59,7 @@ async def test_a_timer_that_goes_on_calls_nothing_when_its_widget_is_busy_and_go
     assert True not in called
 
 
-async def test_a_timer_of_what_stays_calls() -> None:
+async def test_timer_of_a_mounted_widget_calls() -> None:
     app, once, again = OnePart(), asyncio.Event(), asyncio.Event()
     async with app.run_test():
         app.query_one(Widget).set_timer(0.001, once.set)

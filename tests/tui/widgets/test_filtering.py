@@ -7,7 +7,7 @@ from textual.content import Content
 
 from octavo.api.folding import fold
 from octavo.tui.widgets.filtering import SearchTexts, is_narrower
-from octavo.tui.widgets.flat_tree import Node, contains_words
+from octavo.tui.widgets.flat_tree import TreeNode, contains_words
 from octavo.tui.widgets.safe_text import highlight
 from tests.api.test_folding import ALIKE
 
@@ -123,5 +123,5 @@ def test_value_is_left_by_what_it_looks_like(pair: tuple[str, str], stored: int)
     text = Content(f"İ {there} ß")
     shown = "".join(text.plain[span.start : span.end] for span in highlight(text, asked, "bold").spans)
     assert shown == "".join(there.split())
-    node = Node("n", f"İ {there}", path=there)
+    node = TreeNode("n", f"İ {there}", path=there)
     assert contains_words(node, asked)

@@ -8,20 +8,20 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.tui.widgets.flat_tree import FlatTree, Node
+from octavo.tui.widgets.flat_tree import FlatTree, TreeNode
 
 LABELS = ("Start", "Guides", "Guide to payments", "Pay", "")
 
 
-def _nodes(shapes: Sequence[object], name: str = "") -> list[Node]:
+def _nodes(shapes: Sequence[object], name: str = "") -> list[TreeNode]:
     return [
-        Node(f"{name}{place}", LABELS[(len(name) + place) % len(LABELS)], _nodes(shape, f"{name}{place}."))
+        TreeNode(f"{name}{place}", LABELS[(len(name) + place) % len(LABELS)], _nodes(shape, f"{name}{place}."))
         for place, shape in enumerate(shapes)
         if isinstance(shape, list)
     ]
 
 
-def _walk(nodes: Sequence[Node], folded: frozenset[object], depth: int = 0) -> Iterator[tuple[int, Node]]:
+def _walk(nodes: Sequence[TreeNode], folded: frozenset[object], depth: int = 0) -> Iterator[tuple[int, TreeNode]]:
     for node in nodes:
         yield depth, node
         if node.key not in folded:
@@ -70,7 +70,9 @@ def test_a_node_is_known_with_what_is_above_and_below_it(shape: list[object]) ->
 
 
 def test_a_page_is_found_by_its_address_too() -> None:
-    outline = FlatTree([Node("g", "Guides", [Node("q", "First steps", path="guides/quick-start")], path="guides")])
+    outline = FlatTree(
+        [TreeNode("g", "Guides", [TreeNode("q", "First steps", path="guides/quick-start")], path="guides")]
+    )
     assert outline.matching(("quick",)) == [1]
     assert outline.matching(("guides",)) == [0], "the pages below a group have its path, and are not meant"
     assert outline.matching(("guides/qu",)) == [1]

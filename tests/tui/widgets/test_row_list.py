@@ -8,7 +8,7 @@ from textual.events import MouseScrollDown
 
 from octavo.tui.widgets.filter_input import FilterInput
 from octavo.tui.widgets.line_list import LineList
-from octavo.tui.widgets.row_list import Column, Heading, Row, RowList
+from octavo.tui.widgets.row_list import Column, Row, RowHeading, RowList
 from tests.tui.widgets.scratch import (
     HOSTILE,
     Scratch,
@@ -48,7 +48,7 @@ def rows(*, two_lines: bool = False, ticks: bool = False, grouped: bool = False)
     return RowList(
         row,
         key=lambda thing: thing.number,
-        groups=(lambda thing: [Heading(thing.when)]) if grouped else None,
+        groups=(lambda thing: [RowHeading(thing.when)]) if grouped else None,
         search=lambda thing: thing.title,
         two_lines=two_lines,
         selectable=ticks,
@@ -443,7 +443,7 @@ async def test_what_is_hostile_is_text() -> None:
     listed: RowList[str] = RowList(
         lambda text: Row(text=text, right=text, second_line=Content(text), sign="●"),
         key=lambda text: text,
-        groups=lambda text: [Heading(text, text)],
+        groups=lambda text: [RowHeading(text, text)],
         two_lines=True,
         empty=HOSTILE[0],
         hint=HOSTILE[3],

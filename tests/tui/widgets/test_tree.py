@@ -4,33 +4,42 @@ from textual.content import Content
 
 from octavo.tui.widgets.flat_tree import FlatTree
 from octavo.tui.widgets.line_list import LineList
-from octavo.tui.widgets.tree import Node, Tree
+from octavo.tui.widgets.tree import Tree, TreeNode
 from tests.tui.widgets.scratch import HOSTILE, Scratch, at, check_picture, harmless, lines, shown
 
 SPACE = (
-    Node("start", "Getting started", (Node("quick", "Quickstart"), Node("auth", "Authentication", count=1)), "group"),
-    Node(
+    TreeNode(
+        "start",
+        "Getting started",
+        (TreeNode("quick", "Quickstart"), TreeNode("auth", "Authentication", count=1)),
+        "group",
+    ),
+    TreeNode(
         "guides",
         "Guides",
         (
-            Node("pay", "Accept a payment"),
-            Node(
+            TreeNode("pay", "Accept a payment"),
+            TreeNode(
                 "hooks",
                 "Webhooks",
-                (Node("sign", "Signing"), Node("retry", "Retries", count=2), Node("local", "Local testing")),
+                (
+                    TreeNode("sign", "Signing"),
+                    TreeNode("retry", "Retries", count=2),
+                    TreeNode("local", "Local testing"),
+                ),
                 count=3,
             ),
-            Node("refunds", "Refunds", count=12),
+            TreeNode("refunds", "Refunds", count=12),
         ),
         "group",
     ),
-    Node("api", "API reference", (Node("get", "Get a payment"),), right="112"),
-    Node("go", "Launch", sign="🚀"),
-    Node("glossary", "Glossary", kind="link"),
-    Node("reusable", "Reusable content", kind="section"),
-    Node("note", "rate-limit-note"),
-    Node("hidden", "Hidden", kind="section"),
-    Node("old", "Retries (2023)", dim=True),
+    TreeNode("api", "API reference", (TreeNode("get", "Get a payment"),), right="112"),
+    TreeNode("go", "Launch", sign="🚀"),
+    TreeNode("glossary", "Glossary", kind="link"),
+    TreeNode("reusable", "Reusable content", kind="section"),
+    TreeNode("note", "rate-limit-note"),
+    TreeNode("hidden", "Hidden", kind="section"),
+    TreeNode("old", "Retries (2023)", dim=True),
 )
 
 
@@ -63,7 +72,7 @@ async def test_of_many_nodes_only_those_on_screen_are_drawn() -> None:
     tree = Counting()
     app = Listening(tree)
     async with app.run_test(size=(40, 20)) as pilot:
-        tree.show([Node(a, f"group {a}", [Node((a, b), f"page {b}") for b in range(99)]) for a in range(1000)])
+        tree.show([TreeNode(a, f"group {a}", [TreeNode((a, b), f"page {b}") for b in range(99)]) for a in range(1000)])
         await pilot.pause()
         assert set(drawn) <= set(range(20))
         drawn.clear()
@@ -105,7 +114,7 @@ async def test_folds_and_cursor_outlive_a_reload() -> None:
         tree.go_to("hooks")
         await pilot.press("h", "j")
         assert at(tree) == "refunds"
-        tree.show([Node("new", "A new page"), *SPACE])
+        tree.show([TreeNode("new", "A new page"), *SPACE])
         await pilot.pause()
         assert at(tree) == "refunds"
         assert "▸ Webhooks" in shown(app)
@@ -149,7 +158,11 @@ async def test_the_top_is_where_the_cursor_is_on_show() -> None:
     app = Scratch(tree)
     async with app.run_test(size=(40, 4)) as pilot:
         tree.show(
-            [*(Node(f"s{number}", "Empty", kind="section") for number in range(4)), Node("a", "A"), Node("b", "B")]
+            [
+                *(TreeNode(f"s{number}", "Empty", kind="section") for number in range(4)),
+                TreeNode("a", "A"),
+                TreeNode("b", "B"),
+            ]
         )
         tree.focus()
         await pilot.press("G", "g")
@@ -204,9 +217,9 @@ async def test_a_click_on_the_mark_folds() -> None:
 
 
 async def test_a_deep_tree_is_no_recursion() -> None:
-    node = Node("leaf", "leaf")
+    node = TreeNode("leaf", "leaf")
     for depth in range(3000):
-        node = Node(depth, f"level {depth}", (node,))
+        node = TreeNode(depth, f"level {depth}", (node,))
     tree = Tree()
     app = Listening(tree)
     async with app.run_test(size=(32, 8)) as pilot:
@@ -220,7 +233,7 @@ async def test_what_is_hostile_is_text() -> None:
     tree = Tree()
     app = Listening(tree)
     async with app.run_test(size=(90, 30)) as pilot:
-        tree.show([Node(text, text, kind=text, sign="[b]", right=text) for text in HOSTILE])
+        tree.show([TreeNode(text, text, kind=text, sign="[b]", right=text) for text in HOSTILE])
         await pilot.pause()
         assert shown(app).count("[@click=app.quit]x[/]") == 2
         assert harmless(lines(app))

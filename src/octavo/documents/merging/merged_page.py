@@ -20,7 +20,7 @@ NEVER_BOTH = frozenset({"head", "field", "front", "moved"})
 
 
 @dataclass(frozen=True)
-class Choice:
+class MergeChoice:
     """The resolution of a conflict: main, the change request, both, the merge by words, or the user's own text."""
 
     kind: ChoiceKind
@@ -53,7 +53,7 @@ class Conflict:
     moved_blocks: frozenset[SourceBlock] = frozenset()
     """Blocks of the base that a side moved to or from this place."""
 
-    def text(self, choice: Choice) -> str | None:
+    def text(self, choice: MergeChoice) -> str | None:
         """Return the text of the conflict after a choice. None if no text is left."""
         if choice.kind != "own":
             merged = self.both if self.merged_text is None else self.merged_text
@@ -73,7 +73,7 @@ class Conflict:
         return "\n".join(lines)
 
 
-_Choose: TypeAlias = Callable[[Conflict], Choice | None]
+_Choose: TypeAlias = Callable[[Conflict], MergeChoice | None]
 """Returns the choice for a conflict. None if the conflict is unresolved."""
 
 
@@ -156,11 +156,15 @@ class MergedPage:
         """The conflicts that the user has to resolve: those without a suggested result."""
         return [each for _, each in self.named_conflicts if not each.is_suggested]
 
-    def text(self, choices: Mapping[str, Choice] | None = None, *, request: str = "", main: str = MAIN_LABEL) -> str:
+    def text(
+        self, choices: Mapping[str, MergeChoice] | None = None, *, request: str = "", main: str = MAIN_LABEL
+    ) -> str:
         """Return the text after `choices`, given by conflict name. Unresolved conflicts are between conflict markers
         with the labels `main` and `request`."""
         suggested = {
-            each: Choice("words") for _, each in self.conflict_places if (each.deciding_conflict or each).is_suggested
+            each: MergeChoice("words")
+            for _, each in self.conflict_places
+            if (each.deciding_conflict or each).is_suggested
         }
         chosen = {each: (choices or {}).get(name, suggested.get(each)) for name, each in self.conflict_places}
         assembler = _Assembler(chosen.__getitem__, labels=(main, request))
@@ -169,7 +173,7 @@ class MergedPage:
 
     def text_with_choice(self, kind: ChoiceKind) -> str:
         """Return the text with the same choice for every conflict."""
-        return self.text({name: Choice(kind) for name, _ in self.named_conflicts})
+        return self.text({name: MergeChoice(kind) for name, _ in self.named_conflicts})
 
     def fragments_of_main(self) -> list[Fragment]:
         """Return the text in order, with main's side of each conflict."""
@@ -201,7 +205,7 @@ class _Assembler:
     """Assembles the text of a page. Unresolved conflicts give one side, or both sides between markers."""
 
     def __init__(self, choice: _Choose, side: ChoiceKind = "main", labels: tuple[str, str] | None = None) -> None:
-        self._choice, self._side, self._labels = choice, Choice(side), labels
+        self._choice, self._side, self._labels = choice, MergeChoice(side), labels
 
     def fragments(self, content: str | Conflict | MergedBlock) -> list[Fragment] | None:
         """Return the text of a part of a page. None if no text is left."""

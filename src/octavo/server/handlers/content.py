@@ -223,9 +223,9 @@ def with_stable_links(text: str, page: Json, revision: Json) -> str:
 
     def rewrite(address: str) -> str | None:
         match links.resolve(address, path, places):
-            case links.ToPage(page=name, anchor=anchor):
+            case links.PageLink(page=name, anchor=anchor):
                 return f"/pages/{name}#{anchor}" if anchor else f"/pages/{name}"
-            case links.ToFile(file=name):
+            case links.FileLink(file=name):
                 return f"/files/{name}"
             case _:
                 return None

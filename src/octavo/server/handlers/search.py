@@ -85,7 +85,7 @@ def _present_pages(world: World, space: Json, sections: Iterable[SearchHit], que
     """Return the matching pages of a space, ordered by their best section."""
     revision = world.store.get(f"/spaces/{space['id']}/revisions/{space['revision']}")
     tree = {each["id"]: each for each in page_trees.walk(revision["pages"])}
-    places: links.LinkTargets | None = None
+    places: links.SpaceIndex | None = None
     app = world.url(f"/o/{space['organization']}/s/{space['id']}")
     hits: dict[str, Json] = {}
     for section in sections:
@@ -122,10 +122,10 @@ def _partial_match_snippet(world: World, section: SearchHit, query_text: str) ->
     return f"{'…' if start else ''}{body[start:end]}{'…' if end < len(body) else ''}"
 
 
-def _linked_page_title(tree: dict[str, Json], places: links.LinkTargets, page: Json, address: str) -> str | None:
+def _linked_page_title(tree: dict[str, Json], places: links.SpaceIndex, page: Json, address: str) -> str | None:
     """Return the title of the page that a mention refers to. None if it is not in this space."""
     target = links.resolve(address, page_trees.link_base(page), places)
-    return str(tree[target.page]["title"]) if isinstance(target, links.ToPage) else None
+    return str(tree[target.page]["title"]) if isinstance(target, links.PageLink) else None
 
 
 @handle.register

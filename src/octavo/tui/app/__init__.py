@@ -1,1 +1,1 @@
-"""The app: one session on show, and the one table of where to go."""
+"""The app itself. Start at `octavo.py`, and at `routes.py` for the screens."""

@@ -1,72 +1,65 @@
-"""Accounts: sign in again or with another key, sign out, and switch to another account."""
+"""Commands of the account: sign in, switch to another account, and sign out."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from octavo.api.errors import ApiError
 from octavo.settings import in_words
-from octavo.tui.shell.session import Account
-from octavo.tui.shell.shell import Shell
+from octavo.tui.core.session import ServerAccount
 from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from octavo.tui.shell.session import Opening
+    from octavo.tui.app.octavo import Octavo
+    from octavo.tui.core.session import SignInState
     from octavo.tui.widgets.confirm import Confirmed
 
 
-class Opens(Shell, Protocol):
-    """An app that can end, and open with something else."""
-
-    then: Callable[[], Opening] | None
-    """What is opened when this app has ended."""
-
-
-def reopen(app: Opens, then: Callable[[], Opening]) -> None:
-    """End the app with all that is typed kept, and open what `then` returns."""
-    app.then = then
+def reopen(app: Octavo, open_next: Callable[[], SignInState]) -> None:
+    """Save all drafts, end the app, and start it again with what `open_next` returns."""
+    app.open_next = open_next
     app.background(app.action_quit())
 
 
-def _is_signed_in(app: Opens, _: object) -> bool:
+def _is_signed_in(app: Octavo, _: object) -> bool:
     return app.has_session
 
 
-def _lacks_key(app: Opens, _: object) -> bool:
-    return app.has_session and app.workspace.lacks_key
+def _lacks_key(app: Octavo, _: object) -> bool:
+    return app.has_session and app.workspace.needs_key
 
 
-def _sign_in(app: Opens, _: object) -> None:
+def _sign_in(app: Octavo, _: object) -> None:
     session, methods = app.session, app.sign_in_methods
-    said = ""
+    prompt = ""
     if session.account is not None:
-        said = (
+        prompt = (
             f"Paste a new API key for {session.account.name or 'this account'}, or the API key of a different account."
         )
-    reopen(app, lambda: (methods.asking(said, session), None))
+    reopen(app, lambda: (methods.with_new_key(prompt, session), None))
 
 
-def _switch(app: Opens, _: object) -> None:
-    from octavo.tui.widgets.chooser import Choice
+def _switch(app: Octavo, _: object) -> None:
+    from octavo.tui.widgets.chooser import Choice  # lazy: slow to load
     from octavo.tui.widgets.picker import Picker
 
-    now, methods = app.session.account, app.sign_in_methods
-    others = [each for each in methods.accounts() if now is None or each.name != now.name]
+    current, methods = app.session.account, app.sign_in_methods
+    others = [each for each in methods.accounts() if current is None or each.name != current.name]
     if not others:
         app.explain("No other account is saved on this computer. Sign in to add another account.")
         return
 
-    def chosen(name: str | None) -> None:
+    def switch(name: str | None) -> None:
         if name is not None:
-            reopen(app, lambda: methods.use(name))
+            reopen(app, lambda: methods.switch_account(name))
 
     choices = [Choice(each.name, each.name, detail=each.user, right=each.host) for each in others]
-    app.push_screen(Picker("Switch account", choices), chosen)
+    app.push_screen(Picker("Switch account", choices), switch)
 
 
-def _why_not_signed_out(app: Opens, _: object) -> str | None:
+def _why_not_signed_out(app: Octavo, _: object) -> str | None:
     account = app.session.account
     if account is None:
         return "You are not signed in. The demo and local folders do not need an account."
@@ -75,16 +68,16 @@ def _why_not_signed_out(app: Opens, _: object) -> str | None:
     return None
 
 
-def _sign_out(app: Opens, _: object) -> None:
-    from octavo.tui.widgets.confirm import ConfirmDialog
+def _sign_out(app: Octavo, _: object) -> None:
+    from octavo.tui.widgets.confirm import ConfirmDialog  # lazy: slow to load
 
     if (account := app.session.account) is None:
         return
 
-    def decided(answer: Confirmed | None) -> None:
+    def sign_out(answer: Confirmed | None) -> None:
         if answer is not None:
             app.say(f"Signing out of {account.name}…")
-            app.background(_signed_out(app, account))
+            app.background(_delete_account(app, account))
 
     app.push_screen(
         ConfirmDialog(
@@ -93,20 +86,20 @@ def _sign_out(app: Opens, _: object) -> None:
             intro="The API key and the cached pages of this account will be deleted from this computer.",
             after="Your drafts and unsent changes will stay on this computer and will be available when you sign in again.",
         ),
-        decided,
+        sign_out,
     )
 
 
-async def _signed_out(app: Opens, account: Account) -> None:
+async def _delete_account(app: Octavo, account: ServerAccount) -> None:
     try:
-        then = await app.sign_in_methods.sign_out(account)
+        open_next = await app.sign_in_methods.sign_out(account)
     except (ApiError, ValueError, OSError) as error:
         app.say(f"Could not sign out of {account.name}: {in_words(error)}", tone="failed")
     else:
-        reopen(app, then)
+        reopen(app, open_next)
 
 
-ACCOUNT: Commands[Opens] = Commands(
+ACCOUNT: Commands[Octavo] = Commands(
     "account",
     (
         Command("sign_in", "f3", "Sign in", "Sign in again or sign in to another account", run=_sign_in,

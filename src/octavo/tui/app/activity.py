@@ -1,4 +1,4 @@
-"""Activity: writes that wait or need a person, and the last requests."""
+"""The activity list: unsent changes, editor drafts, offline spaces, and recent API requests."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from octavo.data.offline_spaces import OfflineSpace
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.machine import OutboxEntry, blocked_by
 from octavo.tui.app import editor_files
-from octavo.tui.app.editor_files import KeptFile
-from octavo.tui.comments.thread_actions import first_words
-from octavo.tui.content import keeping_offline
-from octavo.tui.shell.kept_words import mark_of, megabytes, said_of
-from octavo.tui.shell.workspace import MAY_BE_SENT
+from octavo.tui.app.editor_files import UnsentFile
+from octavo.tui.comments.thread_actions import short_quote
+from octavo.tui.content import offline_copies
+from octavo.tui.core.item_labels import format_megabytes, offline_mark, offline_summary
+from octavo.tui.core.workspace import MAY_BE_SENT
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 from octavo.tui.widgets.line_list import LineList
-from octavo.tui.widgets.row_list import Column, Heading, Row, RowList
+from octavo.tui.widgets.row_list import Column, Row, RowHeading, RowList
 from octavo.tui.widgets.wording import as_clause, plural, short_age
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
-    from octavo.tui.widgets.confirm import Confirmed
+    from octavo.tui.core.shell import Shell
 
 
 @dataclass(frozen=True)
-class Mistake:
-    """A setting that cannot be used."""
+class InvalidSetting:
+    """A setting with an invalid value, described in a sentence."""
 
     sentence: str
 
 
-Line = tuple[str, OutboxEntry | Mistake | KeptFile | OfflineSpace | Activity]
+Line = tuple[str, OutboxEntry | InvalidSetting | UnsentFile | OfflineSpace | Activity]
 STATES = {
     "pending": "pending comment",
     "held": "sending soon",
@@ -51,33 +51,33 @@ STATES = {
     "failed": "failed",
 }
 _HEADINGS: dict[type, str] = {
-    Mistake: "INVALID SETTINGS",
-    KeptFile: "DRAFTS FROM YOUR EDITOR",
+    InvalidSetting: "INVALID SETTINGS",
+    UnsentFile: "DRAFTS FROM YOUR EDITOR",
     OfflineSpace: "AVAILABLE OFFLINE",
     Activity: "API REQUESTS",
 }
-_OF_WRITES = ("WAITING FOR YOUR DECISION", "FAILED", "IN PROGRESS")
-"""Headings of writes. Those that need a decision come first."""
+_WRITE_HEADINGS = ("WAITING FOR YOUR DECISION", "FAILED", "IN PROGRESS")
+"""Headings of unsent changes, in the order of the list."""
 _MOST_NAMED = 5
-"""Writes that are named before they are discarded."""
+"""Most changes that the confirmation of a discard lists."""
 
 
 def _why_not_sent(app: Shell, view: ActivityScreen) -> str | None:
-    if others := [said for each in view.chosen if (said := app.session.outbox.other_account_reason(each))]:
-        return f"{others[0]} Press X to discard the change and keep its text as a draft."
-    if view.kept is not None and not view.chosen:
+    if reasons := [why for each in view.selected if (why := app.session.outbox.other_account_reason(each))]:
+        return f"{reasons[0]} Press X to discard the change and keep its text as a draft."
+    if view.offline_space is not None and not view.selected:
         return "Offline spaces are updated automatically. Press X to remove this offline copy."
-    if view.file is not None and not view.chosen:
+    if view.file is not None and not view.selected:
         return "This draft was not sent. Press enter to open the draft in your editor, then send it."
     return _why_not_changed(app, view)
 
 
 def _why_not_discarded(app: Shell, view: ActivityScreen) -> str | None:
-    return None if (view.file or view.kept) and not view.chosen else _why_not_changed(app, view)
+    return None if (view.file or view.offline_space) and not view.selected else _why_not_changed(app, view)
 
 
 def _why_not_changed(app: Shell, view: ActivityScreen) -> str | None:
-    chosen = view.chosen
+    chosen = view.selected
     if not chosen:
         return "You can retry or discard only unsent changes."
     if all(each.state == "sending" for each in chosen):
@@ -86,11 +86,11 @@ def _why_not_changed(app: Shell, view: ActivityScreen) -> str | None:
 
 
 def _can_retry(app: Shell, view: ActivityScreen) -> bool:
-    return any(each.state not in ("held", "sending") for each in view.chosen)
+    return any(each.state not in ("held", "sending") for each in view.selected)
 
 
 def _can_discard(app: Shell, view: ActivityScreen) -> bool:
-    return bool(view.chosen or view.file or view.kept)
+    return bool(view.selected or view.file or view.offline_space)
 
 
 def _can_undo(app: Shell, view: ActivityScreen) -> bool:
@@ -111,7 +111,7 @@ ACTIVITY: Commands[ActivityScreen] = Commands(
 
 
 class ActivityScreen(Dialog[None]):
-    """What is under way, what went wrong, and what can be done about it."""
+    """The dialog with the activity list."""
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
@@ -126,8 +126,8 @@ class ActivityScreen(Dialog[None]):
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ACTIVITY,)
 
-    _files: tuple[KeptFile, ...] = ()
-    """What editors wrote and nobody took, when that was looked for last."""
+    _files: tuple[UnsentFile, ...] = ()
+    """Drafts from editors that were not sent, as found at the last look in the folder."""
 
     @property
     def shell(self) -> Shell:
@@ -137,7 +137,7 @@ class ActivityScreen(Dialog[None]):
         rows: RowList[Line] = RowList(
             self._draw,
             key=lambda line: line[0],
-            groups=lambda line: [Heading(_heading(line[1]))],
+            groups=lambda line: [RowHeading(_heading(line[1]))],
             selectable=lambda line: (
                 isinstance(line[1], OutboxEntry) and (line[1].needs_user or line[1].state == "failed")
             ),
@@ -169,170 +169,168 @@ class ActivityScreen(Dialog[None]):
 
     def _look_for_files(self) -> None:
         if self.shell.has_session:
-            self._files = editor_files.kept_files(self.shell)
+            self._files = editor_files.unsent_files(self.shell)
             self._show()
 
     def _show(self) -> None:
         if not self.shell.has_session:
-            return  # it ended meanwhile
+            return  # The session ended in the meantime.
         session = self.shell.session
-        entries = sorted(session.outbox.entries, key=lambda entry: _OF_WRITES.index(_heading(entry)))
+        entries = sorted(session.outbox.entries, key=lambda entry: _WRITE_HEADINGS.index(_heading(entry)))
         lines: list[Line] = [(entry.id, entry) for entry in entries]
-        lines += [(f"setting {at}", Mistake(each)) for at, each in enumerate(self.shell.mistakes)]
+        lines += [(f"setting {at}", InvalidSetting(each)) for at, each in enumerate(self.shell.settings_errors)]
         lines += [(file.path.name, file) for file in self._files]
         lines += [(f"kept {kept.id}", kept) for kept in session.offline.all]
-        asked = list(session.activity())
-        lines += [(f"{len(asked) - at} {each.moment.timestamp()}", each) for at, each in enumerate(asked, 1)]
+        requests = list(session.activity())
+        lines += [(f"{len(requests) - at} {each.moment.timestamp()}", each) for at, each in enumerate(requests, 1)]
         self.rows.show(lines)
         self._say_why()
 
     def _draw(self, line: Line) -> Row:
-        what = line[1]
-        if isinstance(what, OutboxEntry):
-            style = "$error" if what.needs_user else "$warning" if what.state != "failed" else "$octavo-muted"
-            state = MAY_BE_SENT if what.needs_user and what.state == "unknown" else STATES.get(what.state, what.state)
+        item = line[1]
+        if isinstance(item, OutboxEntry):
+            style = "$error" if item.needs_user else "$warning" if item.state != "failed" else "$octavo-muted"
+            state = MAY_BE_SENT if item.needs_user and item.state == "unknown" else STATES.get(item.state, item.state)
             return Row(
                 cells=(
                     Content.styled(state, style),
-                    Content.assemble(what.action, (f"  {self._about(what)}", "$octavo-muted")),
+                    Content.assemble(item.action, (f"  {self._context_of(item)}", "$octavo-muted")),
                     "",
-                    short_age(what.created_at),
+                    short_age(item.created_at),
                 )
             )
-        if isinstance(what, Mistake):
-            return Row(cells=(Content.styled("ignored", "$warning"), what.sentence, "", ""))
-        if isinstance(what, KeptFile):
-            return Row(cells=(Content.styled("not sent", "$warning"), what.about.title, "", short_age(what.saved_at)))
-        if isinstance(what, OfflineSpace):
-            style = "$warning" if what.failed or what.state in ("waiting", "lost") else "$octavo-muted"
-            detail = (f"  {said_of(what)}", "$octavo-muted")
+        if isinstance(item, InvalidSetting):
+            return Row(cells=(Content.styled("ignored", "$warning"), item.sentence, "", ""))
+        if isinstance(item, UnsentFile):
+            return Row(cells=(Content.styled("not sent", "$warning"), item.note.title, "", short_age(item.saved_at)))
+        if isinstance(item, OfflineSpace):
+            style = "$warning" if item.failed or item.state in ("waiting", "lost") else "$octavo-muted"
+            detail = (f"  {offline_summary(item)}", "$octavo-muted")
             return Row(
                 cells=(
-                    Content.styled(mark_of(what), style),
-                    Content.assemble(what.title, detail),
-                    megabytes(what.bytes),
-                    short_age(what.read_at),
+                    Content.styled(offline_mark(item), style),
+                    Content.assemble(item.title, detail),
+                    format_megabytes(item.bytes),
+                    short_age(item.read_at),
                 )
             )
-        status = str(what.status) if what.status else "canceled" if what.given_up else "no response"
-        style = "$octavo-muted" if what.given_up else "$error" if what.error else "$success"
+        status = str(item.status) if item.status else "canceled" if item.given_up else "no response"
+        style = "$octavo-muted" if item.given_up else "$error" if item.error else "$success"
         return Row(
             cells=(
-                f"{what.method} {what.attempts}x" if what.attempts > 1 else what.method,
-                what.route,
+                f"{item.method} {item.attempts}x" if item.attempts > 1 else item.method,
+                item.route,
                 Content.styled(status, style),
-                f"{what.ms:.0f}ms",
+                f"{item.ms:.0f}ms",
             )
         )
 
-    def _about(self, entry: OutboxEntry) -> str:
-        """The thread and page it is done to, and the space. A new thread is called by its words."""
+    def _context_of(self, entry: OutboxEntry) -> str:
+        """Return the thread, page and space of a change, for display. A new thread is named by its first words."""
         space = self.shell.workspace.space(entry.at.space_id)
-        begins = isinstance(entry.op, comments.Create) and entry.context
-        about = f"{first_words(entry.facts.text)} on {entry.context}" if begins else entry.context
+        starts_thread = isinstance(entry.op, comments.Create) and entry.context
+        about = f"{short_quote(entry.facts.text)} on {entry.context}" if starts_thread else entry.context
         return " ".join(filter(None, (about, f"in {space.title}" if space is not None else "")))
 
     def _why(self, entry: OutboxEntry) -> str:
-        """Why it is not done yet, in a sentence. Empty when all goes well."""
+        """Return why a change is not sent yet, as a sentence. Empty if nothing delays it."""
         return self.shell.session.outbox.other_account_reason(entry) or entry.reason or self._waits_for(entry)
 
     def _waits_for(self, entry: OutboxEntry) -> str:
-        """What it waits for, in a sentence: another write, or the server."""
+        """Return what a change waits for, as a sentence: another change, or the server."""
         outbox = self.shell.session.outbox
         first = blocked_by(entry, outbox.entries) if entry.state == "queued" else None
         if first is None:
             return outbox.connection.pause_reason if entry.state == "queued" else ""
-        named = f"{first.action} · {about}" if (about := self._about(first)) else first.action
+        named = f"{first.action} · {about}" if (about := self._context_of(first)) else first.action
         return f"Waiting for another change to be sent first: {named}."
 
     @property
-    def chosen(self) -> list[OutboxEntry]:
-        """The writes that are ticked, or else the one the cursor is on."""
+    def selected(self) -> list[OutboxEntry]:
+        """The selected changes, else the change in the current row."""
         ticked = [
-            what for key, what in self.rows.items if key in self.rows.selection.keys and isinstance(what, OutboxEntry)
+            item for key, item in self.rows.items if key in self.rows.selection.keys and isinstance(item, OutboxEntry)
         ]
-        what = self.rows.item[1] if self.rows.item else None
-        return ticked or ([what] if isinstance(what, OutboxEntry) else [])
+        item = self.rows.item[1] if self.rows.item else None
+        return ticked or ([item] if isinstance(item, OutboxEntry) else [])
 
     @property
-    def file(self) -> KeptFile | None:
-        """The text from an editor the cursor is on."""
-        what = self.rows.item[1] if self.rows.item else None
-        return what if isinstance(what, KeptFile) else None
+    def file(self) -> UnsentFile | None:
+        """The editor draft in the current row. None if the row is something else."""
+        item = self.rows.item[1] if self.rows.item else None
+        return item if isinstance(item, UnsentFile) else None
 
     @property
-    def kept(self) -> OfflineSpace | None:
-        """The space kept for offline that the cursor is on."""
-        what = self.rows.item[1] if self.rows.item else None
-        return what if isinstance(what, OfflineSpace) else None
+    def offline_space(self) -> OfflineSpace | None:
+        """The offline space in the current row. None if the row is something else."""
+        item = self.rows.item[1] if self.rows.item else None
+        return item if isinstance(item, OfflineSpace) else None
 
     @on(LineList.Opened)
-    def _open_again(self) -> None:
+    def _open_in_editor(self) -> None:
         if (file := self.file) is not None:
             self.dismiss(None)
-            self.app.call_later(editor_files.open_again, self.shell, file)
+            self.app.call_later(editor_files.open_in_editor, self.shell, file)
         elif self.rows.item is not None:
             self.shell.explain("You cannot open this item. For details, see the line below the list.")
 
     @on(RowList.SelectionChanged)
     @on(LineList.Highlighted)
     def _say_why(self) -> None:
-        what = self.rows.item[1] if self.rows.item else None
-        said = ""
-        match what:
+        item = self.rows.item[1] if self.rows.item else None
+        text = ""
+        match item:
             case OutboxEntry():
-                about = self._about(what)
-                said = " ".join(
+                about = self._context_of(item)
+                text = " ".join(
                     filter(
                         None,
-                        (self._why(what), f"{about[:1].upper()}{about[1:]}." if about else ""),
+                        (self._why(item), f"{about[:1].upper()}{about[1:]}." if about else ""),
                     )
                 )
-            case KeptFile() | Mistake():
-                said = what.sentence
+            case UnsentFile() | InvalidSetting():
+                text = item.sentence
             case OfflineSpace():
-                failed = "; ".join(f"{each.what}: {as_clause(each.why)}" for each in what.failed[:_MOST_NAMED])
-                said = f"{what.title}: {said_of(what)}." + (f" {failed}." if failed else "")
+                failed = "; ".join(f"{each.what}: {as_clause(each.why)}" for each in item.failed[:_MOST_NAMED])
+                text = f"{item.title}: {offline_summary(item)}." + (f" {failed}." if failed else "")
             case Activity():
-                said = what.error
+                text = item.error
         if self.rows.selection.keys:
             number = len(self.rows.selection.keys)
             them, draft = ("it", "a draft") if number == 1 else ("them", "drafts")
-            said = f"{plural(number, 'change')} selected. Press r to retry {them}, or X to discard {them} and keep the text as {draft}."
-        self.query_one("#why", Static).update(Content(said))
+            text = f"{plural(number, 'change')} selected. Press r to retry {them}, or X to discard {them} and keep the text as {draft}."
+        self.query_one("#why", Static).update(Content(text))
         self.refresh_bindings()
 
     def retry(self) -> None:
-        """Send what is chosen again."""
-        self._do("send", "again", self.chosen, self.shell.session.outbox.retry)
+        """Send the selected changes again."""
+        self._do("send", "again", self.selected, self.shell.session.outbox.retry)
 
     def discard(self) -> None:
-        """Ask whether what is chosen is to be thrown away, the text from the editor, or what is kept of a space."""
-        if chosen := self.chosen:
+        """ConfirmDialog and discard the selected changes, the editor draft, or the offline copy in the current row."""
+        if chosen := self.selected:
             self._ask_to_discard(chosen)
         elif (file := self.file) is not None:
-            editor_files.throw_away(self.shell, file)
-        elif (kept := self.kept) is not None:
-            keeping_offline.ask_to_let_go(self.shell, kept)
+            editor_files.confirm_and_delete(self.shell, file)
+        elif (kept := self.offline_space) is not None:
+            offline_copies.confirm_remove(self.shell, kept)
 
     def _ask_to_discard(self, chosen: Sequence[OutboxEntry]) -> None:
-        from octavo.tui.widgets.confirm import ConfirmDialog
-
-        def decided(answer: Confirmed | None) -> None:
+        def discard(answer: Confirmed | None) -> None:
             if answer is not None:
                 self._do("discard", "", chosen, self.shell.session.outbox.discard)
 
         several = len(chosen) > 1
-        named = "\n".join(f"{each.action}  {self._about(each)}".rstrip() for each in chosen[:_MOST_NAMED])
+        named = "\n".join(f"{each.action}  {self._context_of(each)}".rstrip() for each in chosen[:_MOST_NAMED])
         more = f"\nand {len(chosen) - _MOST_NAMED} more" if len(chosen) > _MOST_NAMED else ""
         title = f"Discard {len(chosen)} changes?" if several else "Discard this change?"
         after = f"{'These changes' if several else 'This change'} will not be sent. Your text will be kept as a draft."
         if any(each.state == "unknown" for each in chosen):
             after += " If a change has already reached the server, it may still take effect."
-        self.app.push_screen(ConfirmDialog(title, verb="Discard", intro=named + more, after=after), decided)
+        self.app.push_screen(ConfirmDialog(title, verb="Discard", intro=named + more, after=after), discard)
 
     def _do(self, verb: str, how: str, chosen: Sequence[OutboxEntry], step: Callable[[str], Awaitable[None]]) -> None:
-        """Do it with one after the other: what was done stays done when the disk refuses the next."""
+        """Run `step` for each change. Stops at the first change that cannot be saved; the changes before it stay done."""
         app = self.shell
         self.rows.selection.clear()
 
@@ -347,8 +345,8 @@ class ActivityScreen(Dialog[None]):
         app.background(done())
 
 
-def _heading(what: OutboxEntry | Mistake | KeptFile | OfflineSpace | Activity) -> str:
-    if not isinstance(what, OutboxEntry):
-        return _HEADINGS[type(what)]
-    decide, told, under_way = _OF_WRITES
-    return decide if what.needs_user else told if what.state == "failed" else under_way
+def _heading(item: OutboxEntry | InvalidSetting | UnsentFile | OfflineSpace | Activity) -> str:
+    if not isinstance(item, OutboxEntry):
+        return _HEADINGS[type(item)]
+    decision, failed, in_progress = _WRITE_HEADINGS
+    return decision if item.needs_user else failed if item.state == "failed" else in_progress

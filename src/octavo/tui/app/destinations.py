@@ -1,4 +1,4 @@
-"""What the command palette finds outside the view on show: the commands of other views, and the tables of Sites and Admin."""
+"""Entries of the command palette that lead elsewhere: commands of other views, and the tables of Sites and Admin."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from octavo.api.operation import Operation
-from octavo.tui.comments.all_threads import CommentsScreen
+from octavo.tui.comments.comments_screen import CommentsScreen
 from octavo.tui.comments.thread_view import ThreadView
-from octavo.tui.content.content import ContentScreen
+from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.content.files import FilesScreen
 from octavo.tui.content.links import LinksScreen
 from octavo.tui.content.page_history import PageHistoryScreen
 from octavo.tui.content.spaces_pane import SpacesPane
-from octavo.tui.inbox.inbox import InboxScreen
+from octavo.tui.core.shell import Shell
+from octavo.tui.core.view import View
+from octavo.tui.inbox.inbox_screen import InboxScreen
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.resources import organization_resources, site_resources
-from octavo.tui.resources.browser import BrowserScreen, go_into_row
 from octavo.tui.resources.resource import Resource
-from octavo.tui.review.change_request import ChangeRequestScreen
-from octavo.tui.review.change_requests import ChangesScreen
-from octavo.tui.shell.shell import Shell
-from octavo.tui.shell.view import View
+from octavo.tui.resources.resource_browser import BrowserScreen, open_selected_row
+from octavo.tui.review.request_list import ChangesScreen
+from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.terminal.textual_internals import keymap_of
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.command_palette import SYNONYMS, PaletteValue
 from octavo.tui.widgets.commands import CURSOR_COMMANDS, HasCommands, active_commands, context_of, key_name
 
-_PLACES: tuple[tuple[type[HasCommands], str, str], ...] = (
+_COMMAND_PLACES: tuple[tuple[type[HasCommands], str, str], ...] = (
     (ChangesScreen, "changes", ""),
     (CommentsScreen, "comments", ""),
     (InboxScreen, "inbox", ""),
@@ -49,39 +49,39 @@ _PLACES: tuple[tuple[type[HasCommands], str, str], ...] = (
     (PageHistoryScreen, "content", "page.history"),
     (BrowserScreen, "admin", ""),
 )
-"""Places with commands of their own, the first of those that share a command first: the view, and the command that opens the
-place there. The commands of a dialog are left out: a dialog is opened for one thing."""
+"""Screens and panes with commands: the class, its view, and the command of that view that opens it. Of places that share a
+command, the first is used. Dialogs are left out because a dialog needs the item for which it is opened."""
 
-_LOOK_EVERY, _LOOKS = 0.02, 100
-"""Seconds between two looks whether a place was opened, and how many looks. A row of a list is opened by a message."""
+_CHECK_INTERVAL, _MOST_CHECKS = 0.02, 100
+"""Seconds between two checks whether a screen was opened, and most checks. A row of a list is opened by a message."""
 _LEVELS = 3
-"""Levels of a view above the lowest: the outline, the page, the page tree, the spaces."""
+"""Levels that `go_up` can leave in a view: the outline, the page and the page tree."""
 
 
-def elsewhere(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue]]:
+def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue]]:
     """Return the tables of Sites and Admin, and the commands that are not active on `screen`."""
     known = {command.id for command in active_commands(screen)}
     keys = _keys(app)
-    found = [*_hidden(app, known), *_of_tables(app, keys)]
-    told: set[tuple[str, str]] = set()
-    """What the entries say up to the first comma, and their keys: two commands for the same are one entry."""
-    for place, mode, opener in _PLACES:
+    found = [*_app_commands(app, known), *_table_choices(app, keys)]
+    shown: set[tuple[str, str]] = set()
+    """The help up to the first comma, and the keys of each entry. Commands with the same values share one entry."""
+    for place, mode, opener in _COMMAND_PLACES:
         context = context_of(cast("type[Widget]", place)).upper()
         for id, (group, command) in place._commands_by_id.items():
             if id in known or group.name in ("list", "tree") or command.name in CURSOR_COMMANDS:
                 continue
             known.add(id)
-            go, way = partial(_begin, app, _to_command, mode, opener, id), (f"view.{mode}", opener, id)
+            go, way = partial(_start, app, _to_command, mode, opener, id), (f"view.{mode}", opener, id)
             right = " ".join(keys[each] for each in way if keys.get(each))
-            if (said := (command.help.partition(",")[0], right)) not in told:
-                told.add(said)
+            if (entry := (command.help.partition(",")[0], right)) not in shown:
+                shown.add(entry)
                 words = SYNONYMS.get(id, "")
                 found.append(Choice(go, command.title, command.help, right, context, synonyms=words, view=mode))
     return found
 
 
-def _hidden(app: Shell, known: set[str]) -> Iterator[Choice[PaletteValue]]:
-    """Yield the commands of the app whose key does something else on the screen."""
+def _app_commands(app: Shell, known: set[str]) -> Iterator[Choice[PaletteValue]]:
+    """Yield the commands of the app whose keys have another meaning on the current screen."""
     own = cast("HasCommands", app)
     for id, (_, command) in own._commands_by_id.items():
         if id not in known and own.check_action("command", (id,)):
@@ -90,49 +90,49 @@ def _hidden(app: Shell, known: set[str]) -> Iterator[Choice[PaletteValue]]:
 
 
 def _keys(app: Shell) -> dict[str, str]:
-    """Return the first key of each command, as it is shown. Empty: the command has no key."""
+    """Return the first key of each command for display, by command id. Empty if a command has no key."""
     chosen = keymap_of(cast("App[Any]", app))
-    places = (cast("type[HasCommands]", type(app)), *(place for place, _, _ in _PLACES))
+    places = (cast("type[HasCommands]", type(app)), *(place for place, _, _ in _COMMAND_PLACES))
     commands = {id: command for place in places for id, (_, command) in place._commands_by_id.items()}
     keys = {id: (chosen.get(id) or command.keys).split(",")[0] for id, command in commands.items()}
     return {id: key and key_name(key) for id, key in keys.items()}
 
 
-def _of_tables(app: Shell, keys: Mapping[str, str]) -> Iterator[Choice[PaletteValue]]:
-    for mode, kinds in (("sites", site_resources.KINDS), ("admin", organization_resources.KINDS)):
+def _table_choices(app: Shell, keys: Mapping[str, str]) -> Iterator[Choice[PaletteValue]]:
+    for mode, kinds in (("sites", site_resources.TABLES), ("admin", organization_resources.TABLES)):
         for kind in kinds:
-            yield from _of_table(app, mode, kind, "", keys)
+            yield from _choices_of(app, mode, kind, "", keys)
             for child in kind.children if mode == "sites" else ():
-                yield from _of_table(app, mode, child, kind.many, keys)
+                yield from _choices_of(app, mode, child, kind.plural, keys)
 
 
-def _of_table(
+def _choices_of(
     app: Shell, mode: str, kind: Resource[Any], holder: str, keys: Mapping[str, str]
 ) -> Iterator[Choice[PaletteValue]]:
     def choice(title: str, detail: str, suffix: str = "", command: str = "") -> Choice[PaletteValue]:
-        go = partial(_begin, app, _to_table, mode, holder, kind.many, command)
-        name = f"{mode} {suffix or kind.many}"
+        go = partial(_start, app, _to_table, mode, holder, kind.plural, command)
+        name = f"{mode} {suffix or kind.plural}"
         return Choice(go, title, detail, keys[f"view.{mode}"], mode.upper(), synonyms=SYNONYMS.get(name, ""), view=mode)
 
-    yield choice(kind.heading, kind.about)
-    if kind.create is not None or kind.add is not None:
-        yield choice(kind.called_new, kind.making or kind.about, f"{kind.many} new", "resource.create")
+    yield choice(kind.heading, kind.description)
+    if kind.create is not None or kind.add_item is not None:
+        yield choice(kind.create_label, kind.create_intro or kind.description, f"{kind.plural} new", "resource.create")
     for action in kind.actions:
         yield choice(action.name, action.help, action.name, "resource.act")
-    if kind.ask is not None:
-        yield choice(kind.ask.name, kind.about, kind.ask.name, "resource.ask")
+    if kind.command is not None:
+        yield choice(kind.command.name, kind.description, kind.command.name, "resource.ask")
 
 
-def _begin(app: Shell, work: Callable[..., Coroutine[Any, Any, None]], *parts: str) -> None:
+def _start(app: Shell, work: Callable[..., Coroutine[Any, Any, None]], *parts: str) -> None:
     app.background(work(app, *parts))
 
 
 async def _to_command(app: Shell, mode: str, opener: str, id: str) -> None:
-    """Go to a view, open a place there, and run a command."""
+    """Go to a view, run the command `opener` that opens a screen there, and run the command `id` on it."""
     view = await _to_view(app, mode)
     if opener and await _run(app, opener):
-        for _ in range(_LOOKS):
-            await asyncio.sleep(_LOOK_EVERY)
+        for _ in range(_MOST_CHECKS):
+            await asyncio.sleep(_CHECK_INTERVAL)
             if app.screen is not view and app.screen.focused is not None:
                 await _loaded(app.screen)
                 break
@@ -140,25 +140,25 @@ async def _to_command(app: Shell, mode: str, opener: str, id: str) -> None:
 
 
 async def _to_table(app: Shell, mode: str, holder: str, many: str, id: str) -> None:
-    """Go to a table of Sites or Admin, below the selected row of `holder` if the table is of one row, and run a command."""
+    """Go to a table of Sites or Admin, and run a command there. A table inside `holder` is that of its current row."""
     view = cast("BrowserScreen", await _to_view(app, mode))
     if not view.levels:
         app.explain("Could not open the list: no organization is loaded. Press r to retry.")
         return
-    view.show_kind(holder or many)
+    view.show_table(holder or many)
     await _loaded(view)
     if holder:
         if view.rows.item is None:
             app.explain(f"Could not open the list: there are no {holder} yet.")
             return
-        go_into_row(view, many)
+        open_selected_row(view, many)
         await _loaded(view)
     if id:
         await _run(app, id)
 
 
 async def _to_view(app: Shell, mode: str) -> View:
-    app.trail.leave(opened=False)
+    app.history.record(is_opened=False)
     await app.switch_mode(mode)
     while len(app.screen_stack) > 1:
         await app.pop_screen()
@@ -168,20 +168,20 @@ async def _to_view(app: Shell, mode: str) -> View:
 
 
 async def _loaded(view: Screen[Any]) -> None:
-    """Wait until no question of a view is open, and its answers ask for nothing more."""
-    rested: set[Operation[Any]] = set()
+    """Wait until a view has loaded all responses, including the operations that these responses lead to."""
+    loaded: set[Operation[Any]] = set()
     while isinstance(view, View):
-        waiting = {*view.shell.workspace.ops, *view.subscriptions.ops()} - rested
+        waiting = {*view.shell.workspace.operations, *view.subscriptions.operations()} - loaded
         if not waiting:
             return
         for op in waiting:
             await view.live.wait_loaded(op)
-        rested |= waiting
-        await asyncio.sleep(_LOOK_EVERY)  # answers are shown by messages
+        loaded |= waiting
+        await asyncio.sleep(_CHECK_INTERVAL)  # Responses are shown by messages.
 
 
 async def _run(app: Shell, id: str) -> bool:
-    """Run a command where the screen has it, and wait for what it opens. False if the screen does not have it."""
+    """Run a command on the screen or on a widget of it. Return False if the screen does not have the command."""
     screen = app.screen
     around = screen.focused.ancestors_with_self if screen.focused is not None else ()
     places = [each for each in (*around, *screen.query("*"), screen) if isinstance(each, HasCommands)]
@@ -193,12 +193,12 @@ async def _run(app: Shell, id: str) -> bool:
     for _ in range(_LEVELS):
         if all(each.display for each in widget.ancestors_with_self) or not isinstance(screen, View):
             break
-        screen.go_up()  # the list of spaces is hidden while the page tree is shown
+        screen.go_up()  # The widget may be hidden, such as the list of spaces behind the page tree.
     if widget is not screen:
         widget.focus()
-    for _ in range(_LOOKS):
+    for _ in range(_MOST_CHECKS):
         if place.why_not(id) is None:
             break
-        await asyncio.sleep(_LOOK_EVERY)  # messages that are still to be handled may select a row
+        await asyncio.sleep(_CHECK_INTERVAL)  # A pending message may select a row.
     await place.run_command(id)
     return True

@@ -1,4 +1,4 @@
-"""What an editor wrote that could not be taken from it: files that stay, are told of, and can be opened again."""
+"""Drafts in files of external editors that were not sent, because Octavo ended or because the text could not be used."""
 
 from __future__ import annotations
 
@@ -13,79 +13,79 @@ from typing import TYPE_CHECKING
 
 from octavo.data.state_db import NotSaved
 from octavo.data.unsent_index import KIND_NAMES
-from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved
-from octavo.tui.shell.routes import ToChangeRequest
+from octavo.tui.core.dialog_draft import DialogDraft, save_error
+from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.terminal.external_editor import (
     Edited,
     FileNote,
     NotEdited,
-    about_of,
-    edit_again,
-    forget,
+    delete_file,
     read_back,
+    read_note,
+    reopen_file,
     write_file,
 )
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
-    from octavo.tui.shell.session import Session
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.session import Session
+    from octavo.tui.core.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
 SECONDS = 15.0
 _LEFT = "This draft was open in an editor when Octavo stopped."
 UNSAVED = "unsaved"
-"""How the names of files begin that hold a draft which could not be saved."""
+"""Prefix of the names of files with drafts that could not be saved in the database."""
 _NAMES = {"comment": "A comment", "conflict": "A resolved conflict", "page": "A page"}
 
 
 @dataclass(frozen=True)
-class KeptFile:
-    """A file of an editor that nobody waits for any more."""
+class UnsentFile:
+    """A file with a draft from an editor that has ended."""
 
     path: Path
-    about: FileNote
+    note: FileNote
     saved_at: datetime
 
     @property
     def is_draft(self) -> bool:
-        """Whether it is the newest version of a draft, not what an editor left."""
+        """Return whether Octavo wrote the file, because the draft could not be saved in the database."""
         return self.path.name.startswith(f"{UNSAVED}-")
 
     @property
     def sentence(self) -> str:
-        """Why the text was not taken, and what can be done."""
-        read = read_back(self.path)
-        why = self.about.why or (read.sentence if isinstance(read, NotEdited) else _LEFT)
+        """Return why the text was not used, and which keys open or delete the file."""
+        result = read_back(self.path)
+        why = self.note.why or (result.sentence if isinstance(result, NotEdited) else _LEFT)
         return f"{why} Press enter to open the draft in your editor, or X to delete the file {self.path}."
 
 
-def kept_files(app: Shell) -> tuple[KeptFile, ...]:
-    """Those of this session, the newest first."""
+def unsent_files(app: Shell) -> tuple[UnsentFile, ...]:
+    """Return the unsent files of this session, the newest first."""
     found = []
     for path in (*_folder(app).glob("*.md"), *_folder(app).glob("*.yaml")):
-        about = about_of(path)
-        if about is None:
+        note = read_note(path)
+        if note is None:
             kind = path.name.partition("-")[0].partition(".")[0]
             if kind == "page":
-                continue  # whose it is says its name, and the page it is of takes it over
-            about = FileNote(_NAMES.get(kind, "A draft"), "", app.session.state.namespace)
-        if about.of == app.session.state.namespace and not _is_open(about.process) and path.is_file():
-            found.append(KeptFile(path, about, datetime.fromtimestamp(path.stat().st_mtime, UTC)))
+                continue  # The name of the file says to which page it belongs, and the page uses the draft.
+            note = FileNote(_NAMES.get(kind, "A draft"), "", app.session.state.namespace)
+        if note.of == app.session.state.namespace and not _is_open(note.process) and path.is_file():
+            found.append(UnsentFile(path, note, datetime.fromtimestamp(path.stat().st_mtime, UTC)))
     return tuple(sorted(found, key=lambda each: each.saved_at, reverse=True))
 
 
-def open_again(app: Shell, file: KeptFile) -> None:
-    """Let the person go on in it. Once it can be read it is the draft of what it was written for."""
-    place = file.about.place
+def open_in_editor(app: Shell, file: UnsentFile) -> None:
+    """Open the file in the editor, and save the result as the draft of its thread, page or form."""
+    place = file.note.place
 
     def keep(text: str) -> str:
-        return why_not_saved(partial(_keep, app, file.about), text) if place else ""
+        return save_error(partial(_save_draft, app, file.note), text) if place else ""
 
-    result = edit_again(app, file.path, keep)
+    result = reopen_file(app, file.path, keep)
     if isinstance(result, NotEdited):
-        app.say(result.said, tone="care", seconds=SECONDS)
+        app.say(result.message, tone="care", seconds=SECONDS)
     elif not place:
         app.copy_to_clipboard(result.text)
         app.say(
@@ -94,105 +94,108 @@ def open_again(app: Shell, file: KeptFile) -> None:
             seconds=SECONDS,
         )
     else:
-        _say_where(app, file.about)
+        _show_draft(app, file.note)
 
 
-def throw_away(app: Shell, file: KeptFile) -> None:
-    """Delete it, once the person said yes."""
-    from octavo.tui.widgets.confirm import ConfirmDialog
+def confirm_and_delete(app: Shell, file: UnsentFile) -> None:
+    """Delete the file after a confirmation."""
+    from octavo.tui.widgets.confirm import ConfirmDialog  # lazy: slow to load
 
-    def decided(answer: Confirmed | None) -> None:
+    def delete(answer: Confirmed | None) -> None:
         if answer is not None:
             try:
-                forget(file.path)
+                delete_file(file.path)
             except OSError as error:
                 app.say(f"Could not delete {file.path}: {error.strerror}.", tone="failed")
 
-    said = "The text that you wrote in the editor will be lost. You cannot undo this."
-    app.push_screen(ConfirmDialog(f"Discard your draft “{file.about.title}”?", verb="Discard", intro=said), decided)
+    intro = "The text that you wrote in the editor will be lost. You cannot undo this."
+    app.push_screen(ConfirmDialog(f"Discard your draft “{file.note.title}”?", verb="Discard", intro=intro), delete)
 
 
-async def tell(app: Shell) -> None:
-    """Make drafts of what editors left when Octavo was ended, but for pages, and say what is kept beside."""
-    left = []
-    for file in kept_files(app):
-        is_of_page = file.about.place.startswith("page ")
-        read = read_back(file.path)
-        if isinstance(read, Edited) and not file.about.why and is_of_page and not file.is_draft:
-            continue  # the page takes it over
-        if isinstance(read, Edited) and not file.about.why and file.about.place:
+async def recover_drafts(app: Shell) -> None:
+    """Save the unsent files as drafts, except those of pages, and notify the user of files that could not be used."""
+    unused = []
+    for file in unsent_files(app):
+        is_of_page = file.note.place.startswith("page ")
+        result = read_back(file.path)
+        if isinstance(result, Edited) and not file.note.why and is_of_page and not file.is_draft:
+            continue  # The page reads the file when it is edited again.
+        if isinstance(result, Edited) and not file.note.why and file.note.place:
             try:
                 if file.is_draft:
-                    DialogDraft(app, file.about.place).take_newer(read.text, file.saved_at)
+                    DialogDraft(app, file.note.place).save_newer(result.text, file.saved_at)
                 else:
-                    _keep(app, file.about, read.text)
+                    _save_draft(app, file.note, result.text)
             except NotSaved as error:
                 app.say(str(error), tone="failed")
                 continue
-            forget(file.path)
-            _say_where(app, file.about)
+            delete_file(file.path)
+            _show_draft(app, file.note)
         else:
-            left.append(file)
-    if len(left) == 1:
-        app.say(f"Your draft “{left[0].about.title}” was not sent. Press ! to open it.", tone="care", seconds=SECONDS)
-    elif left:
+            unused.append(file)
+    if len(unused) == 1:
+        app.say(f"Your draft “{unused[0].note.title}” was not sent. Press ! to open it.", tone="care", seconds=SECONDS)
+    elif unused:
         app.say(
-            f"{len(left)} drafts from your editor were not sent. Press ! to open them.", tone="care", seconds=SECONDS
+            f"{len(unused)} drafts from your editor were not sent. Press ! to open them.", tone="care", seconds=SECONDS
         )
 
 
 def write_unsaved(session: Session, state_folder: Path) -> str:
-    """Write the drafts that could not be saved to files, and say where they are. The next start makes drafts of them, if
-    they are where it looks."""
+    """Write the drafts that could not be saved to files, and return a sentence that says where the files are.
+
+    The next start recovers files in the state folder. Other drafts are in the folder for temporary files.
+    """
     own, other = state_folder / "editing", Path(tempfile.gettempdir())
     unsaved, written = session.drafts.unsaved(), {own: 0, other: 0}
     for draft in unsaved:
         title = KIND_NAMES.get(draft.key.partition(" ")[0], "a draft").capitalize()
-        about = FileNote(title, draft.key, session.state.namespace)
+        note = FileNote(title, draft.key, session.state.namespace)
         for folder in written:
             with suppress(OSError):
-                write_file(draft.text, folder, UNSAVED, ".md", about)
+                write_file(draft.text, folder, UNSAVED, ".md", note)
                 written[folder] += 1
                 break
-    said = f"Octavo could not save {plural(len(unsaved), 'draft')}: {session.drafts.unsaved_reason}."
+    sentences = f"Octavo could not save {plural(len(unsaved), 'draft')}: {session.drafts.unsaved_reason}."
     if written[own]:
-        said += f" {plural(written[own], 'draft')} will be restored when you start Octavo again."
+        sentences += f" {plural(written[own], 'draft')} will be restored when you start Octavo again."
     if written[other]:
-        said += f" {plural(written[other], 'draft was', 'drafts were')} saved in {other}, in files whose names begin with {UNSAVED}-."
+        sentences += f" {plural(written[other], 'draft was', 'drafts were')} saved in {other}, in files whose names begin with {UNSAVED}-."
     if lost := len(unsaved) - sum(written.values()):
-        said += f" {plural(lost, 'draft was', 'drafts were')} lost."
-    return said
+        sentences += f" {plural(lost, 'draft was', 'drafts were')} lost."
+    return sentences
 
 
-def _keep(app: Shell, about: FileNote, text: str) -> None:
-    """Let it be the draft of its place, beside what else may be there by now. Raises NotSaved."""
-    if about.place.startswith("page "):
-        from octavo.tui.writing.page_drafts import free_place, page_place
+def _save_draft(app: Shell, note: FileNote, text: str) -> None:
+    """Save a text as the draft of its thread, page or form, after a newer draft that is there. Raises NotSaved."""
+    if note.place.startswith("page "):
+        from octavo.tui.editing.page_drafts import parse_draft_key, unused_key
 
-        DialogDraft(app, free_place(app.session.drafts, page_place(about.place)).name).save_now(text)
+        DialogDraft(app, unused_key(app.session.drafts, parse_draft_key(note.place)).text).save_now(text)
         return
-    kept = DialogDraft(app, about.place)
+    draft = DialogDraft(app, note.place)
     text = text.replace("\r\n", "\n").removesuffix("\n")
-    before = kept.text
-    kept.save_now(text if before in text else f"{before}\n\n{text}")
+    before = draft.text
+    draft.save_now(text if before in text else f"{before}\n\n{text}")
 
 
-def _say_where(app: Shell, about: FileNote) -> None:
-    if not about.place.startswith("page "):
-        app.say(f"Saved your text as a draft: “{about.title}”.", seconds=SECONDS)
+def _show_draft(app: Shell, note: FileNote) -> None:
+    """Notify the user of a saved draft, or start the edit of its page."""
+    if not note.place.startswith("page "):
+        app.say(f"Saved your text as a draft: “{note.title}”.", seconds=SECONDS)
         return
     from octavo.api.places import SpaceRef
-    from octavo.tui.writing.page_drafts import page_place
-    from octavo.tui.writing.page_edit import PageEdit
+    from octavo.tui.editing.page_drafts import parse_draft_key
+    from octavo.tui.editing.page_edit import PageEdit
 
-    place = page_place(about.place)
-    space, on_show = SpaceRef(space_id=place.space), app.screen
+    place = parse_draft_key(note.place)
+    space, current = SpaceRef(space_id=place.space), app.screen
 
     def ended(change_request: ChangeRequest | None) -> None:
-        if change_request is not None and app.screen is on_show:
+        if change_request is not None and app.screen is current:
             app.go(ToChangeRequest(change_request.ref(space), change_request))
 
-    app.background(PageEdit(app, space, place.page, about.title, ended=ended).start())
+    app.background(PageEdit(app, space, place.page, note.title, on_end=ended).start())
 
 
 def _folder(app: Shell) -> Path:
@@ -200,7 +203,7 @@ def _folder(app: Shell) -> Path:
 
 
 def _is_open(process: int) -> bool:
-    """Whether another Octavo waits for the editor that has it: ours stands still for one."""
+    """Return whether another Octavo process still waits for the editor."""
     if process in (0, os.getpid()):
         return False
     try:

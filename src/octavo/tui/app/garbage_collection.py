@@ -1,5 +1,7 @@
-"""Frees what was closed, in pauses: what is shown hangs together in circles, which only a look for garbage finds. To look
-through all there is takes a tenth of a second, and Python does it in the middle of a key press.
+"""Removing screens and widgets: their workers and subscriptions end first, and their memory is freed while you pause.
+
+Widgets reference one another, so only the garbage collector frees them. A full collection takes a tenth of a second,
+and Python would start one in the middle of a key press.
 """
 
 from __future__ import annotations
@@ -14,155 +16,202 @@ from functools import _lru_cache_wrapper
 from typing import Any
 from weakref import WeakSet
 
+from textual.app import App
 from textual.dom import DOMNode
 from textual.message_pump import MessagePump
+from textual.signal import Signal
+from textual.worker import Worker
+from textual.worker_manager import WorkerManager
 
 from octavo.tui.terminal import malloc
-from octavo.tui.terminal.textual_internals import forget_sizes
+from octavo.tui.terminal.textual_internals import before_removal, message_pumps, use_workers
 
 PAUSE = 1.5
-"""Seconds without a key after which nobody waits for the next."""
-LATER = 30.0
-"""Seconds without a key after which nobody is there. What was still in use after a look, by a question under way and its
-deadline, is looked for once more then, and what stays is looked at no more until it is closed and as much time goes by."""
-BETWEEN_KEYS = 0.05
-"""Seconds after a key, when what it led to is painted."""
-STAYED_BLOCKS = 35_000
-"""Blocks of memory in use, more than after the last look at everything, for which no pause is waited for: some 3 MB, of
-15 000 objects. Blocks are counted, for Python tells how many objects stayed only by handing out all of them (`caches`)."""
+"""Seconds without a key after which a collection does not delay the user."""
+LONG_PAUSE = 30.0
+"""Seconds without a key after which a collection may take longer. Widgets that were in use at the last collection, such as by
+a running request, are collected then. Objects that stay are frozen: later collections ignore them."""
+AFTER_KEY = 0.05
+"""Seconds after a key until its effect is painted."""
+NEW_BLOCKS = 35_000
+"""New memory blocks since the last full collection after which no pause is needed: about 3 MB or 15 000 objects. Python
+counts blocks quickly; to count objects, it would list them all."""
 _NEW, _YOUNG, _ALL = 500, 20, 1000
-"""What Python does by itself: objects more than at its last look at the new ones, such looks between two at all that is
-young, and those between two at everything. Often enough that little is looked at: Python counts what is made less what is
-let go, and where a page is read, which lets lines go as it sets others, there are five times as many. Seldom enough that a
-dialog was closed by then: what was open is looked at no more. The last is for days in which no key is pressed: a page of
-1 MB that is read to its end takes 214 looks at the young, and one at all of it holds the loop for 200 ms."""
+"""Thresholds of `gc`: new objects per collection of the youngest generation, and collections of each generation per collection
+of the next. Small enough that each collection is short, large enough that a closed dialog is collected while it is young. The
+last one limits days without a key: reading a page of 1 MB takes 214 collections of the middle generation, and one full
+collection takes 200 ms."""
 
 
 class Garbage:
-    """What was taken down and is not yet gone."""
+    """Removed widgets that are still in memory, and the schedule of collections."""
 
     def __init__(self, pumps: Callable[[], Iterable[MessagePump]] = tuple) -> None:
-        """`pumps`: all that gets messages now."""
+        """`pumps` returns the app, screens and widgets that receive messages now."""
         self._pumps = pumps
-        self._woken = False
+        self._is_woken = False
+        """True if idle message loops have released their last message before the next collection."""
         self._closed: WeakSet[DOMNode] = WeakSet()
-        self._late: WeakSet[DOMNode] = WeakSet()
-        """What was still there after a look, until nobody is there."""
-        self._begun = False
+        self._survivors: WeakSet[DOMNode] = WeakSet()
+        """Removed widgets that survived a collection, until the next long pause."""
+        self._is_started = False
         self._next: asyncio.TimerHandle | None = None
-        self._hurried = False
-        """No pause is waited for."""
-        self._pressed = 0.0
-        self._young_looks = 0
+        self._is_urgent = False
+        """True if the next collection does not wait for a pause."""
+        self._last_key = 0.0
+        self._young_collections = 0
         self._blocks = 0
-        """How many were in use after the last look at everything."""
-        self._stays = False
-        """Whether something stayed that is looked at again."""
+        """Memory blocks in use after the last full collection."""
+        self._has_survivors = False
+        """True if objects that survived the last full collection are not frozen yet."""
         self._caches: list[_lru_cache_wrapper[Any]] = []
-        """What Textual and Rich have worked out and may need again: thousands of small things, made in the middle of what
-        is closed soon and left behind in its memory, so that none of it can be given back. Made anew in milliseconds."""
+        """Function caches of Textual and Rich. Their small entries lie between the objects of closed screens and keep that
+        memory from being returned. They are filled again within milliseconds."""
 
-    def begin(self) -> None:
-        """What there is now is never looked at again."""
+    def start(self) -> None:
+        """Start to collect in pauses. Objects that exist now are frozen: no collection checks them."""
         malloc.keep_large_blocks_apart()
         self._caches = list(caches("textual.", "rich."))
         self.enable()
         self._blocks = sys.getallocatedblocks()
-        self._begun = True
+        self._is_started = True
 
     def enable(self) -> None:
-        """Let Python look by itself, at what comes from now on: its first look at all that a start made, and those it takes
-        while the other views are imported, hold the keys for a tenth of a second each."""
+        """Freeze all objects that exist now, and let Python collect new objects.
+
+        Without the freeze, the first collections would delay keys by a tenth of a second each.
+        """
         gc.freeze()
         gc.set_threshold(_NEW, _YOUNG, _ALL)
         gc.enable()
 
     def key_pressed(self) -> None:
-        """Somebody waits for what a key does."""
-        self._pressed = time.monotonic()
-        if self._begun and not self._hurried and (looks := gc.get_count()[2]) != self._young_looks:
-            self._young_looks = looks
+        """Postpone the next collection, unless memory has grown much."""
+        self._last_key = time.monotonic()
+        if self._is_started and not self._is_urgent and (collections := gc.get_count()[2]) != self._young_collections:
+            self._young_collections = collections
             if self._has_grown():
-                self._hurried = True
-                self._look_in(BETWEEN_KEYS)
+                self._is_urgent = True
+                self._schedule(AFTER_KEY)
 
-    def taken_down(self, nodes: Iterable[DOMNode]) -> None:
-        """These are shown no more."""
+    def add(self, nodes: Iterable[DOMNode]) -> None:
+        """Add widgets that are being removed. They are collected in the next pause."""
         self._closed.update(nodes)
-        if self._begun:
-            self._look_in(PAUSE)
+        if self._is_started:
+            self._schedule(PAUSE)
 
-    def _look_in(self, seconds: float) -> None:
-        """Look then, if not sooner."""
+    def _schedule(self, seconds: float) -> None:
+        """Schedule a check in some seconds, unless one is due earlier."""
         loop = asyncio.get_running_loop()
         if self._next is not None:
             if self._next.when() <= loop.time() + seconds:
                 return
             self._next.cancel()
-        self._next = loop.call_later(seconds, self._look, context=Context())
+        self._next = loop.call_later(seconds, self._check, context=Context())
 
-    def _look(self) -> None:
+    def _check(self) -> None:
+        """Collect, or schedule the next check if a key was pressed recently."""
         self._next = None
-        idle = time.monotonic() - self._pressed
-        wanted = PAUSE if self._closed else LATER
-        if idle < wanted and not self._hurried:
-            self._look_in(wanted - idle)
+        idle = time.monotonic() - self._last_key
+        pause = PAUSE if self._closed else LONG_PAUSE
+        if idle < pause and not self._is_urgent:
+            self._schedule(pause - idle)
             return
-        if not self._woken:
-            self._woken = True
+        if not self._is_woken:
+            self._is_woken = True
             self.wake()
-            self._look_in(BETWEEN_KEYS)
+            self._schedule(AFTER_KEY)
             return
-        self._woken = self._hurried = False
-        self.look(nobody_there=idle >= LATER)
-        if self._late or self._stays:
-            self._look_in(LATER)
+        self._is_woken = self._is_urgent = False
+        self.collect(is_long_pause=idle >= LONG_PAUSE)
+        if self._survivors or self._has_survivors:
+            self._schedule(LONG_PAUSE)
 
     def wake(self) -> None:
-        """Let all that is at rest turn round once: its loop holds the last message, with who sent it."""
-        for each in tuple(self._pumps()):
-            each.check_idle()
+        """Wake all message loops: an idle loop references its last message, and so the sender of the message."""
+        for pump in tuple(self._pumps()):
+            pump.check_idle()
 
-    def look(self, *, nobody_there: bool = False) -> None:
-        """Free what was closed. What is young is looked at first: that is all where it was open for a moment.
+    def collect(self, *, is_long_pause: bool = False) -> None:
+        """Free removed widgets: first the young objects, then all objects that are not frozen.
 
-        `nobody_there`: the look may take longer. What had stayed is looked at as well, if something of it may be closed,
-        and what stays now is not looked at again until then: looks between keys are at what came since.
+        In a long pause, frozen objects are collected as well if some widgets were removed, and the rest is frozen after that.
         """
         gc.collect(1)
-        if self._closed or nobody_there or self._has_grown():
+        if self._closed or is_long_pause or self._has_grown():
             for cache in self._caches:
                 cache.cache_clear()
-            forget_sizes(self._pumps())
-            if nobody_there and (self._closed or self._late):
+            if is_long_pause and (self._closed or self._survivors):
                 gc.unfreeze()
             gc.collect()
-            if nobody_there:
+            if is_long_pause:
                 gc.freeze()
             malloc.trim()
-            self._blocks, self._stays = sys.getallocatedblocks(), not nobody_there
-        if nobody_there:
-            self._late.clear()
-        self._late |= self._closed
+            self._blocks, self._has_survivors = sys.getallocatedblocks(), not is_long_pause
+        if is_long_pause:
+            self._survivors.clear()
+        self._survivors |= self._closed
         self._closed = WeakSet()
 
     def _has_grown(self) -> bool:
-        return sys.getallocatedblocks() - self._blocks > STAYED_BLOCKS
+        return sys.getallocatedblocks() - self._blocks > NEW_BLOCKS
 
 
-def caches(*of: str) -> Iterator[_lru_cache_wrapper[Any]]:
-    """The caches of functions and methods in modules whose names begin so.
+def caches(*prefixes: str) -> Iterator[_lru_cache_wrapper[Any]]:
+    """Yield the caches of functions and methods in loaded modules whose names start with one of the prefixes.
 
-    They are found by name, not among all objects: who holds all of those while another thread makes a tuple of what it is
-    still being told, breaks that (`SystemError` in CPython), and this runs in a thread.
+    `gc.get_objects` is not used: this runs in a thread, and CPython raises SystemError if another thread is building a
+    tuple meanwhile.
     """
     found: dict[int, _lru_cache_wrapper[Any]] = {}
     for name, module in tuple(sys.modules.items()):
-        if name.startswith(of):
-            for each in tuple(vars(module).values()):
-                parts = tuple(vars(each).values()) if isinstance(each, type) else (each,)
+        if name.startswith(prefixes):
+            for member in tuple(vars(module).values()):
+                parts = tuple(vars(member).values()) if isinstance(member, type) else (member,)
                 for part in parts:
                     function = getattr(part, "__func__", getattr(part, "fget", part))
-                    if isinstance(function, _lru_cache_wrapper) and function.__module__.startswith(of):
+                    if isinstance(function, _lru_cache_wrapper) and function.__module__.startswith(prefixes):
                         found[id(function)] = function
     yield from found.values()
+
+
+class _Workers(WorkerManager):
+    """The workers of an app. Widgets that are being removed start none: they may have lost their children already."""
+
+    def __init__(self, app: App[Any]) -> None:
+        super().__init__(app)
+        self.removed: WeakSet[DOMNode] = WeakSet()
+
+    def add_worker(self, worker: Worker[Any], start: bool = True, exclusive: bool = True) -> None:
+        if worker.node in self.removed:
+            worker.cancel()
+        else:
+            super().add_worker(worker, start, exclusive)
+
+
+class Teardown:
+    """Ends the workers and subscriptions of a screen or widget when its removal starts.
+
+    Textual cancels workers after the children are gone. It keeps subscribers of signals, and watchers of reactive
+    attributes of the app, until the next change.
+    """
+
+    def __init__(self, app: App[Any]) -> None:
+        self._app, self._workers = app, _Workers(app)
+        use_workers(app, self._workers)
+        before_removal(app, self._on_removal)
+        self.garbage = Garbage(lambda: message_pumps(app))
+        self.signals: list[Signal[Any]] = [app.app_suspend_signal]
+        """Signals that exist longer than their subscribers."""
+
+    def _on_removal(self, removed: set[DOMNode]) -> None:
+        self._workers.removed.update(removed)
+        for worker in tuple(self._app.workers):
+            if worker.node in removed:
+                worker.cancel()
+        for signal in self.signals:
+            for node in removed:
+                signal.unsubscribe(node)
+        for watchers in self._app.__dict__.get("__watchers", {}).values():
+            watchers[:] = [(node, watcher) for node, watcher in watchers if node not in removed]
+        self.garbage.add(removed)

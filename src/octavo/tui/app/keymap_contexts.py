@@ -1,4 +1,4 @@
-"""Every place with keys: what the user's key map may change, and the tables of the help topic “keys”."""
+"""All screens and widgets with commands, for the key map of the settings and for the help topic “keys”."""
 
 from __future__ import annotations
 
@@ -6,37 +6,36 @@ from textual.dom import DOMNode
 
 from octavo.tui.app.activity import ActivityScreen
 from octavo.tui.app.sign_in import SignInScreen
-from octavo.tui.app.unsaved_texts import UnsavedTexts
-from octavo.tui.comments.all_threads import CommentsScreen
+from octavo.tui.app.unsaved_drafts import UnsavedDrafts
+from octavo.tui.comments.autocomplete import Autocomplete
+from octavo.tui.comments.comments_screen import CommentsScreen
 from octavo.tui.comments.composer import Composer
-from octavo.tui.comments.offers import Offers
-from octavo.tui.comments.thread_sheet import ThreadSheet
+from octavo.tui.comments.thread_dialog import ThreadDialog
 from octavo.tui.comments.thread_view import ThreadView
-from octavo.tui.content.content import ContentScreen
+from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.content.files import FilesScreen
 from octavo.tui.content.links import LinksScreen
 from octavo.tui.content.page_history import PageHistoryScreen
 from octavo.tui.content.search import SearchScreen
 from octavo.tui.content.spaces_pane import SpacesPane
-from octavo.tui.inbox.inbox import InboxScreen
+from octavo.tui.inbox.inbox_screen import InboxScreen
 from octavo.tui.reader.diff_view import DiffView
-from octavo.tui.reader.note import NoteSheet
+from octavo.tui.reader.image_screen import ImageScreen
+from octavo.tui.reader.page_dialogs import TableRowDialog, TextDialog
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.reader.picture import PictureScreen
-from octavo.tui.reader.record import RecordSheet
-from octavo.tui.reader.three_way_view import ThreeWay
-from octavo.tui.resources.browser import BrowserScreen
+from octavo.tui.reader.three_way_view import ThreeWayView
+from octavo.tui.resources.condition_tester import ConditionTest
 from octavo.tui.resources.form import FormDialog
-from octavo.tui.resources.trying_conditions import TryCondition
+from octavo.tui.resources.resource_browser import BrowserScreen
 from octavo.tui.review.bulk_merge import MergeSeveralDialog
-from octavo.tui.review.change_request import ChangeRequestScreen
-from octavo.tui.review.change_requests import ChangesScreen
 from octavo.tui.review.checked_dialog import CheckedDialog
 from octavo.tui.review.conflicts import ConflictsScreen
-from octavo.tui.review.held import HeldScreen
 from octavo.tui.review.incoming_changes import IncomingChanges
-from octavo.tui.review.merge_outcome import OutcomeScreen
-from octavo.tui.review.reviewers import ReviewersScreen
+from octavo.tui.review.merge_preview import MergedPreviewScreen
+from octavo.tui.review.pending_comments import PendingCommentsScreen
+from octavo.tui.review.request_list import ChangesScreen
+from octavo.tui.review.request_view import ChangeRequestScreen
+from octavo.tui.review.review_requests import ReviewersScreen
 from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.help import HelpScreen
 from octavo.tui.widgets.line_list import LineList
@@ -51,36 +50,36 @@ KEYMAP_CONTEXTS: tuple[type[DOMNode], ...] = (
     ContentScreen,
     SpacesPane,
     PageView,
-    RecordSheet,
+    TableRowDialog,
     FilesScreen,
     LinksScreen,
     PageHistoryScreen,
-    NoteSheet,
+    TextDialog,
     ThreadView,
-    ThreadSheet,
+    ThreadDialog,
     CommentsScreen,
     ChangesScreen,
     MergeSeveralDialog,
-    UnsavedTexts,
+    UnsavedDrafts,
     ChangeRequestScreen,
     DiffView,
     ConflictsScreen,
-    ThreeWay,
-    OutcomeScreen,
+    ThreeWayView,
+    MergedPreviewScreen,
     IncomingChanges,
-    PictureScreen,
+    ImageScreen,
     ReviewersScreen,
     SearchScreen,
     BrowserScreen,
     Composer,
-    Offers,
+    Autocomplete,
     ConfirmDialog,
     CheckedDialog,
     FormDialog,
-    TryCondition,
-    HeldScreen,
+    ConditionTest,
+    PendingCommentsScreen,
     ActivityScreen,
     HelpScreen,
     SignInScreen,
 )
-"""Beside the app itself, in the order a reader meets them."""
+"""Classes with commands besides the app, in the order of the help topic."""

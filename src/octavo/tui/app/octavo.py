@@ -1,10 +1,10 @@
-"""The terminal app: views as modes, the keys that work everywhere, and what happens when things end."""
+"""The terminal app: its views, the commands that work everywhere, and starting and ending a session."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,17 +18,17 @@ from octavo.concurrency import Tasks
 from octavo.settings import Settings, nearest
 from octavo.tui.app import routes
 from octavo.tui.app.accounts import ACCOUNT, reopen
-from octavo.tui.app.first_screen import HeldBack, first_view, remember_view
-from octavo.tui.app.keeping_fresh import EVERY, KeepingFresh
-from octavo.tui.app.preloading import soon, warm_up
-from octavo.tui.app.teardown import Teardown
+from octavo.tui.app.background_refresh import CHECK_INTERVAL, BackgroundRefresh
+from octavo.tui.app.first_screen import DelayedPaintApp, first_view, remember_view
+from octavo.tui.app.garbage_collection import Teardown
+from octavo.tui.app.preloading import preload, run_when_idle
 from octavo.tui.app.type_ahead import TypeAhead
-from octavo.tui.shell.navigation_history import NavigationHistory
-from octavo.tui.shell.routes import Route, ToSearch
-from octavo.tui.shell.session import Opening, Session, SignInMethods
-from octavo.tui.shell.view import View
-from octavo.tui.shell.workspace import Workspace
-from octavo.tui.shell.write_queue import Writes
+from octavo.tui.core.navigation_history import NavigationHistory
+from octavo.tui.core.routes import Route, ToSearch
+from octavo.tui.core.session import Session, SignInMethods, SignInState
+from octavo.tui.core.view import View
+from octavo.tui.core.workspace import Workspace
+from octavo.tui.core.write_queue import WriteQueue
 from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.terminal.clipboard import fits
 from octavo.tui.terminal.crash_report import report_crash
@@ -41,11 +41,12 @@ from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from textual.driver import Driver
+    from textual.filter import LineFilter
 
     from octavo.api.organizations import Organization
     from octavo.first_picture import FirstPicture
-    from octavo.tui.app.kept_picture import KeptPicture
-    from octavo.tui.shell.shell import Suggestions
+    from octavo.tui.app.picture_recorder import PictureRecorder
+    from octavo.tui.core.shell import SuggestionActions
     from octavo.tui.widgets.confirm import Confirmed
     from octavo.tui.widgets.picker import ThemePicker
 
@@ -57,22 +58,22 @@ def _wrong_theme(settings: Settings, names: list[str]) -> str:
 
 
 def _has_session(app: Octavo, _: object) -> bool:
-    """What there is nothing to do with before one is signed in is not there."""
+    """Return whether a session is open. Before you sign in, most commands are hidden."""
     return app.has_session
 
 
 def _view(app: Octavo) -> View | None:
-    """The view on show, also below a dialog."""
+    """Return the current view, also if a dialog covers it. None before you sign in."""
     return next((screen for screen in reversed(app.screen_stack) if isinstance(screen, View)), None)
 
 
 def _why_no_info(app: Octavo, _: object) -> str | None:
     view = _view(app)
-    return None if view is not None and view.things_at_hand else "No details to show. Select an item first."
+    return None if view is not None and view.selected_items else "No details to show. Select an item first."
 
 
 def _show_info(app: Octavo, _: object) -> None:
-    from octavo.tui.shell.info import show_info
+    from octavo.tui.core.item_info import show_info  # lazy: slow to load
 
     if (view := _view(app)) is not None:
         show_info(view)
@@ -80,19 +81,19 @@ def _show_info(app: Octavo, _: object) -> None:
 
 def _refresh(app: Octavo, _: object) -> None:
     if (view := _view(app)) is not None:
-        view.ask_again()
+        view.refresh_data()
 
 
 def _refresh_all(app: Octavo, _: object) -> None:
-    following = [each.subscriptions for each in app.screens if isinstance(each, View)]
-    ops = dict.fromkeys((*app.workspace.ops, *(op for each in following for op in each.ops())))
+    subscriptions = [each.subscriptions for each in app.screens if isinstance(each, View)]
+    ops = dict.fromkeys((*app.workspace.operations, *(op for each in subscriptions for op in each.operations())))
     for op in ops:
         app.background(app.session.live.refresh(op))
     app.say(f"Refreshing all views ({plural(len(ops), 'API request')})…")
 
 
 def _show_topics(app: Octavo, _: object) -> None:
-    from octavo.tui.app.help_topics import choose_topic
+    from octavo.tui.app.menus import choose_topic  # lazy: slow to load
 
     choose_topic(app)
 
@@ -102,29 +103,29 @@ def _search(app: Octavo, _: object) -> None:
 
 
 def _choose_organization(app: Octavo, _: object) -> None:
-    from octavo.tui.app.organizations import OrganizationMenu
+    from octavo.tui.app.menus import OrganizationMenu  # lazy: slow to load
 
-    def chosen(organization: Organization | None) -> None:
+    def switch(organization: Organization | None) -> None:
         if organization is not None:
-            app.workspace.choose(organization)
+            app.workspace.switch_organization(organization)
 
-    app.push_screen(OrganizationMenu(), chosen)
+    app.push_screen(OrganizationMenu(), switch)
 
 
 def _show_activity(app: Octavo, _: object) -> None:
-    from octavo.tui.app.activity import ActivityScreen
+    from octavo.tui.app.activity import ActivityScreen  # lazy: slow to load
 
     app.push_screen(ActivityScreen())
 
 
 def _show_kept(app: Octavo, _: object) -> None:
-    from octavo.tui.content.keeping_offline import show_kept
+    from octavo.tui.content.offline_copies import show_offline_spaces  # lazy: slow to load
 
-    show_kept(app)
+    show_offline_spaces(app)
 
 
 def _say_server(app: Octavo, _: object) -> None:
-    from octavo.api.system import Get
+    from octavo.api.system import Get  # lazy: rarely needed
 
     async def ask() -> None:
         try:
@@ -138,13 +139,13 @@ def _say_server(app: Octavo, _: object) -> None:
 
 
 def _act_as(app: Octavo, _: object) -> None:
-    from octavo.tui.app.acting_as import choose_role
+    from octavo.tui.app.menus import choose_role  # lazy: slow to load
 
     choose_role(app, lambda session: reopen(app, lambda: (app.sign_in_methods, session())))
 
 
 def _go_up_or_quit(app: Octavo, _: object) -> None:
-    from octavo.tui.app.quitting import quit_or_up
+    from octavo.tui.app.quitting import quit_or_up  # lazy: rarely needed
 
     quit_or_up(app)
 
@@ -191,27 +192,27 @@ ANYWHERE: Commands[Octavo] = Commands(
         Command("server", "", "Server version", "Show the version of the server",
                 run=_say_server, is_available=_has_session),
         Command("act_as", "", "Switch demo user…", "Switch to another demo user",
-                run=_act_as, is_available=lambda app, _: app.has_session and app.session.acting is not None),
-        Command("tour", "f6", "Tour", "Start or leave the demo tour", run=lambda app, _: app.workspace.tour.start_or_leave(),
+                run=_act_as, is_available=lambda app, _: app.has_session and app.session.demo_roles is not None),
+        Command("tour", "f6", "Tour", "Start or leave the demo tour", run=lambda app, _: app.workspace.tour.toggle(),
                 title_now=lambda app, _: "Start tour" if app.workspace.tour.next_step is None else "Leave tour",
                 is_available=lambda app, _: app.workspace.tour.is_offered, shown=False),
-        Command("go_back", "backspace,less_than_sign", "Back", "Go back to the previous location", run=lambda app, _: app.trail.travel(-1),
-                why_not=lambda app, _: app.trail.why_not(-1), is_available=_has_session, id="view.back", key_display="<", shown=False),
-        Command("forward", "greater_than_sign", "Forward", "Go forward to the next location", run=lambda app, _: app.trail.travel(1),
-                why_not=lambda app, _: app.trail.why_not(1), is_available=_has_session, id="view.forward", key_display=">", shown=False),
+        Command("go_back", "backspace,less_than_sign", "Back", "Go back to the previous location", run=lambda app, _: app.history.go(-1),
+                why_not=lambda app, _: app.history.why_not(-1), is_available=_has_session, id="view.back", key_display="<", shown=False),
+        Command("forward", "greater_than_sign", "Forward", "Go forward to the next location", run=lambda app, _: app.history.go(1),
+                why_not=lambda app, _: app.history.why_not(1), is_available=_has_session, id="view.forward", key_display=">", shown=False),
         Command("back", "q", "Back or quit", "Go back, or press twice at the top level to quit", run=_go_up_or_quit, shown=False),
         Command("quit", "ctrl+q", "Quit", "Quit Octavo", run=lambda app, _: app.action_quit(), shown=False, priority=True),
         Command("suspend", "ctrl+z", "Suspend", "Suspend Octavo and return to the shell", run=lambda app, _: app.action_suspend_process(), shown=False),
     ),
     find=lambda app: app,
 )  # fmt: skip
-"""The keys that work everywhere but in dialogs."""
+"""The commands that work everywhere except in dialogs."""
 MISTAKES_SECONDS = 15.0
-"""Seconds for which it is said that settings cannot be used."""
+"""Seconds for which the notification about invalid settings is shown."""
 
 
-class Octavo(HostApp[int], HeldBack[int]):
-    """Shows one session at a time. Without one it starts at the sign-in screen."""
+class Octavo(HostApp[int], DelayedPaintApp[int]):
+    """The app, which shows one session at a time. Without a session it shows the sign-in screen."""
 
     CSS_PATH = "app.tcss"
     ENABLE_COMMAND_PALETTE = False
@@ -234,46 +235,46 @@ class Octavo(HostApp[int], HeldBack[int]):
         *,
         start: str = "",
         picture: FirstPicture | None = None,
-        look_every: float | None = EVERY,
+        check_interval: float | None = CHECK_INTERVAL,
     ) -> None:
-        """`start` is the view to begin in. Empty: the one a person of this session begins in. `picture` is what the terminal
-        may show already, and what the next start of this session shows. `look_every`: seconds between two times it is seen
-        whether it is time to look what others did. None: only who builds the app says when."""
+        """`start` is the first view; if empty, `first_view` decides. `picture` may be on the terminal already, and is updated
+        for the next start. `check_interval` is the time in seconds between two checks whether a refresh is due. None: only
+        the caller refreshes."""
         self.DEFAULT_MODE = (start or first_view(session)) if session else "sign_in"  # type: ignore[misc]  # read once by App.__init__
         super().__init__()
         self._type_ahead = TypeAhead(self, super().on_event)
-        self.words = self._type_ahead.words
+        self.words = self._type_ahead.text
         self.teardown = Teardown(self)
         self.settings = settings
         self.sign_in_methods = sign_in_methods
-        self.trail = NavigationHistory(self)
-        self.workspace = Workspace(self, self.trail)
-        self._where_unsaved = ""
-        """Where the texts are that could not be saved when the app ended, in a sentence. Empty: all were saved."""
-        internals.add_line_filters(self, filters(settings))
+        self.history = NavigationHistory(self)
+        self.workspace = Workspace(self, self.history)
+        self._unsaved_report = ""
+        """A sentence with the files of drafts that could not be saved. Empty if all were saved."""
+        self._line_filters = tuple(filters(settings))
         internals.replace_crash_screen(
             self,
-            lambda error: report_crash(settings.state_folder, error, self._where_unsaved),
-            first=self._keep_what_is_typed,
+            lambda error: report_crash(settings.state_folder, error, self._unsaved_report),
+            first=self._save_drafts,
         )
         if not settings.motion:
             self.animation_level = "none"
-        self.writes = Writes(self)
-        self.keeping_fresh = KeepingFresh(self, self, every=look_every)
+        self.writes = WriteQueue(self)
+        self.background_refresh = BackgroundRefresh(self, self, check_interval=check_interval)
         self._session = session
-        self.then: Callable[[], Opening] | None = None
-        """What is to be opened when this has ended. Raises OSError, ValueError or NotSaved."""
-        self.mistakes: tuple[str, ...] = settings.problems
-        """What is wrong with the settings, a sentence each."""
+        self.open_next: Callable[[], SignInState] | None = None
+        """Function that returns the session to open after this app has ended. Raises OSError, ValueError or NotSaved."""
+        self.settings_errors: tuple[str, ...] = settings.problems
+        """Invalid settings, a sentence each."""
         self._quitting = False
         self.picture = picture
-        self.picturing: KeptPicture | None = None
+        self._recorder: PictureRecorder | None = None
         self.tasks = Tasks("A background task", self._failed)
         for theme in themes():
             self.register_theme(theme)
         self.theme = self._first_theme()
         if settings.theme and settings.theme not in self.available_themes:
-            self.mistakes += (_wrong_theme(settings, self.theme_picker.names),)
+            self.settings_errors += (_wrong_theme(settings, self.theme_picker.names),)
         self.stylesheet = internals.new_stylesheet(self.get_css_variables())
 
     def get_driver_class(self) -> type[Driver]:
@@ -283,6 +284,9 @@ class Octavo(HostApp[int], HeldBack[int]):
         from octavo.tui.terminal.driver import TerminalDriver
 
         return TerminalDriver
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        return [*super().get_line_filters(), *self._line_filters]
 
     # The session
 
@@ -297,13 +301,13 @@ class Octavo(HostApp[int], HeldBack[int]):
 
     @property
     def why_no_writes(self) -> str:
-        """Why nothing is sent that changes anything, in a sentence. Empty: it is."""
+        """Reason why changes are not sent, as a sentence. Empty if they are."""
         return self._session.read_only if self._session is not None else ""
 
-    async def start(self, session: Session, view: str = "") -> None:
-        """Leave what was, and show `session`."""
-        self._keep_picture()
-        self._keep_what_is_typed()
+    async def show_session(self, session: Session, view: str = "") -> None:
+        """End the current session, if any, and show another one."""
+        self._update_picture()
+        self._save_drafts()
         await self._end_session()
         self._session = session
         self._open(session)
@@ -311,11 +315,11 @@ class Octavo(HostApp[int], HeldBack[int]):
         await self.switch_mode(view or first_view(session))
 
     async def _end_session(self) -> None:
-        self.keeping_fresh.end()
-        self.workspace.leave()
-        self.trail.clear()
+        self.background_refresh.end()
+        self.workspace.reset()
+        self.history.clear()
         if self._session is not None:
-            await self.writes.deliver()
+            await self.writes.flush()
             workers = tuple(self.workers)
             self.workers.cancel_all()
             await self.tasks.close()
@@ -330,42 +334,41 @@ class Octavo(HostApp[int], HeldBack[int]):
         for number in (signal.SIGHUP, signal.SIGTERM):
             loop.add_signal_handler(number, self._terminated)
         if not self.is_headless:
-            # Here Ctrl-C is a key. The signal is of the moment in which somebody else has the terminal, and for them.
+            # Octavo reads ctrl+c as a key. SIGINT is only sent while another program uses the terminal.
             loop.add_signal_handler(signal.SIGINT, lambda: None)
-        loop.set_exception_handler(self._seen)
+        loop.set_exception_handler(self._on_loop_error)
         if self.settings.keys:
-            # Only then: every place with keys has to be imported for it.
-            from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
+            from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS  # lazy: loads all views
             from octavo.tui.widgets.commands import apply_keymap
 
-            wrong = apply_keymap(self, self.settings.keys, (type(self), *KEYMAP_CONTEXTS))
-            self.mistakes += tuple(f"{self.settings.location('keys', id)} {why}" for id, why in wrong)
-        if len(self.mistakes) > 1:
-            count = f"{len(self.mistakes)} settings are invalid. Press ! to list them. First problem:"
-            self.say(f"{count} {self.mistakes[0]}", tone="care", seconds=MISTAKES_SECONDS)
-        elif self.mistakes:
-            self.say(self.mistakes[0], tone="care", seconds=MISTAKES_SECONDS)
+            problems = apply_keymap(self, self.settings.keys, (type(self), *KEYMAP_CONTEXTS))
+            self.settings_errors += tuple(f"{self.settings.location('keys', id)} {why}" for id, why in problems)
+        if len(self.settings_errors) > 1:
+            count = f"{len(self.settings_errors)} settings are invalid. Press ! to list them. First problem:"
+            self.say(f"{count} {self.settings_errors[0]}", tone="care", seconds=MISTAKES_SECONDS)
+        elif self.settings_errors:
+            self.say(self.settings_errors[0], tone="care", seconds=MISTAKES_SECONDS)
 
     async def on_event(self, event: Event) -> None:
         if isinstance(event, EscapeOrAlt):
-            is_alt = self.screen_stack and internals.is_bound(self, event.key)
-            for each in (event.with_alt,) if is_alt else event.apart:
+            is_alt = self.screen_stack and event.key in self.screen.active_bindings
+            for each in (event.with_alt,) if is_alt else event.separate:
                 await self.on_event(each)
             return
         if isinstance(event, InputEvent):
             self.teardown.garbage.key_pressed()
-            self.keeping_fresh.key_pressed()
-        await self._type_ahead.take(event)
+            self.background_refresh.key_pressed()
+        await self._type_ahead.handle(event)
 
     def on_app_blur(self) -> None:
-        self.keeping_fresh.hide()
+        self.background_refresh.hide()
 
     def on_app_focus(self) -> None:
-        self.keeping_fresh.show()
+        self.background_refresh.show()
 
     def on_load(self) -> None:
-        # What is known is asked for before the first screen is made, which then shows it in the first picture.
-        self.hold_back()
+        # Subscribe before the first screen is built, so that the first paint shows cached responses.
+        self.delay_paint()
         if self._session is not None:
             self.workspace.follow(self._session)
 
@@ -373,15 +376,15 @@ class Octavo(HostApp[int], HeldBack[int]):
         self.call_later(self._paint_first)
 
     def _paint_first(self) -> None:
-        """Paint the first screen, now that it holds what is known, and then ask for what is new."""
-        self.show_first()
+        """Paint the first screen with cached responses, then start to load new ones."""
+        self.paint_first_screen()
         self.call_after_refresh(self._first_painted)
         if self.picture is not None:
-            from octavo.tui.app.kept_picture import KeptPicture
+            from octavo.tui.app.picture_recorder import PictureRecorder  # lazy: after the first paint
 
-            self.picturing = KeptPicture(self, self.picture)
+            self._recorder = PictureRecorder(self, self.picture)
         if not self.is_headless:
-            soon(self, lambda: self.workspace.is_from_before, lambda: warm_up(self.teardown.garbage))
+            run_when_idle(self, lambda: self.workspace.shows_cached_data, lambda: preload(self.teardown.garbage))
 
     def _first_painted(self) -> None:
         if not self.is_headless:
@@ -390,63 +393,63 @@ class Octavo(HostApp[int], HeldBack[int]):
             self._open(self._session)
 
     def _open(self, session: Session) -> None:
-        session.open()
-        self.workspace.count_comments()
-        self.keeping_fresh.begin(session)
-        from octavo.tui.app.session_start import tell
+        session.on_first_paint()
+        self.workspace.follow_comment_counts()
+        self.background_refresh.begin(session)
+        from octavo.tui.app.session_start import notify_on_start  # lazy: after the first paint
 
-        self.background(tell(self, session))
+        self.background(notify_on_start(self, session))
 
-    # What the shell is asked for
+    # Methods of `Shell`
 
     @property
     def screens(self) -> list[Screen[Any]]:
-        return internals.all_screens(self)
+        return [screen for mode in self.MODES for screen in self.screens_of(mode)]
 
     @property
-    def suggestions(self) -> Suggestions:
-        from octavo.tui.writing.suggestions import Suggesting  # few messages suggest anything
+    def suggestions(self) -> SuggestionActions:
+        from octavo.tui.editing.suggestion_commands import SuggestionCommands  # lazy: few comments contain suggestions
 
-        return Suggesting(self)
+        return SuggestionCommands(self)
 
     def signal(self, name: str) -> Signal[Any]:
-        made: Signal[Any] = Signal(self, name)
-        self.teardown.signals.append(made)
-        return made
+        signal: Signal[Any] = Signal(self, name)
+        self.teardown.signals.append(signal)
+        return signal
 
     def go(self, route: Route) -> None:
         routes.go(self, route)
 
-    def page_shown(self, screen: Any) -> None:
-        if self.picturing is not None:
-            self.picturing.page_shown(screen)
+    def note_page_shown(self, screen: Any) -> None:
+        if self._recorder is not None:
+            self._recorder.page_shown(screen)
 
-    # Doing
+    # Background tasks and notifications
 
     def background(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Run `work` to its end whatever screen is shown. An error that is not an ApiError is a bug, and seen."""
+        """Run a coroutine to its end, also if its screen is closed. An error other than ApiError crashes the app."""
         return self.tasks.start(work)
 
     @property
-    def ending(self) -> bool:
-        """Whether the app was told to end: what is on the screen is being taken down."""
+    def is_ending(self) -> bool:
+        """Return whether the app is exiting. Its widgets are being removed then."""
         return internals.is_ending(self)
 
     def _failed(self, error: BaseException) -> None:
         if isinstance(error, ApiError):
             self.say(str(error), tone="failed")
         else:
-            internals.end_with(self, error)  # type: ignore[arg-type]  # what the loop keeps is an Exception
+            internals.crash(self, error)  # type: ignore[arg-type]  # Tasks end only with an Exception.
 
     def say(self, message: str, *, tone: Tone = "done", seconds: float | None = None, undo: bool = False) -> None:
-        """Tell the person what happened, where it hides nothing they look at. Never markup."""
-        if self.ending or not self.screen_stack:
-            return  # there is no screen to say it on, or none any more: after a bug the app is taken down untold
+        """Show a notification, without markup, where it covers nothing important."""
+        if self.is_ending or not self.screen_stack:
+            return
         if self.screen.query("Notices"):
             self.notices.say(message, tone, seconds=seconds, undo=undo)
         else:
             severity = {"done": "information", "care": "warning", "failed": "error"}[tone]
-            self.notify(message, severity=severity, markup=False)  # type: ignore[arg-type]  # one of its three words
+            self.notify(message, severity=severity, markup=False)  # type: ignore[arg-type]  # The dict has only valid values.
 
     def copy_to_clipboard(self, text: str) -> None:
         if fits(self, text):
@@ -456,24 +459,24 @@ class Octavo(HostApp[int], HeldBack[int]):
         self.words.ignore()
 
     def command_ran(self, id: str) -> None:
-        self.workspace.tour.command_ran(id)
+        self.workspace.tour.complete_step(id)
 
     def explain(self, sentence: str) -> None:
         self.say(sentence, tone="care")
 
     def undo(self) -> None:
-        """Take back the last write, or stop it while it waits."""
+        """Undo the last change, or cancel it if it was not sent yet."""
         if self._session is not None:
             self.writes.undo()
 
     def show_view(self, view: str) -> None:
-        """Show another view; the one on show as it is at its top."""
+        """Switch to a view. For the current view, close all screens above its first one."""
         if self._session is None:
             return
         if view == "organization":
             _choose_organization(self, None)
             return
-        self.trail.leave(opened=False)
+        self.history.record(is_opened=False)
         if self.current_mode == view:
             while len(self.screen_stack) > 1:
                 self.pop_screen()
@@ -489,25 +492,25 @@ class Octavo(HostApp[int], HeldBack[int]):
         self.push_screen(HelpScreen(self.screen, partial(_show_topics, self, None), about))
 
     def show_palette(self) -> None:
-        from octavo.tui.app.destinations import elsewhere
+        from octavo.tui.app.destinations import palette_entries
         from octavo.tui.widgets.command_palette import PaletteScreen
 
-        self.push_screen(PaletteScreen(self.screen, self.theme_picker, elsewhere(self, self.screen)))
+        self.push_screen(PaletteScreen(self.screen, self.theme_picker, palette_entries(self, self.screen)))
 
     def action_screenshot(self, filename: str | None = None, path: str | None = None) -> None:
-        """Off: it would write a file wherever a caller says (T5)."""
+        """Do nothing. Textual would write a file to a path that the caller chooses."""
 
     # Themes
 
     def _first_theme(self) -> str:
-        """That of the settings, else the one chosen last, else what the terminal says of its ground."""
+        """Return the theme of the settings, else the last chosen theme, else dark or light as the terminal is."""
         last = self._session.state.get_fact("theme") if self._session is not None else None
-        ground = "light" if self.settings.light_ground else "dark"
-        return next((name for name in (self.settings.theme, str(last or "")) if name in self.available_themes), ground)
+        default = "light" if self.settings.has_light_background else "dark"
+        return next((name for name in (self.settings.theme, str(last or "")) if name in self.available_themes), default)
 
     @property
     def theme_picker(self) -> ThemePicker:
-        """What tries themes on. One that is kept is worn at the next start too."""
+        """The theme picker, which saves the chosen theme for the next start."""
         from octavo.tui.widgets.picker import ThemePicker
 
         def remember(name: str) -> None:
@@ -517,12 +520,12 @@ class Octavo(HostApp[int], HeldBack[int]):
         return ThemePicker(self, remember)
 
     def validate_theme(self, name: str) -> str:
-        """Give a theme of others our tokens before it is worn: without them no style could be read."""
+        """Add the colors that Octavo's CSS uses to a theme of Textual before it is used."""
         if name not in palettes():
             self.register_theme(adapt_theme(self.available_themes[name]))
         return name
 
-    # Endings
+    # Navigation and quitting
 
     def switch_mode(self, mode: str) -> Any:
         if self._session is not None:
@@ -531,68 +534,68 @@ class Octavo(HostApp[int], HeldBack[int]):
 
     def push_screen(self, screen: Any, *more: Any, **also: Any) -> Any:
         if isinstance(screen, Screen) and not screen.is_modal and self.screen_stack:
-            self.trail.leave()
+            self.history.record()
         return super().push_screen(screen, *more, **also)
 
     def is_screen_installed(self, screen: Screen[Any] | str) -> bool:
-        return super().is_screen_installed(screen) or (isinstance(screen, Screen) and self.trail.holds(screen))
+        return super().is_screen_installed(screen) or (isinstance(screen, Screen) and self.history.contains(screen))
 
     async def action_quit(self) -> None:
-        """End. Ask before when a text cannot be saved."""
-        from octavo.tui.app.quitting import save_what_is_typed  # lazy: once in a run
+        """Quit. Ask for confirmation if a draft cannot be saved."""
+        from octavo.tui.app.quitting import save_drafts  # lazy: once in a run
 
-        save_what_is_typed(self)
+        save_drafts(self)
         if self._session is None or not self._session.drafts.unsaved():
-            self._keep_picture()
+            self._update_picture()
             self._terminated()
             return
-        from octavo.tui.app.unsaved_texts import UnsavedTexts  # lazy: a full disk is rare
+        from octavo.tui.app.unsaved_drafts import UnsavedDrafts  # lazy: a full disk is rare
 
-        def decided(answer: Confirmed | None) -> None:
+        def quit_without_drafts(answer: Confirmed | None) -> None:
             if answer is None:
-                self.then = None
+                self.open_next = None
             elif self._session is not None:
                 self._session.drafts.drop_unsaved()
-                self._keep_picture()
-                self._terminated(lose=True)
+                self._update_picture()
+                self._terminated(discard=True)
 
-        if not any(isinstance(each, UnsavedTexts) for each in self.screen_stack):
-            self.push_screen(UnsavedTexts(self), decided)
+        if not any(isinstance(each, UnsavedDrafts) for each in self.screen_stack):
+            self.push_screen(UnsavedDrafts(self), quit_without_drafts)
 
     async def on_unmount(self) -> None:
-        # The terminal is given back before: letting go of what is on disk may take a moment.
+        # The terminal is restored by now: closing the databases may take a moment.
         if self._quitting:
             await self._end_session()
 
-    def _terminated(self, *, lose: bool = False) -> None:
-        """The terminal is gone or we were asked to end: keep what is being typed, then go (D6). `lose`: keep nothing."""
-        if not lose:
-            self._keep_what_is_typed()
+    def _terminated(self, *, discard: bool = False) -> None:
+        """Save all drafts unless `discard`, and exit. Also called when the terminal is closed."""
+        if not discard:
+            self._save_drafts()
         self._quitting = True
-        self.exit(0, message=Text(self._where_unsaved) if self._where_unsaved else None)
+        self.exit(0, message=Text(self._unsaved_report) if self._unsaved_report else None)
 
-    def _keep_picture(self) -> None:
-        if self.picturing is not None:
-            self.picturing.end()
-            self.picturing = None
+    def _update_picture(self) -> None:
+        if self._recorder is not None:
+            self._recorder.end()
+            self._recorder = None
 
-    def _seen(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """A task that nobody waits for failed: a bug, which must be seen."""
+    def _on_loop_error(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Crash the app for an error in a task that no other task awaits."""
         error = context.get("exception")
         if isinstance(error, Exception):
-            internals.end_with(self, error)
+            internals.crash(self, error)
         else:
             loop.default_exception_handler(context)
 
-    def _keep_what_is_typed(self) -> None:
-        """Save all drafts, and write those that cannot be saved to files: you cannot be asked any more."""
-        from octavo.tui.app.quitting import save_what_is_typed  # lazy: once in a run
+    def _save_drafts(self) -> None:
+        """Save all drafts, and write drafts that cannot be saved to files, without asking."""
+        from octavo.tui.app.quitting import save_drafts  # lazy: once in a run
 
-        save_what_is_typed(self)
+        save_drafts(self)
         if self._session is not None and self._session.drafts.unsaved():
             from octavo.tui.app.editor_files import write_unsaved  # lazy: a full disk is rare
 
-            self._where_unsaved = write_unsaved(self._session, self.settings.state_folder)
+            self._unsaved_report = write_unsaved(self._session, self.settings.state_folder)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[Any]:
         return ()

@@ -1,4 +1,4 @@
-"""What is done once the first screen is painted, so that nothing makes the person wait later."""
+"""Importing the modules of other views after the first paint, so that their first key is fast."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from textual.app import App
 
 from octavo.tui.app.garbage_collection import Garbage
 
-AFTER, AT_THE_LATEST = 0.6, 6.0
-"""Seconds after the first screen. Sooner it would take time from the first keys, and from the answers that make it live:
-for those it is waited, but not for ever."""
+DELAY, LONGEST_DELAY = 0.6, 6.0
+"""Seconds after the first paint. The delay leaves time for the first keys and for the first responses."""
 FOR_PAGES = (
     "octavo.documents.parse",
     "octavo.tui.render.formulas",
@@ -22,55 +21,53 @@ FOR_PAGES = (
     "octavo.tui.render.page_operations",
     "octavo.tui.render.tables",
 )
-"""What a page needs that is not there for the first frame: 10 to 30 ms each for the page that is the first to need it."""
+"""Modules that pages need, but not the first paint. Each takes 10 to 30 ms to load."""
 _MODULES = (
     *FOR_PAGES,
     "octavo.data.polling",
     "octavo.documents.diff",
-    "octavo.tui.content.content",
-    "octavo.tui.review.change_requests",
-    "octavo.tui.review.change_request",
-    "octavo.tui.comments.all_threads",
-    "octavo.tui.inbox.inbox",
+    "octavo.tui.content.content_screen",
+    "octavo.tui.review.request_list",
+    "octavo.tui.review.request_view",
+    "octavo.tui.comments.comments_screen",
+    "octavo.tui.inbox.inbox_screen",
     "octavo.tui.content.search",
     "octavo.tui.comments.composer",
     "octavo.tui.widgets.confirm",
     "octavo.tui.widgets.help",
     "octavo.tui.widgets.command_palette",
-    "octavo.tui.comments.thread_sheet",
+    "octavo.tui.comments.thread_dialog",
     "octavo.tui.resources.organization_resources",
     "octavo.tui.resources.site_resources",
     "octavo.tui.content.files",
     "octavo.tui.content.links",
-    "octavo.tui.reader.note",
+    "octavo.tui.reader.page_dialogs",
     "octavo.tui.content.page_history",
     "octavo.tui.app.destinations",
-    "octavo.tui.reader.picture",
-    "octavo.tui.reader.record",
-    "octavo.tui.reader.markdown_preview",
+    "octavo.tui.reader.image_screen",
     "octavo.tui.review.merge_dialog",
 )
-"""What the other views need: a tenth of a second each when a key asks for it, nothing when it is there."""
+"""Modules that are loaded early. Each of these views takes a tenth of a second to load."""
 
 
-def soon(app: App[Any], is_awaited: Callable[[], bool], do: Callable[[], None], waited: float = AFTER) -> None:
-    """Do something that can wait, once nothing `is_awaited` any more."""
+def run_when_idle(app: App[Any], is_loading: Callable[[], bool], run: Callable[[], None], delay: float = DELAY) -> None:
+    """Call `run` when `is_loading` returns False, but at most `LONGEST_DELAY` later."""
 
-    def look() -> None:
-        if is_awaited() and waited < AT_THE_LATEST:
-            soon(app, is_awaited, do, waited + AFTER)
+    def check() -> None:
+        if is_loading() and delay < LONGEST_DELAY:
+            run_when_idle(app, is_loading, run, delay + DELAY)
         else:
-            do()
+            run()
 
-    app.set_timer(AFTER, look)
+    app.set_timer(DELAY, check)
 
 
-def warm_up(garbage: Garbage) -> None:
-    """Import what other views need, in a thread that holds nothing up."""
-    Thread(target=_run, args=(garbage,), daemon=True, name="octavo-warming").start()
+def preload(garbage: Garbage) -> None:
+    """Import the modules in a thread, then start the garbage collection."""
+    Thread(target=_run, args=(garbage,), daemon=True, name="octavo-preload").start()
 
 
 def _run(garbage: Garbage) -> None:
     for name in _MODULES:
         import_module(name)
-    garbage.begin()
+    garbage.start()

@@ -1,7 +1,7 @@
-"""Which screen shows what: the one place that knows the screens of all rooms, and how one goes to each.
+"""Which screen shows which route, and how to go there. Start at `go`.
 
-Views are named, not imported: each is a tenth of a second of importing that the first screen would wait for. Who may
-import whom is still held for them (`tests/test_layers.py`), for names of modules count as imports.
+Screens are named and not imported, because each view takes a tenth of a second to load. `tests/test_layers.py` counts the
+names as imports.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 from textual.screen import ModalScreen, Screen
 
 from octavo.api.places import ChangeRequestRef, CollectionRef, SpaceRef
-from octavo.tui.shell.routes import (
+from octavo.tui.core.routes import (
     Route,
     ToAccess,
     ToActivity,
@@ -23,47 +23,47 @@ from octavo.tui.shell.routes import (
     ToSearch,
     ToThread,
 )
+from octavo.tui.editing.routes import ToConflicts
 from octavo.tui.terminal.textual_internals import is_whole
-from octavo.tui.writing.routes import ToConflicts
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
     from octavo.api.comments import Comment
     from octavo.api.places import Discussion
-    from octavo.tui.content.content import ContentScreen
-    from octavo.tui.resources.browser import BrowserScreen
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.content.content_screen import ContentScreen
+    from octavo.tui.core.shell import Shell
+    from octavo.tui.resources.resource_browser import BrowserScreen
 
 VIEWS = {
     "sign_in": "octavo.tui.app.sign_in:SignInScreen",
-    "inbox": "octavo.tui.inbox.inbox:InboxScreen",
-    "content": "octavo.tui.content.content:ContentScreen",
-    "changes": "octavo.tui.review.change_requests:ChangesScreen",
-    "comments": "octavo.tui.comments.all_threads:CommentsScreen",
-    "sites": "octavo.tui.resources.site_resources:screen",
-    "admin": "octavo.tui.resources.organization_resources:screen",
+    "inbox": "octavo.tui.inbox.inbox_screen:InboxScreen",
+    "content": "octavo.tui.content.content_screen:ContentScreen",
+    "changes": "octavo.tui.review.request_list:ChangesScreen",
+    "comments": "octavo.tui.comments.comments_screen:CommentsScreen",
+    "sites": "octavo.tui.resources.site_resources:create_screen",
+    "admin": "octavo.tui.resources.organization_resources:create_screen",
 }
-"""The modes of the app."""
-CHANGE_REQUEST = "octavo.tui.review.change_request:ChangeRequestScreen"
+"""The view of each mode of the app."""
+CHANGE_REQUEST = "octavo.tui.review.request_view:ChangeRequestScreen"
 SEARCH = "octavo.tui.content.search:SearchScreen"
 ACTIVITY = "octavo.tui.app.activity:ActivityScreen"
-OWN_CONFLICTS = "octavo.tui.review.own_conflicts:OwnConflictsScreen"
+OWN_CONFLICTS = "octavo.tui.review.draft_conflicts:DraftConflictsScreen"
 
 
-def screen(name: str, *parts: Any) -> Screen[Any]:
-    """A screen, imported when it is first shown."""
+def screen(name: str, *arguments: Any) -> Screen[Any]:
+    """Import and create a screen, given as `MODULE:CLASS`."""
     module, _, kind = name.partition(":")
-    made: Screen[Any] = getattr(import_module(module), kind)(*parts)
-    return made
+    created: Screen[Any] = getattr(import_module(module), kind)(*arguments)
+    return created
 
 
 def view(mode: str) -> Callable[[], Screen[Any]]:
-    """What makes the view of a mode."""
+    """Return a function that creates the view of a mode."""
     return lambda: screen(VIEWS[mode])
 
 
 def go(shell: Shell, route: Route) -> None:
-    """Go where a route leads."""
+    """Show the screen of a route."""
     match route:
         case ToPage():
             _to_page(shell, route)
@@ -73,8 +73,8 @@ def go(shell: Shell, route: Route) -> None:
             _to_access(shell, at)
         case ToChangeRequest():
             _to_change_request(shell, route)
-        case ToSearch(words=words):
-            shell.push_screen(screen(SEARCH, words))
+        case ToSearch(query=query):
+            shell.push_screen(screen(SEARCH, query))
         case ToThread():
             shell.background(_to_thread(shell, route))
         case ToActivity():
@@ -97,27 +97,27 @@ def _to_page(shell: Shell, route: ToPage) -> None:
         )
         return
 
-    shell.trail.leave()
+    shell.history.record()
 
     async def show() -> None:
         content = await _content(shell, route)
         if is_whole(content):
-            content.spaces.take_wanted()
+            content.spaces.open_wanted()
             if route.part:
-                content.view.focus()  # the next keys are for the block or heading that was asked for
+                content.view.focus()  # The next keys are for the block of the route.
 
     shell.background(show())
 
 
 def _to_collection(shell: Shell, route: ToCollection) -> None:
-    shell.trail.leave()
+    shell.history.record()
 
     async def show() -> None:
         content = await _content(shell)
         if not is_whole(content):
-            return  # the app ends
-        content.reading.nav.choose("spaces", content.reading.space, focus=True)
-        if not content.reading.nav.spaces.select_hidden(route.collection):
+            return  # The app is exiting.
+        content.open_space.nav.show_tree("spaces", content.open_space.space, focus=True)
+        if not content.open_space.nav.spaces.select_hidden(route.collection):
             shell.say(
                 "Could not find the collection. It may have been deleted, or you may not have access.", tone="care"
             )
@@ -127,7 +127,7 @@ def _to_collection(shell: Shell, route: ToCollection) -> None:
 
 def _to_access(shell: Shell, at: SpaceRef | CollectionRef) -> None:
     kind, key = ("spaces", at.space_id) if isinstance(at, SpaceRef) else ("collections", at.collection_id)
-    shell.trail.leave()
+    shell.history.record()
 
     async def show() -> None:
         await shell.switch_mode("admin")
@@ -135,16 +135,16 @@ def _to_access(shell: Shell, at: SpaceRef | CollectionRef) -> None:
             await shell.pop_screen()
         organization = cast("BrowserScreen", shell.screen_stack[0])
         if is_whole(organization):
-            organization.seeking.begin(kind, key, "everyone with access")
+            organization.pending.open_item(kind, key, "everyone with access")
 
     shell.background(show())
 
 
 async def _content(shell: Shell, wanted: ToPage | None = None) -> ContentScreen:
-    """The view of content, with nothing over it. What is `wanted` there it knows before it shows what was read last."""
+    """Switch to Content without other screens on top, and return it. It shows `wanted` instead of the last page."""
     switched = shell.switch_mode("content")
     content = cast("ContentScreen", shell.screen_stack[0])
-    content.spaces.wanted = wanted or content.spaces.wanted
+    content.spaces.wanted_route = wanted or content.spaces.wanted_route
     await switched
     while len(shell.screen_stack) > 1:
         await shell.pop_screen()
@@ -152,20 +152,20 @@ async def _content(shell: Shell, wanted: ToPage | None = None) -> ContentScreen:
 
 
 def _to_change_request(shell: Shell, route: ToChangeRequest) -> None:
-    change_request = route.known
+    change_request = route.change_request
     if change_request is None:
 
         async def read() -> None:
-            from octavo.api.change_requests import Get  # the first screen does without
+            from octavo.api.change_requests import Get  # lazy: the first screen needs no change requests
 
             known: ChangeRequest = await shell.session.live.cached_or_fetch(Get(at=route.at))
             go(shell, ToChangeRequest(route.at, known, route.thread))
 
         shell.background(read())
         return
-    shell.trail.leave()
-    # At once, and not behind: the next key is already for this screen.
-    with shell.trail.going():
+    shell.history.record()
+    # Not awaited: the next key must reach the new screen.
+    with shell.history.paused():
         shell.switch_mode("changes")
         while len(shell.screen_stack) > 1:
             shell.pop_screen()
@@ -177,33 +177,33 @@ def _to_change_request(shell: Shell, route: ToChangeRequest) -> None:
 
 @runtime_checkable
 class ShowsThreads(Protocol):
-    """A screen that can bring a thread on show."""
+    """A screen with threads."""
 
     def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
-        """Put the cursor on a thread, or where there was one. False: it is not of this screen."""
+        """Select a thread, or its block if the thread was deleted. Return False if the screen does not contain it."""
 
 
 @runtime_checkable
-class ShowsPlaces(Protocol):
-    """A screen of the pages of a place that people talk about."""
+class ShowsPages(Protocol):
+    """A screen with the pages of a space or of a change request."""
 
     def go_to_place(self, at: Discussion, page: str | None, node: str) -> bool:
-        """Go to a block of a page. False: it is not of what is on show."""
+        """Go to a block of a page. Return False if the screen shows another space or change request."""
 
 
 async def _to_thread(shell: Shell, route: ToThread) -> None:
     if isinstance(shell.screen, ModalScreen):
-        return  # a thread is open over the view: what is done there is seen there
-    if _shows(shell, route):
+        return  # The dialog shows the thread.
+    if _select_thread(shell, route):
         return
     if route.view in ("comments", "inbox"):
         await shell.switch_mode(route.view)
         while len(shell.screen_stack) > 1:
             await shell.pop_screen()
-        if shell.ending or _shows(shell, route) or route.view == "inbox":
+        if shell.is_ending or _select_thread(shell, route) or route.view == "inbox":
             return
-    on_show = shell.screen
-    if isinstance(on_show, ShowsPlaces) and on_show.go_to_place(route.at, route.page, route.node):
+    current = shell.screen
+    if isinstance(current, ShowsPages) and current.go_to_place(route.at, route.page, route.node):
         return
     if isinstance(route.at, ChangeRequestRef):
         go(shell, ToChangeRequest(route.at, thread=route.thread))
@@ -211,6 +211,7 @@ async def _to_thread(shell: Shell, route: ToThread) -> None:
         go(shell, ToPage(route.at.space_id, route.page, route.node))
 
 
-def _shows(shell: Shell, route: ToThread) -> bool:
-    on_show = shell.screen
-    return isinstance(on_show, ShowsThreads) and on_show.go_to_thread(route.at, route.thread)
+def _select_thread(shell: Shell, route: ToThread) -> bool:
+    """Select the thread if the current screen contains it. Return whether it does."""
+    current = shell.screen
+    return isinstance(current, ShowsThreads) and current.go_to_thread(route.at, route.thread)

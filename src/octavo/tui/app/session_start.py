@@ -1,5 +1,4 @@
-"""What a person is told when a session opens: what of a folder is missing, what was under way, and what
-is written but not sent."""
+"""Notifications at the start of a session: unfinished merges, unsent drafts, and problems in a folder."""
 
 from __future__ import annotations
 
@@ -10,48 +9,54 @@ from typing import TYPE_CHECKING
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.session import Session
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.session import Session
+    from octavo.tui.core.shell import Shell
 
-LEFT_OUT_SECONDS = GREETING_SECONDS = 15.0
+PROBLEM_SECONDS = GREETING_SECONDS = 15.0
 PROGRESS_AFTER = 1.0
-"""Seconds after which a folder that is still being loaded says how far it is."""
+"""Seconds after which the progress of loading a folder is shown."""
 PROGRESS_EVERY, PROGRESS_SECONDS = 0.5, 30.0
-"""Seconds between two such notices, and for which one is shown while the program is too busy to show the next."""
+"""Seconds between two progress notifications, and for which one stays if Octavo is too busy to replace it."""
 _GREETED = "greeted"
-"""Name of the fact that the first run is over."""
+"""Name of the fact that the greeting was shown."""
 
 
-async def tell(app: Shell, session: Session) -> None:
-    """Say it, as soon as each is known."""
-    from octavo.tui.app import editor_files  # the first screen is painted by now
+async def notify_on_start(app: Shell, session: Session) -> None:
+    """Show each notification as soon as its information is known."""
+    from octavo.tui.app import editor_files  # lazy: after the first paint
+    from octavo.tui.editing.page_drafts import report_unsent_pages
     from octavo.tui.review import unfinished_merges
-    from octavo.tui.writing import unsent_pages
 
-    telling = [unfinished_merges.tell(app, session), unsent_pages.tell(app, session), editor_files.tell(app)]
+    notifying = [
+        unfinished_merges.report_unfinished(app, session),
+        report_unsent_pages(app, session),
+        editor_files.recover_drafts(app),
+    ]
     if not session.state.get_fact(_GREETED):
         session.state.set_fact(_GREETED, True)
         app.say("Press ? to show all keys or : to find a command.", seconds=GREETING_SECONDS)
-    if session.left_out is not None:
-        asked = asyncio.ensure_future(session.left_out())
-        telling += [_tell_progress(app, session.progress, asked), _tell_left_out(app, asked)]
-    await asyncio.gather(*telling)
+    if session.folder_warnings is not None:
+        problems = asyncio.ensure_future(session.folder_warnings())
+        notifying += [_show_progress(app, session.load_progress, problems), _show_problems(app, problems)]
+    await asyncio.gather(*notifying)
 
 
-async def _tell_progress(app: Shell, progress: Callable[[], str], loaded: asyncio.Future[Sequence[str]]) -> None:
-    """How far a folder is loaded, for as long as that takes."""
+async def _show_progress(app: Shell, progress: Callable[[], str], loaded: asyncio.Future[Sequence[str]]) -> None:
+    """Show the progress of loading a folder until it is loaded."""
     number = 0
     await asyncio.wait([loaded], timeout=PROGRESS_AFTER)
-    while ((said := progress()) or not loaded.done()) and not app.ending:
-        if said:
+    while ((message := progress()) or not loaded.done()) and not app.is_ending:
+        if message:
             app.notices.close(number)
-            number = app.notices.say(said, seconds=PROGRESS_SECONDS)
+            number = app.notices.say(message, seconds=PROGRESS_SECONDS)
         await asyncio.sleep(PROGRESS_EVERY)
     app.notices.close(number)
 
 
-async def _tell_left_out(app: Shell, asked: Awaitable[Sequence[str]]) -> None:
-    """The first of what could not be loaded as it is, and how much more there is."""
-    if told := await asked:
-        more = f" {plural(len(told) - 1, 'more problem')} will be listed when you quit." if len(told) > 1 else ""
-        app.say(f"Problem in this folder: {told[0].rstrip('.')}.{more}", tone="care", seconds=LEFT_OUT_SECONDS)
+async def _show_problems(app: Shell, loaded: Awaitable[Sequence[str]]) -> None:
+    """Show the first problem in a folder, and the number of other problems."""
+    if problems := await loaded:
+        more = (
+            f" {plural(len(problems) - 1, 'more problem')} will be listed when you quit." if len(problems) > 1 else ""
+        )
+        app.say(f"Problem in this folder: {problems[0].rstrip('.')}.{more}", tone="care", seconds=PROBLEM_SECONDS)

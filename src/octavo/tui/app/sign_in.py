@@ -1,4 +1,4 @@
-"""The first screen without an account: paste a key, try the demo, or open a folder."""
+"""The sign-in screen, which is the first screen without an account."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from textual.widgets import Input, Static
 
 from octavo.api.errors import ApiError
 from octavo.settings import in_words
-from octavo.tui.shell.session import Session, SignedIn
+from octavo.tui.core.session import Session, SignInResult
 from octavo.tui.terminal.textual_internals import is_being_removed, prepare_screen
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
@@ -24,11 +24,11 @@ from octavo.tui.widgets.secret_input import SecretCount, SecretInput
 from octavo.tui.widgets.text_inputs import PathInput
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 
 _CREATED_AT = "app.gitbook.com/account/developer"
-"""Where GitBook creates personal access tokens."""
+"""Page on which GitBook creates personal access tokens."""
 _GITBOOK = "api.gitbook.com"
 
 SIGN_IN: Commands[SignInScreen] = Commands(
@@ -37,10 +37,10 @@ SIGN_IN: Commands[SignInScreen] = Commands(
         Command("demo", "ctrl+d", "Try the demo", "Try the demo with sample content (no account needed)", run=lambda _, view: view.try_demo(), priority=True),
         Command("folder", "ctrl+o", "Open a folder", "Read and review a folder of Markdown files", run=lambda _, view: view.open_folder(), priority=True),
         Command("back", "escape", "Back", "Go back without signing in", run=lambda _, view: view.go_back(),
-                is_available=lambda _, view: bool(view.shell.sign_in_methods.before),
-                title_now=lambda _, view: f"Back to {view.shell.sign_in_methods.before}"),
+                is_available=lambda _, view: bool(view.shell.sign_in_methods.previous_label),
+                title_now=lambda _, view: f"Back to {view.shell.sign_in_methods.previous_label}"),
         Command("quit", "ctrl+q", "Quit", "Quit Octavo", run=lambda app, _: app.action_quit(), priority=True),
-        # Where letters are typed there is no `?`.
+        # An input needs `?` as a character.
         Command("help", "f1", "Help", "Show help for this screen", run=lambda app, _: app.show_help(), is_available=lambda _, view: isinstance(view.focused, Input)),
     ),
     find=lambda view: view,
@@ -48,7 +48,7 @@ SIGN_IN: Commands[SignInScreen] = Commands(
 
 
 class SignInScreen(HasCommands, Screen[None]):
-    """One field, three ways in. Facts fill in as the server answers."""
+    """The screen where you paste an API key, try the demo, or open a folder."""
 
     CSS_PATH = "sign_in.tcss"
     CONTEXT = "sign in"
@@ -60,15 +60,15 @@ class SignInScreen(HasCommands, Screen[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._signed_in: SignedIn | None = None
+        self._signed_in: SignInResult | None = None
 
     @property
     def shell(self) -> Shell:
         return cast("Shell", self.app)
 
     def go_back(self) -> None:
-        """Show what was on show before."""
-        self.shell.background(self._enter(self.shell.sign_in_methods.back))
+        """Return to the session before this screen."""
+        self.shell.background(self._enter(self.shell.sign_in_methods.open_previous))
 
     async def on_event(self, event: Event) -> None:
         if prepare_screen(self, event):
@@ -81,7 +81,7 @@ class SignInScreen(HasCommands, Screen[None]):
             yield Static("Read, review, and merge documentation in the terminal.", id="motto")
             with Vertical(id="card") as card:
                 card.border_title = " Sign in "
-                yield Static(self._asks_for(sign_in_methods.host, ""), id="said")
+                yield Static(self._prompt(sign_in_methods.host, ""), id="said")
                 with Horizontal(id="typing"):
                     yield Static("API key  ", id="label")
                     yield (secret := SecretInput(id="key"))
@@ -99,21 +99,22 @@ class SignInScreen(HasCommands, Screen[None]):
         yield KeyBar()
 
     @staticmethod
-    def _asks_for(host: str, keeping: str) -> Content:
+    def _prompt(host: str, storage: str) -> Content:
+        """Return the prompt for an API key. `storage` says where the key will be saved."""
         known_as = f"On GitBook, an API key is called a personal access token. Create one at {_CREATED_AT}."
-        said = [f"Paste your API key for {host}.", known_as if host == _GITBOOK else "", keeping]
-        return Content(" ".join(filter(None, said)))
+        sentences = [f"Paste your API key for {host}.", known_as if host == _GITBOOK else "", storage]
+        return Content(" ".join(filter(None, sentences)))
 
-    async def _say_where_kept(self) -> None:
+    async def _show_storage(self) -> None:
         sign_in_methods = self.shell.sign_in_methods
-        said = self._asks_for(sign_in_methods.host, await sign_in_methods.keeping())
+        prompt = self._prompt(sign_in_methods.host, await sign_in_methods.describe_storage())
         for each in self.query("#said").results(Static):
-            each.update(said)
+            each.update(prompt)
 
     def on_mount(self) -> None:
-        self.run_worker(self._say_where_kept())
-        if self.shell.sign_in_methods.greeting:
-            self._say(("care", self.shell.sign_in_methods.greeting))
+        self.run_worker(self._show_storage())
+        if self.shell.sign_in_methods.reason:
+            self._say(("care", self.shell.sign_in_methods.reason))
         self.query_one("#start", TextButton).display = False
         self.query_one("#key", SecretInput).focus()
 
@@ -144,42 +145,42 @@ class SignInScreen(HasCommands, Screen[None]):
     @on(TextButton.Pressed, "#start")
     def _start(self) -> None:
         if self._signed_in is not None:
-            self.shell.background(self.shell.start(self._signed_in.session, "inbox"))
+            self.shell.background(self.shell.show_session(self._signed_in.session, "inbox"))
 
     @on(TextButton.Pressed, "#demo")
     def _demo_pressed(self) -> None:
         self.try_demo()
 
     def try_demo(self) -> None:
-        """Open the demo library."""
+        """Open the demo."""
         self._say(("asking", "Preparing the demo…"))
-        self.shell.background(self._enter(self.shell.sign_in_methods.demo))
+        self.shell.background(self._enter(self.shell.sign_in_methods.open_demo))
 
     @on(TextButton.Pressed, "#open")
     @on(Input.Submitted, "#folder")
-    def _folder_named(self) -> None:
+    def _folder_submitted(self) -> None:
         self.open_folder()
 
     def open_folder(self) -> None:
-        """Show the folder that is named; ask for its name when none is."""
+        """Open the folder in the input. Focus the input if it is empty."""
         field = self.query_one("#folder", PathInput)
         if field.value.strip():
             path = field.value.strip()
-            self.shell.background(self._enter(lambda: self.shell.sign_in_methods.folder(path)))
+            self.shell.background(self._enter(lambda: self.shell.sign_in_methods.open_folder(path)))
         else:
             field.focus()
 
-    async def _enter(self, way: Callable[[], Awaitable[Session]]) -> None:
+    async def _enter(self, open_session: Callable[[], Awaitable[Session]]) -> None:
         try:
-            session = await way()
+            session = await open_session()
         except (ApiError, ValueError, OSError) as error:
             self._say(("care", in_words(error)))
             return
-        await self.shell.start(session)
+        await self.shell.show_session(session)
 
     def _say(self, *facts: tuple[str, str]) -> None:
         if is_being_removed(self):
-            return  # the app was left meanwhile
+            return
         marks = {"ok": ("✓ ", "$success"), "care": ("! ", "$warning"), "asking": ("… ", "$octavo-muted")}
         lines = [Content.assemble(marks[kind], Content(sentence)) for kind, sentence in facts]
         self.query_one("#facts", Static).update(Content("\n").join(lines))

@@ -1,4 +1,4 @@
-"""Keys and clicks that come sooner than what they are for: over a slow line, or to a busy machine, several come at once."""
+"""Keys and clicks that arrive before their screen is ready. On a slow connection or a busy machine, several arrive together."""
 
 from __future__ import annotations
 
@@ -20,222 +20,229 @@ from textual.widget import Widget
 from octavo.tui.terminal.textual_internals import is_ending, is_whole
 
 Input: TypeAlias = Key | Paste | MouseEvent
-"""What is typed, pasted or done with the mouse."""
+"""A key, a paste, or an event of the mouse."""
 
-_ANSWERS = frozenset({"enter", "escape"})
-_OF_WORDS = frozenset({"enter", "backspace", "space"})
+_DIALOG_KEYS = frozenset({"enter", "escape"})
+"""Keys that may close a dialog."""
+_TYPING_KEYS = frozenset({"enter", "backspace", "space"})
+"""Keys besides letters that may be part of a typed text."""
 PAUSE = 0.5
-"""Seconds without a key after which the next key is not of the same words."""
-ROUND = 0.05
-"""Seconds after which what was asked to tell when it has done what it was told is asked anew: it may be gone."""
+"""Seconds without a key after which the next key starts a new text."""
+RETRY_INTERVAL = 0.05
+"""Seconds after which the message loops are called again, because a removed widget does not pass the call on."""
 
 
-class Words:
-    """The words that are typed, as far as they are told from keys: what is typed on for a field that was refused, or that
-    is gone, does nothing until there is a pause."""
+class TypedText:
+    """Text that the user is typing. If its input was refused or removed, the rest is ignored until a pause.
+
+    Otherwise the letters would run commands of the screen below.
+    """
 
     def __init__(self, app: App[Any]) -> None:
         self._app = app
-        self._are_written = False
-        """Whether they go into a field."""
-        self._are_lost = False
-        """Whether they are for one that is not there."""
+        self._has_input = False
+        """True if the last letter went into an input."""
+        self._is_lost = False
+        """True if the input of the text was refused or removed."""
         self._pause: Timer | None = None
 
     def ignore(self) -> None:
-        """Let what is typed without a pause from now on do nothing: the field it is for is not there."""
-        self._are_lost, self._are_written = True, False
+        """Ignore typed keys until the next pause, because the input for them could not be opened."""
+        self._is_lost, self._has_input = True, False
         self._wait_for_pause()
 
     @property
-    def are_ignored(self) -> bool:
-        """Whether a letter does nothing now, as it is of words whose field is not there."""
-        return self._are_lost or (self._are_written and not self._has_field)
+    def is_ignored(self) -> bool:
+        """Return whether letters are ignored now, because their input was refused or removed."""
+        return self._is_lost or (self._has_input and not self._is_input_focused)
 
     @property
-    def _has_field(self) -> bool:
-        return bool(self._app.screen_stack) and hasattr(self._app.focused, "cursor_blink")  # of all that is written in
+    def _is_input_focused(self) -> bool:
+        return bool(self._app.screen_stack) and hasattr(self._app.focused, "cursor_blink")  # All text inputs have it.
 
     def _wait_for_pause(self) -> None:
         if self._pause is not None:
             self._pause.stop()
-        self._pause = self._app.set_timer(PAUSE, self._forget)
+        self._pause = self._app.set_timer(PAUSE, self._reset)
 
-    def _forget(self) -> None:
-        self._are_lost = self._are_written = False
+    def _reset(self) -> None:
+        self._is_lost = self._has_input = False
 
-    def take(self, event: Key | Paste, *, needs_value: bool = False) -> bool:
-        """Whether it is of words whose field is not there. `needs_value`: the key before may have closed that."""
-        if isinstance(event, Key) and not (event.is_printable or event.key in _OF_WORDS):
-            self._forget()
+    def drops(self, event: Key | Paste, *, may_close: bool = False) -> bool:
+        """Return whether a key or paste must be ignored. `may_close`: the last key may have closed the input on purpose."""
+        if isinstance(event, Key) and not (event.is_printable or event.key in _TYPING_KEYS):
+            self._reset()
             return False
-        has_field = self._has_field
-        if self._are_written and not has_field and not needs_value:
-            self._are_lost = True
-        if self._are_lost and not has_field:
-            self._are_written = False
+        is_focused = self._is_input_focused
+        if self._has_input and not is_focused and not may_close:
+            self._is_lost = True
+        if self._is_lost and not is_focused:
+            self._has_input = False
             self._wait_for_pause()
             return True
-        self._are_lost = False
-        self._are_written = has_field and isinstance(event, Key) and event.is_printable
-        if self._are_written:
+        self._is_lost = False
+        self._has_input = is_focused and isinstance(event, Key) and event.is_printable
+        if self._has_input:
             self._wait_for_pause()
         return False
 
 
 class TypeAhead:
-    """Input of an app, in its order. What is typed before its screen is there waits for that screen. What is clicked is for
-    the screen that was on show then: where another is on show by the time of its turn, the click goes nowhere.
+    """A queue for input that arrives before its screen is ready. Input keeps its order.
 
-    Textual gives it to the screen before, or to one that has no parts or no focus yet: letters were lost, or were commands,
-    and clicks went to screens that nobody had seen.
+    Keys wait for the next screen. A click is for the screen that was visible: if another screen is visible by then, the
+    click is dropped. Textual would send input to the old screen, or to a screen without widgets or focus: letters would be
+    lost or run commands, and clicks would hit screens that the user has not seen.
     """
 
-    def __init__(self, app: App[Any], give: Callable[[Event], Awaitable[None]]) -> None:
-        """`give` is what Textual does with an event."""
-        self._app, self._give_to_app = app, give
-        self._ahead: list[Input] = []
-        self._waits = False
-        self._given: WeakKeyDictionary[Input, ref[Screen[Any]]] = WeakKeyDictionary()
-        """The screen that was on show when something was given to what had the focus, or when it was clicked."""
-        self._last: Callable[[], Screen[Any] | None] = lambda: None
-        """That of the last, if it is still there."""
-        self._to: Callable[[], Widget | None] = lambda: None
-        """The widget that the last was given to, if it is still there."""
-        self._leads_on = False
-        """Whether the last was a click, or a key that dialogs answer to, and may be doing so."""
-        self._pressed: tuple[Offset, float, ref[Screen[Any]]] | None = None
-        """Where and when a button was pressed last, and on which screen."""
+    def __init__(self, app: App[Any], dispatch: Callable[[Event], Awaitable[None]]) -> None:
+        """`dispatch` is the `on_event` of Textual."""
+        self._app, self._dispatch_event = app, dispatch
+        self._queue: list[Input] = []
+        self._is_waiting = False
+        self._screens: WeakKeyDictionary[Input, ref[Screen[Any]]] = WeakKeyDictionary()
+        """The screen that was visible when an input was dispatched, or when it was clicked."""
+        self._last_screen: Callable[[], Screen[Any] | None] = lambda: None
+        """Returns the screen of the last input. None if it was removed."""
+        self._last_target: Callable[[], Widget | None] = lambda: None
+        """Returns the widget of the last input. None if it was removed."""
+        self._may_close = False
+        """True if the last input was a click, or a key that may close a dialog."""
+        self._last_press: tuple[Offset, float, ref[Screen[Any]]] | None = None
+        """Position, time and screen of the last press of a mouse button."""
         self._is_pressed = False
-        """Whether that button is not released yet."""
-        self.words = Words(self._app)
+        """True while that button is pressed."""
+        self.text = TypedText(self._app)
 
-    async def take(self, event: Event) -> None:
-        """Give an event to the app now, once its screen is there, or not at all."""
+    async def handle(self, event: Event) -> None:
+        """Dispatch an event now, queue it until its screen is ready, or drop it."""
         if not isinstance(event, Key | Paste | MouseEvent):
-            await self._give_to_app(event)
+            await self._dispatch_event(event)
         elif is_ending(self._app) or (isinstance(event, Key | Paste) and self._is_ignored(event)):
             return
         elif event.is_forwarded:
-            # Nothing took it, and a key before it led elsewhere: it is for what is there now.
-            if isinstance(event, Key | Paste) and event in self._given and self._given[event]() is not self._on_show:
-                self._wait(event)
+            # No widget handled the event. If a key before it opened another screen, it is for that screen.
+            if isinstance(event, Key | Paste) and event in self._screens and self._screens[event]() is not self._screen:
+                self._enqueue(event)
             else:
-                await self._give_to_app(event)
+                await self._dispatch_event(event)
         else:
             if (
                 isinstance(event, Key | Paste)
-                and not self._waits
-                and self.words.take(event, needs_value=self._leads_on)
+                and not self._is_waiting
+                and self.text.drops(event, may_close=self._may_close)
             ):
                 return
-            leads_elsewhere = self._waits or self._leads_on or self._last() not in (None, self._on_show)
+            may_change = self._is_waiting or self._may_close or self._last_screen() not in (None, self._screen)
             if isinstance(event, MouseEvent):
-                await self._point(event, waits=leads_elsewhere)
-            elif leads_elsewhere or self._on_show is None or self._app.focused is None:
-                self._wait(event)
+                await self._handle_mouse(event, may_change=may_change)
+            elif may_change or self._screen is None or self._app.focused is None:
+                self._enqueue(event)
             else:
-                await self._give(event)
+                await self._dispatch(event)
 
     def _is_ignored(self, event: Key | Paste) -> bool:
-        return self.words.are_ignored and event.is_forwarded and self.words.take(event)
+        return self.text.is_ignored and event.is_forwarded and self.text.drops(event)
 
     @property
-    def _on_show(self) -> Screen[Any] | None:
-        """None: a view that was never on show is asked for, and not yet made."""
+    def _screen(self) -> Screen[Any] | None:
+        """The current screen. None while the app switches to a view that was never shown."""
         return self._app.screen if self._app.screen_stack else None
 
-    async def _point(self, event: MouseEvent, *, waits: bool = False) -> None:
-        """Give the event to the screen that was on show for the person. `waits`: it is not known yet which is on show next."""
-        screen = self._on_show
-        if screen is None or not self._is_seen(screen, event):
+    async def _handle_mouse(self, event: MouseEvent, *, may_change: bool = False) -> None:
+        """Dispatch a mouse event to the screen that the user saw. Queue it if the last input `may_change` the screen."""
+        screen = self._screen
+        if screen is None or not self._was_visible(screen, event):
             if isinstance(event, MouseUp):
                 self._is_pressed = False
                 self._app.capture_mouse(None)
         elif isinstance(event, MouseMove):
-            if not self._waits:
-                await self._give_to_app(event)
-        elif waits:
-            self._given[event] = ref(screen)
-            self._wait(event)
+            if not self._is_waiting:
+                await self._dispatch_event(event)
+        elif may_change:
+            self._screens[event] = ref(screen)
+            self._enqueue(event)
         elif isinstance(event, MouseDown):
-            self._pressed, self._is_pressed = (event.screen_offset, event.time, ref(screen)), True
-            await self._give(event)
-        elif not isinstance(event, MouseUp) or self._is_pressed:  # else the press went nowhere
+            self._last_press, self._is_pressed = (event.screen_offset, event.time, ref(screen)), True
+            await self._dispatch(event)
+        elif not isinstance(event, MouseUp) or self._is_pressed:  # A release is dropped if its press was.
             self._is_pressed = self._is_pressed and not isinstance(event, MouseUp)
-            await self._give(event)
+            await self._dispatch(event)
 
-    def _is_seen(self, screen: Screen[Any], event: MouseEvent) -> bool:
-        """Whether `screen` was on show when the mouse did something there: it has its parts and was laid out. What is pressed
-        again at once, at the same spot, is for what was there the first time."""
+    def _was_visible(self, screen: Screen[Any], event: MouseEvent) -> bool:
+        """Return whether a screen was visible when a mouse event happened. A double click is for the screen of its first click."""
         if not is_whole(screen) or not screen.outer_size.contains(*event.screen_offset):
             return False
-        if event in self._given and self._given[event]() is not screen:
+        if event in self._screens and self._screens[event]() is not screen:
             return False
-        if not isinstance(event, MouseDown) or self._pressed is None:
+        if not isinstance(event, MouseDown) or self._last_press is None:
             return True
-        at, moment, first = self._pressed
-        is_again = at == event.screen_offset and event.time - moment <= self._app.CLICK_CHAIN_TIME_THRESHOLD
-        return first() is screen or not is_again
+        offset, moment, first_screen = self._last_press
+        is_double_click = offset == event.screen_offset and event.time - moment <= self._app.CLICK_CHAIN_TIME_THRESHOLD
+        return first_screen() is screen or not is_double_click
 
-    async def _give(self, event: Input) -> None:
-        self._last = self._given[event] = ref(self._app.screen)
-        self._leads_on = isinstance(event, MouseUp) or (isinstance(event, Key) and event.key in _ANSWERS)
-        to = self._below(event) if isinstance(event, MouseEvent) else self._app.focused
-        self._to = ref(to) if to is not None else lambda: None
-        await self._give_to_app(event)
+    async def _dispatch(self, event: Input) -> None:
+        self._last_screen = self._screens[event] = ref(self._app.screen)
+        self._may_close = isinstance(event, MouseUp) or (isinstance(event, Key) and event.key in _DIALOG_KEYS)
+        target = self._widget_at(event) if isinstance(event, MouseEvent) else self._app.focused
+        self._last_target = ref(target) if target is not None else lambda: None
+        await self._dispatch_event(event)
 
-    def _below(self, event: MouseEvent) -> Widget | None:
-        """What is below the mouse."""
+    def _widget_at(self, event: MouseEvent) -> Widget | None:
+        """Return the widget below the mouse. None if there is none."""
         with suppress(NoWidget):
             return self._app.mouse_captured or self._app.get_widget_at(*event.screen_offset)[0]
         return None
 
-    def _wait(self, *events: Input) -> None:
-        self._ahead += events
-        if not self._waits:
-            self._waits = True
-            self._app.run_worker(self._until_there())
+    def _enqueue(self, *events: Input) -> None:
+        self._queue += events
+        if not self._is_waiting:
+            self._is_waiting = True
+            self._app.run_worker(self._wait_until_ready())
 
-    async def _until_there(self) -> None:
-        """Let go what waits once what came before went all the way up where it was given to, and the screen on show and
-        the app have done what they were told by then: it has its parts, and its focus."""
-        last, screen, there = self._to() or self._last(), self._on_show, asyncio.Event()
-        way: list[MessagePump] = [each for each in (last.ancestors_with_self if last else ()) if each is not self._app]
-        way *= 2  # who is clicked may tell itself first what that leads to
+    async def _wait_until_ready(self) -> None:
+        """Dispatch the queue once the last input is handled: by its widget, by the ancestors, the current screen and the app.
+
+        The current screen has its widgets and its focus then.
+        """
+        last, screen, ready = self._last_target() or self._last_screen(), self._screen, asyncio.Event()
+        pumps: list[MessagePump] = [
+            each for each in (last.ancestors_with_self if last else ()) if each is not self._app
+        ]
+        pumps *= 2  # A clicked widget may send itself a message first.
         try:
-            while not (is_ending(self._app) or (there.is_set() and screen is self._on_show)):
-                if screen is not self._on_show:
-                    screen, there = self._on_show, asyncio.Event()
+            while not (is_ending(self._app) or (ready.is_set() and screen is self._screen)):
+                if screen is not self._screen:
+                    screen, ready = self._screen, asyncio.Event()
                 if screen is not None:
-                    _go_round([*way, screen, self._app], there.set)
-                    way = []
+                    _call_in_turn([*pumps, screen, self._app], ready.set)
+                    pumps = []
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(there.wait(), ROUND)
+                    await asyncio.wait_for(ready.wait(), RETRY_INTERVAL)
         finally:
-            self._app.call_later(self._let_go)
+            self._app.call_later(self._dispatch_queue)
 
-    async def _let_go(self) -> None:
-        """One at a time: where the next belongs is known when this one is done."""
-        self._waits = False
+    async def _dispatch_queue(self) -> None:
+        """Dispatch the first input of the queue. The screen of the next input is known only after that."""
+        self._is_waiting = False
         if is_ending(self._app):
             return
-        self._ahead.sort(key=lambda each: each.time)
-        if self._ahead and self._on_show is not None:
-            event = self._ahead.pop(0)
+        self._queue.sort(key=lambda event: event.time)
+        if self._queue and self._screen is not None:
+            event = self._queue.pop(0)
             if isinstance(event, MouseEvent):
-                await self._point(event)
+                await self._handle_mouse(event)
             else:
-                again = Key(event.key, event.character) if isinstance(event, Key) else Paste(event.text)
-                again.time = event.time  # it may come back, and belongs before what was typed after it
-                await self._give(again)
-        if self._ahead:
-            self._wait()
+                copy = Key(event.key, event.character) if isinstance(event, Key) else Paste(event.text)
+                copy.time = event.time  # The copy may be queued again, before newer input.
+                await self._dispatch(copy)
+        if self._queue:
+            self._enqueue()
 
 
-def _go_round(way: Sequence[MessagePump], then: Callable[[], None]) -> None:
-    """Let each in turn do what it was told before; who is going is passed over."""
-    for number, each in enumerate(way):
-        if each.call_later(_go_round, way[number + 1 :], then):
+def _call_in_turn(pumps: Sequence[MessagePump], callback: Callable[[], None]) -> None:
+    """Call `callback` after each message loop in turn has handled its pending messages. Closing loops are skipped."""
+    for number, pump in enumerate(pumps):
+        if pump.call_later(_call_in_turn, pumps[number + 1 :], callback):
             return
-    then()
+    callback()

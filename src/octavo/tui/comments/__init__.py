@@ -1,1 +1,1 @@
-"""Threads: shown, written, and found where they hang."""
+"""Comment threads: their views, actions, filters, and positions on pages."""

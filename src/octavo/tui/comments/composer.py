@@ -18,54 +18,61 @@ from textual.widgets import Static, TextArea
 
 from octavo.api.safety import text as safe_text
 from octavo.data.state_db import NotSaved
-from octavo.tui.comments.people import MentionText, mention, named
-from octavo.tui.shell.dialog_draft import why_not_saved
-from octavo.tui.shell.left_unsent import AGAIN
+from octavo.documents.suggestions import suggestion_fence
+from octavo.tui.comments.autocomplete import Autocomplete, EmojiSuggestions, MemberSuggestions, emoji_prefix
+from octavo.tui.comments.mentions import MentionCandidates, MentionText, mention_markdown, with_names
+from octavo.tui.core.dialog_draft import DialogDraft, save_error
+from octavo.tui.core.unsent_texts import RETRY_SECONDS
+from octavo.tui.reader.page_view import preview
+from octavo.tui.render.threads import quote_excerpt
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
+from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.commands import Command, Commands, HostApp
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
+from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.safe_text import safe
 from octavo.tui.widgets.text_inputs import MAX_BRACKET_SEARCH, DraftClock, TextEditor
 from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
+    from octavo.api.places import Discussion
     from octavo.api.users import User
     from octavo.documents.emoji import NamedEmoji
-    from octavo.tui.comments.offers import MentionCandidates
+    from octavo.tui.core.shell import Shell
 
 _QUOTED_LINES = 3
-_SAVED = "draft saved · clear the text to discard it"
+_SAVED_MESSAGE = "draft saved · clear the text to discard it"
 
 COMPOSER: Commands[Composer] = Commands(
     "composer",
     (
         Command("send", "ctrl+s,ctrl+enter", "Send", "Send the comment", writes=True, run=lambda _, composer: composer.send(),
                 why_not=lambda _, composer: composer.why_not_send(), priority=True),
-        Command("hold", "ctrl+t", "Add to review", "Add the comment to your pending review", writes=True, run=lambda _, composer: composer.hold(),
-                why_not=lambda _, composer: composer.why_not_send(), is_available=lambda _, composer: composer.can_hold, priority=True),
+        Command("hold", "ctrl+t", "Add to review", "Add the comment to your pending review", writes=True, run=lambda _, composer: composer.add_to_review(),
+                why_not=lambda _, composer: composer.why_not_send(), is_available=lambda _, composer: composer.can_add_to_review, priority=True),
         Command("suggest", "ctrl+g", "Suggest", "Insert a suggested change",
-                run=lambda _, composer: composer.suggest(), is_available=lambda _, composer: bool(composer.suggestion), priority=True),
-        Command("edit", "ctrl+e", "Editor", "Edit in your external editor", run=lambda _, composer: composer.edit_outside(),
-                is_available=lambda _, composer: composer.can_edit_outside, priority=True),
-        Command("preview", "ctrl+r", "Preview", "Switch between preview and editing", run=lambda _, composer: composer.show_preview(),
+                run=lambda _, composer: composer.insert_suggestion(), is_available=lambda _, composer: bool(composer.suggestion), priority=True),
+        Command("edit", "ctrl+e", "Editor", "Edit in your external editor", run=lambda _, composer: composer.edit_in_editor(),
+                is_available=lambda _, composer: composer.editing_folder is not None, priority=True),
+        Command("preview", "ctrl+r", "Preview", "Switch between preview and editing", run=lambda _, composer: composer.toggle_preview(),
                 title_now=lambda _, composer: "Write" if composer.is_previewing else None,
-                is_available=lambda _, composer: composer.can_preview, priority=True),
-        Command("mention", "at", "Mention", "Mention a member", run=lambda _, composer: composer.name_somebody(),
-                is_available=lambda _, composer: composer.can_name_somebody, key_display="@", priority=True),
-        Command("reply", "ctrl+l", "Quick reply", "Insert a quick reply", run=lambda _, composer: composer.reply_quickly(),
+                is_available=lambda _, composer: composer.preview is not None, priority=True),
+        Command("mention", "at", "Mention", "Mention a member", run=lambda _, composer: composer.mention_member(),
+                is_available=lambda _, composer: composer.can_mention, key_display="@", priority=True),
+        Command("reply", "ctrl+l", "Quick reply", "Insert a quick reply", run=lambda _, composer: composer.insert_quick_reply(),
                 is_available=lambda _, composer: bool(composer.replies), priority=True, shown=False),
-        Command("close", "escape", "Close", "Close and keep the text as a draft", run=lambda _, composer: composer.leave(), priority=True),
+        Command("close", "escape", "Close", "Close and keep the text as a draft", run=lambda _, composer: composer.close_keeping_draft(), priority=True),
     ),
     find=lambda view: view,
 )  # fmt: skip
 
 
 class Composer(Dialog[str | None]):
-    """Writes one text. The answer is the text to send, or None: closed, and the draft kept.
+    """A dialog to write one text. Returns the text to send, or None if it was closed and the draft was kept.
 
-    `save_draft` is called with what is typed, and has kept it once it was awaited; `save_draft_now` has when it
-    returns. Both raise NotSaved. What they are called with last is what stays. Whoever sends the text removes the draft.
+    `save_draft` saves the draft once it is awaited, `save_draft_now` before it returns. Both raise NotSaved. The draft
+    is the text of the last call. The caller removes the draft after sending.
     """
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
@@ -73,8 +80,8 @@ class Composer(Dialog[str | None]):
         PurePath(__file__).with_name("composer.tcss"),
     ]
     CONTEXT: ClassVar[str] = "composer"
-    writing: TextEditor
-    """Where the text is written."""
+    text_area: TextEditor
+    """The text area that contains the comment."""
     HELP: ClassVar[str] = (
         "Write a comment in Markdown. Press ctrl+s to send the comment, ctrl+r to preview it, ctrl+e to open your editor, "
         "or @ to mention a member. Press esc to close the composer and keep the draft."
@@ -90,140 +97,142 @@ class Composer(Dialog[str | None]):
         is_saved: bool = True,
         save_draft: Callable[[str], Awaitable[None]],
         save_draft_now: Callable[[str], None],
-        trouble: Callable[[], str] = str,
+        save_error: Callable[[], str] = str,
         verb: str = "send",
         placeholder: str = "Write a comment",
         preview: Callable[[str], Widget] | None = None,
         editing_folder: Path | None = None,
-        about: FileNote | None = None,
+        file_note: FileNote | None = None,
         limit: int | None = None,
-        people: MentionCandidates | None = None,
-        can_hold: bool = False,
+        members: MentionCandidates | None = None,
+        can_add_to_review: bool = False,
         suggestion: str = "",
         replies: Sequence[str] = (),
     ) -> None:
-        """`title` says what it answers, `quoted` is an excerpt of that. `draft` is what the text begins with;
-        `is_saved`: it is on disk.
+        """Create a composer with a title, a quoted excerpt and the initial text of the draft.
 
-        `preview` gives a widget that shows a text as it will look. `editing_folder` is where a file for the editor
-        may be; without it there is no editor. `about` says what is in it. `limit` is the most characters that can be
-        sent. `trouble` says why nothing can be saved, when nothing can: then nothing can be sent. `people` can be named
-        with `@`. `can_hold`: it may be held for a review instead of sent; then `is_held` says which. `suggestion` is
-        what a suggested wording begins with. `replies` are short texts that may be put in.
+        `is_saved` means that the draft is on disk. `preview` returns a widget that shows the rendered text.
+        `editing_folder` is the folder for files of the external editor: without it, the text cannot be edited outside.
+        `file_note` is the note in such a file. `limit` is the most characters that can be sent. `save_error` returns why
+        nothing can be saved or sent. `members` are the members who can be mentioned. With `can_add_to_review`, the comment can be
+        added to the pending review, which sets `is_pending`. `suggestion` is the Markdown that starts a suggested change.
+        `replies` are quick replies.
         """
         super().__init__()
         self._title, self._quoted, self._verb, self._placeholder = title, quoted, verb, placeholder
-        self._begun = self._typed_last = draft
-        self._saved = draft if is_saved else ""
-        self._named = MentionText()
-        self._save_draft, self._save_draft_now, self._trouble = save_draft, save_draft_now, trouble
-        self._preview, self._limit, self._people = preview, limit, people
-        self._folder, self._about = editing_folder, about
-        self.can_hold: bool = can_hold
+        self._initial_text = self._last_text = draft
+        self._saved_text = draft if is_saved else ""
+        self._mentions = MentionText()
+        self._save_draft, self._save_draft_now, self._save_error = save_draft, save_draft_now, save_error
+        self.preview: Callable[[str], Widget] | None = preview
+        self._limit, self._members = limit, members
+        self.editing_folder: Path | None = editing_folder
+        self._file_note = file_note
+        self.can_add_to_review: bool = can_add_to_review
         self.suggestion: str = suggestion
         self.replies: Sequence[str] = [safe_text(each) for each in replies]
-        self._length = len(self._named.shown(draft))
-        self._declined: tuple[int, int] | None = None
-        """Where a `:` stands for which no emoji was wanted."""
-        self.is_held = False
+        self._length = len(self._mentions.to_text(draft))
+        self._declined_at: tuple[int, int] | None = None
+        """Position of a `:` after which the user closed the emoji list without a choice."""
+        self.is_pending = False
         """Whether the comment was added to the pending review instead of sent."""
-        self._under_way: str | None = None
-        """What is being kept: the newest of it."""
+        self._saving_text: str | None = None
+        """Newest text that is being saved. None if no save is running."""
         self._clock = DraftClock()
         self._timer: Timer | None = None
-        self._sending = self._done = False
-        self._typed_ahead: list[Key] = []
-        """Keys pressed while the text is on its way to the disk: they are for the screen below."""
+        self._is_sending = self._is_closed = False
+        self._queued_keys: list[Key] = []
+        """Keys pressed while the text is being saved. They are sent to the screen below."""
 
     def body(self) -> ComposeResult:
         with DialogFrame() as frame:
             frame.set_border_texts(self._title, self._keys())
-            quoted = [line for line in named(self._quoted).splitlines() if line.strip()][:_QUOTED_LINES]
+            quoted = [line for line in with_names(self._quoted).splitlines() if line.strip()][:_QUOTED_LINES]
             if quoted:
                 lines = [Content.styled("┊ ", "$octavo-note") + safe(line) for line in quoted]
                 yield Static(Content("\n").join(lines), classes="composer--quoted")
-            self.writing = TextEditor(self._named.shown(self._begun), placeholder=self._placeholder)
-            yield self.writing
+            self.text_area = TextEditor(self._mentions.to_text(self._initial_text), placeholder=self._placeholder)
+            yield self.text_area
             yield VerticalScroll(classes="composer--preview")
             with Horizontal(classes="composer--state"):
                 yield Static(classes="composer--draft")
                 yield ChangingText(classes="composer--count")
 
     def on_mount(self) -> None:
-        writing = self.writing
-        writing.focus()
-        writing.move_cursor(writing.document.end)
-        if self._begun != self._saved:
-            self._say(self._trouble() or "not saved yet", "$error")
-            self._begin_to_keep(self._begun)
-        elif self._begun:
-            self._say("draft" if self._verb == "send" else "")
-        self._count(len(self.text))
+        text_area = self.text_area
+        text_area.focus()
+        text_area.move_cursor(text_area.document.end)
+        if self._initial_text != self._saved_text:
+            self._show_status(self._save_error() or "not saved yet", "$error")
+            self._save_in_background(self._initial_text)
+        elif self._initial_text:
+            self._show_status("draft" if self._verb == "send" else "")
+        self._show_count(len(self.text))
         if isinstance(self.app, HostApp):
-            self.app.before_end.add(self.keep_now)
-        self.app.app_suspend_signal.subscribe(self, lambda _: self.keep_now())
-        self.set_interval(AGAIN, self._try_again)
+            self.app.exit_callbacks.add(self.save_now)
+        self.app.app_suspend_signal.subscribe(self, lambda _: self.save_now())
+        self.set_interval(RETRY_SECONDS, self._retry_saving)
 
     def on_unmount(self) -> None:
-        self.keep_now()
+        self.save_now()
         if isinstance(self.app, HostApp):
-            self.app.before_end.discard(self.keep_now)
+            self.app.exit_callbacks.discard(self.save_now)
 
     @property
     def text(self) -> str:
         """Return the text as it is sent."""
-        return self._named.sent(self.writing.text)
+        return self._mentions.to_markdown(self.text_area.text)
 
-    def keep(self) -> None:
-        """Begin to keep what is typed."""
-        text = self._current
-        if not self._done and text != (self._saved if self._under_way is None else self._under_way):
-            self._begin_to_keep(text)
+    def start_saving(self) -> None:
+        """Start saving the text as a draft."""
+        text = self._current_text
+        if not self._is_closed and text != (self._saved_text if self._saving_text is None else self._saving_text):
+            self._save_in_background(text)
 
-    def keep_now(self) -> None:
-        """Keep what is typed before this returns: the app ends, or stops."""
+    def save_now(self) -> None:
+        """Save the text as a draft before returning: the app may end or be suspended next."""
         self._stop_timer()
-        if not self._done and self._current != self._saved:
+        if not self._is_closed and self._current_text != self._saved_text:
             try:
-                self._save_draft_now(self._current)
+                self._save_draft_now(self._current_text)
             except NotSaved as error:
-                self._say(str(error), "$error")
+                self._show_status(str(error), "$error")
                 return
-            self._saved = self._current
-            self._say(_SAVED)
+            self._saved_text = self._current_text
+            self._show_status(_SAVED_MESSAGE)
 
-    def _begin_to_keep(self, text: str) -> None:
+    def _save_in_background(self, text: str) -> None:
         self._stop_timer()
-        self._under_way = text
-        # Of the app: it goes on when this is closed.
-        self.app.run_worker(self._until_kept(text, self._save_draft(text)))
+        self._saving_text = text
+        # Run by the app: the save must outlive this dialog.
+        self.app.run_worker(self._finish_saving(text, self._save_draft(text)))
 
-    async def _until_kept(self, text: str, saving: Awaitable[None]) -> bool:
+    async def _finish_saving(self, text: str, saving: Awaitable[None]) -> bool:
         error: NotSaved | None = None
         try:
             await saving
-        except NotSaved as failed:
-            error = failed
+        except NotSaved as save_failure:
+            error = save_failure
         else:
-            self._saved = text
-        if self._under_way == text:
-            self._under_way = None
-        if self._done and error is not None:
+            self._saved_text = text
+        if self._saving_text == text:
+            self._saving_text = None
+        if self._is_closed and error is not None:
             self.app.notify(str(error), severity="error", markup=False)
-        elif not self._done and self._current == text:
-            self._say(_SAVED if error is None else str(error), "" if error is None else "$error")
+        elif not self._is_closed and self._current_text == text:
+            self._show_status(_SAVED_MESSAGE if error is None else str(error), "" if error is None else "$error")
             self.refresh_bindings()
         return error is None
 
-    def _try_again(self) -> None:
-        """Nothing could be saved: that may be over, and only who saves something knows."""
-        if self._sending or self._done or self._timer is not None:
+    def _retry_saving(self) -> None:
+        """Save again after a failure: only a new attempt shows whether saving works again."""
+        if self._is_sending or self._is_closed or self._timer is not None:
             return
-        trouble = self._trouble()
-        if self._under_way is not None:
-            self._say(trouble, "$error")
-        elif trouble or self._current != self._saved:
-            self._begin_to_keep(self._current)
+        save_error = self._save_error()
+        if self._saving_text is not None:
+            self._show_status(save_error, "$error")
+        elif save_error or self._current_text != self._saved_text:
+            self._save_in_background(self._current_text)
 
     def _stop_timer(self) -> None:
         self._clock.mark_saved()
@@ -232,15 +241,15 @@ class Composer(Dialog[str | None]):
             self._timer = None
 
     @property
-    def _current(self) -> str:
-        # While the app ends, the widget is gone before this screen is.
-        found = self.query(TextEditor)
-        return self._named.sent(found.first().text) if found else self._typed_last
+    def _current_text(self) -> str:
+        # While the app ends, the text area is removed before this screen.
+        areas = self.query(TextEditor)
+        return self._mentions.to_markdown(areas.first().text) if areas else self._last_text
 
     def why_not_send(self) -> str | None:
         """Return why the text cannot be sent. None if it can."""
-        if trouble := self._trouble():
-            return trouble
+        if save_error := self._save_error():
+            return save_error
         if not self.text.strip():
             return "Write some text first."
         if self._limit is not None and len(self.text) > self._limit:
@@ -248,218 +257,255 @@ class Composer(Dialog[str | None]):
         return None
 
     @property
-    def can_edit_outside(self) -> bool:
-        """Return whether the text can be edited in an external editor."""
-        return self._folder is not None
-
-    @property
-    def can_preview(self) -> bool:
-        """Return whether the text has a preview."""
-        return self._preview is not None
-
-    @property
     def is_previewing(self) -> bool:
         """Return whether the preview is shown instead of the text."""
         return self.has_class("-preview")
 
     @property
-    def can_name_somebody(self) -> bool:
+    def can_mention(self) -> bool:
         """Return whether members can be mentioned here."""
-        return self._people is not None and self.writing.has_focus
+        return self._members is not None and self.text_area.has_focus
 
     def _keys(self) -> str:
         keys = [
             f"ctrl+s {self._verb}",
-            "ctrl+t add to review" if self.can_hold else "",
+            "ctrl+t add to review" if self.can_add_to_review else "",
             "ctrl+g suggest" if self.suggestion else "",
-            "ctrl+e editor" if self._folder is not None and not self.suggestion else "",
-            # Where there is more to choose from, the key bar names the rest.
+            "ctrl+e editor" if self.editing_folder is not None and not self.suggestion else "",
+            # With more than these keys, the key bar shows the others.
             f"ctrl+r {'write' if self.is_previewing else 'preview'}"
-            if self._preview is not None and not self.can_hold
+            if self.preview is not None and not self.can_add_to_review
             else "",
-            "@ mention" if self._people is not None and not self.can_hold else "",
+            "@ mention" if self._members is not None and not self.can_add_to_review else "",
         ]
         return " · ".join(key for key in keys if key)
 
     @on(TextArea.Changed)
-    def _typed(self) -> None:
-        written = self.writing.text  # put together anew whenever it is asked for, as is what is sent of it
-        text = self._typed_last = self._named.sent(written)
-        self._count(len(text))
+    def _on_text_changed(self) -> None:
+        typed = self.text_area.text  # read once: TextArea joins all its lines for each access
+        text = self._last_text = self._mentions.to_markdown(typed)
+        self._show_count(len(text))
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
-        if text != self._saved:
-            self._say("")
-            self._timer = self.set_timer(self._clock.seconds_until_save(monotonic()), self.keep)
-        is_letter, self._length = len(written) == self._length + 1, len(written)
-        self._offer_emoji(is_letter)
+        if text != self._saved_text:
+            self._show_status("")
+            self._timer = self.set_timer(self._clock.seconds_until_save(monotonic()), self.start_saving)
+        is_one_letter, self._length = len(typed) == self._length + 1, len(typed)
+        self._offer_emoji(is_one_letter)
 
-    def _offer_emoji(self, is_letter: bool) -> None:
-        """Offer emoji where the name of one is begun by a letter that was typed, not pasted."""
-        writing = self.writing
-        if not writing.selection.is_empty or writing.read_only or self.app.screen is not self:
+    def _offer_emoji(self, is_one_letter: bool) -> None:
+        """Offer emoji after a `:` and two letters, if the last letter was typed and not pasted."""
+        text_area = self.text_area
+        if not text_area.selection.is_empty or text_area.read_only or self.app.screen is not self:
             return
-        if len(writing.text) > MAX_BRACKET_SEARCH:
-            return  # whether one writes code there is in all that stands before
-        row, column = writing.cursor_location
-        if ":" not in writing.document.get_line(row)[:column]:
+        if len(text_area.text) > MAX_BRACKET_SEARCH:
+            return  # Whether the cursor is in code depends on all text before the cursor: too slow in a long text.
+        row, column = text_area.cursor_location
+        if ":" not in text_area.document.get_line(row)[:column]:
             return
-        from octavo.tui.comments.offers import EmojiNames, Offers, emoji_begun  # with the names of emoji
+        prefix = emoji_prefix(text_area.get_text_range((0, 0), (row, column)))
+        start = (row, column - len(prefix))
+        if not prefix:
+            self._declined_at = None
+        elif is_one_letter and start != self._declined_at:
 
-        begun = emoji_begun(writing.get_text_range((0, 0), (row, column)))
-        begins = (row, column - len(begun))
-        if not begun:
-            self._declined = None
-        elif is_letter and begins != self._declined:
-
-            def chosen(answer: NamedEmoji | str | None) -> None:
-                here = writing.cursor_location
+            def on_chosen(answer: NamedEmoji | str | None) -> None:
+                cursor = text_area.cursor_location
                 if isinstance(answer, str):
-                    self._declined = begins
-                    writing.replace(f":{answer}", begins, here)
+                    self._declined_at = start
+                    text_area.replace(f":{answer}", start, cursor)
                 elif answer is not None:
-                    writing.replace(f"{answer.sign} ", begins, here)
+                    text_area.replace(f"{answer.sign} ", start, cursor)
 
-            self.app.push_screen(Offers(EmojiNames(begun[1:])), chosen)
+            self.app.push_screen(Autocomplete(EmojiSuggestions(prefix[1:])), on_chosen)
 
     def on_app_blur(self, event: AppBlur) -> None:
-        self.keep()
+        self.start_saving()
 
     def on_screen_suspend(self, event: ScreenSuspend) -> None:
-        self.keep()
+        self.start_saving()
 
-    def _say(self, words: str, style: str = "") -> None:
+    def _show_status(self, text: str, style: str = "") -> None:
         for each in self.query(".composer--draft").results(Static):
-            each.update(safe(words).stylize(style))
+            each.update(safe(text).stylize(style))
 
-    def _count(self, count: int) -> None:
+    def _show_count(self, count: int) -> None:
         limit = f" of {self._limit}" if self._limit is not None and count > self._limit * 0.8 else ""
         over = self._limit is not None and count > self._limit
-        words = Content(f"{count}{limit} character{'' if count == 1 and not limit else 's'}")
-        self.query_one(".composer--count", Static).update(words.stylize("bold $error") if over else words)
+        text = Content(f"{count}{limit} character{'' if count == 1 and not limit else 's'}")
+        self.query_one(".composer--count", Static).update(text.stylize("bold $error") if over else text)
         self.refresh_bindings()
 
     def send(self) -> None:
-        """Close with what is written, once that is kept."""
-        if not self._done and not self._sending:
-            self._sending = self.writing.read_only = True
+        """Close with the text as the result, once the draft is saved."""
+        if not self._is_closed and not self._is_sending:
+            self._is_sending = self.text_area.read_only = True
             self._stop_timer()
             self.app.run_worker(self._send(self.text, self._save_draft(self.text)))
 
-    def suggest(self) -> None:
-        """Put in the source of the block, to be changed."""
-        writing = self.writing
-        if writing.read_only:
+    def insert_suggestion(self) -> None:
+        """Insert the source of the block as a suggested change."""
+        text_area = self.text_area
+        if text_area.read_only:
             return
-        row, column = writing.cursor_location
-        writing.insert(("\n" if column else "") + self.suggestion)
-        # To the end of the first line in the fence: there one begins to change it.
-        writing.move_cursor((row + bool(column) + 1, 0))
-        writing.focus()
+        row, column = text_area.cursor_location
+        text_area.insert(("\n" if column else "") + self.suggestion)
+        # The first line inside the fence: the user starts to edit there.
+        text_area.move_cursor((row + bool(column) + 1, 0))
+        text_area.focus()
 
-    def reply_quickly(self) -> None:
-        """Ask which of the short texts to put in."""
-        from octavo.tui.widgets.chooser import Choice
-        from octavo.tui.widgets.picker import Picker
+    def insert_quick_reply(self) -> None:
+        """Ask for a quick reply and insert it."""
 
-        def chosen(text: str | None) -> None:
-            if text is not None and not self.writing.read_only:
-                self.writing.insert(text)
+        def on_chosen(text: str | None) -> None:
+            if text is not None and not self.text_area.read_only:
+                self.text_area.insert(text)
 
         choices = [Choice(each, " ".join(each.split())) for each in self.replies]
-        self.app.push_screen(Picker("Quick replies", choices), chosen)
+        self.app.push_screen(Picker("Quick replies", choices), on_chosen)
 
-    def hold(self) -> None:
-        """Send it, with the review."""
-        if not self._done and not self._sending:
-            self.is_held = True
+    def add_to_review(self) -> None:
+        """Add the comment to the pending review and close."""
+        if not self._is_closed and not self._is_sending:
+            self.is_pending = True
             self.send()
 
     def on_key(self, event: Key) -> None:
-        if self._sending:
+        if self._is_sending:
             event.stop()
-            self._typed_ahead.append(event)
+            self._queued_keys.append(event)
 
     async def _send(self, text: str, saving: Awaitable[None]) -> None:
-        """Close with `text` once it is kept: until the outbox has it, it is a draft."""
-        kept = await self._until_kept(text, saving)
-        ahead, self._typed_ahead = self._typed_ahead, []
-        if self._done:
+        """Close with `text` once it is saved: until the outbox has queued it, only the draft has it."""
+        saved = await self._finish_saving(text, saving)
+        queued_keys, self._queued_keys = self._queued_keys, []
+        if self._is_closed:
             return
-        if kept and self.app.screen is self:
-            self._done = True
+        if saved and self.app.screen is self:
+            self._is_closed = True
             self.dismiss(text)
-            for key in ahead:
+            for key in queued_keys:
                 self.app.post_message(Key(key.key, key.character))
         else:
-            self._sending = self.writing.read_only = self.is_held = False
+            self._is_sending = self.text_area.read_only = self.is_pending = False
 
-    async def leave(self) -> None:
-        """Close, and keep the draft; from the preview go back to it."""
+    async def close_keeping_draft(self) -> None:
+        """Close and keep the draft. In the preview, go back to editing."""
         if self.has_class("-preview"):
-            await self.show_preview()
-        elif not self._done:
-            self.keep()
-            self._done = True
+            await self.toggle_preview()
+        elif not self._is_closed:
+            self.start_saving()
+            self._is_closed = True
             self.dismiss(None)
 
-    def edit_outside(self) -> None:
-        """Go on in the person's own editor."""
-        if self._folder is None:
+    def edit_in_editor(self) -> None:
+        """Edit the text in the user's external editor."""
+        if self.editing_folder is None:
             return
-        self.keep_now()
-        result = edit_text(self.app, self.text, self._folder, keep=self._keep_edited, about=self._about)
+        self.save_now()
+        result = edit_text(self.app, self.text, self.editing_folder, keep=self._save_edited_text, note=self._file_note)
         if isinstance(result, Edited):
-            self.writing.load_text(self._named.shown(_as_typed(result.text)))
-            self.writing.move_cursor(self.writing.document.end)
-            self.keep()
+            self.text_area.load_text(self._mentions.to_text(_normalize_lines(result.text)))
+            self.text_area.move_cursor(self.text_area.document.end)
+            self.start_saving()
         else:
-            self._say(result.said, "$warning")
+            self._show_status(result.message, "$warning")
 
-    def _keep_edited(self, text: str) -> str:
-        # Before its file goes: whatever ends us next finds it in one place or the other.
-        return why_not_saved(self._save_draft_now, _as_typed(text))
+    def _save_edited_text(self, text: str) -> str:
+        # Saved before the edited file is deleted: a crash then cannot lose the text.
+        return save_error(self._save_draft_now, _normalize_lines(text))
 
-    def name_somebody(self) -> None:
-        """Write the `@`, and where it begins a word ask whom it is to name."""
-        from octavo.tui.comments.offers import Offers, People
-
-        writing = self.writing
-        if self._people is None or writing.read_only:
+    def mention_member(self) -> None:
+        """Insert an `@`. At the start of a word, ask for the member to mention."""
+        text_area = self.text_area
+        if self._members is None or text_area.read_only:
             return
-        writing.replace("@", *writing.selection)
-        row, column = writing.cursor_location
-        before = writing.document.get_line(row)[: column - 1]
+        text_area.replace("@", *text_area.selection)
+        row, column = text_area.cursor_location
+        before = text_area.document.get_line(row)[: column - 1]
         if before and not before.endswith((" ", "\t", "(", "“", '"', "*", "_")):
-            return  # within a word it is an address
+            return  # An `@` inside a word is part of an e-mail address.
 
-        def chosen(who: User | str | None) -> None:
-            if isinstance(who, str) or who is None:
-                writing.insert(who or "")
+        def on_chosen(member: User | str | None) -> None:
+            if isinstance(member, str) or member is None:
+                text_area.insert(member or "")
             else:
-                here = writing.cursor_location
-                writing.replace(f"{self._named.add(mention(who), writing.text)} ", (here[0], here[1] - 1), here)
+                cursor = text_area.cursor_location
+                text_area.replace(
+                    f"{self._mentions.add(mention_markdown(member), text_area.text)} ",
+                    (cursor[0], cursor[1] - 1),
+                    cursor,
+                )
 
-        self.app.push_screen(Offers(People(self._people)), chosen)
+        self.app.push_screen(Autocomplete(MemberSuggestions(self._members)), on_chosen)
 
-    async def show_preview(self) -> None:
-        """Show the text as it will look, or write on."""
-        if self._preview is None:
+    async def toggle_preview(self) -> None:
+        """Switch between the preview and editing."""
+        if self.preview is None:
             return
         box = self.query_one(".composer--preview", VerticalScroll)
         await box.remove_children()
         if self.is_previewing:
             self.remove_class("-preview")
-            self.writing.focus()
+            self.text_area.focus()
         else:
-            await box.mount(self._preview(self.text))
+            await box.mount(self.preview(self.text))
             self.add_class("-preview")
             box.focus()
         title = f"{self._title} · preview" if self.is_previewing else self._title
         self.query_one(DialogFrame).set_border_texts(title, self._keys())
 
 
-def _as_typed(text: str) -> str:
-    """The text of a file as it would be typed: lines end as they do here, and the last does not."""
+def open_composer(
+    app: Shell,
+    at: Discussion,
+    draft_key: str,
+    title: str,
+    send: Callable[[str], None],
+    *,
+    excerpt: str = "",
+    start: str = "",
+    add_to_review: Callable[[str], None] | None = None,
+    source: str = "",
+    verb: str = "send",
+    is_recoverable: bool = True,
+) -> None:
+    """Open a composer about `excerpt` and call `send` with its text, or `add_to_review` if the text is added to the
+    pending review.
+
+    Until then the text is the draft with the key `draft_key`. It begins with `start` if there is no draft. `source` is
+    the Markdown that a suggested change starts with. With `is_recoverable`, a text that the external editor left behind
+    after a crash can be found again.
+    """
+    dialog_draft = DialogDraft(app, draft_key, start)
+
+    def on_closed(text: str | None) -> None:
+        if text and composer.is_pending and add_to_review is not None:
+            add_to_review(text)
+        elif text:
+            send(text)
+
+    composer = Composer(
+        title,
+        quoted=quote_excerpt(excerpt),
+        draft=dialog_draft.text,
+        save_draft=dialog_draft.save,
+        save_draft_now=dialog_draft.save_now,
+        is_saved=dialog_draft.is_saved,
+        save_error=lambda: dialog_draft.save_problem,
+        verb=verb,
+        preview=preview,
+        editing_folder=app.settings.state_folder / "editing",
+        file_note=FileNote(title, draft_key, app.session.state.namespace) if is_recoverable else None,
+        members=MentionCandidates(app, at),
+        can_add_to_review=add_to_review is not None,
+        suggestion=suggestion_fence(source) if source else "",
+        replies=app.settings.quick_replies,
+    )
+    app.push_screen(composer, on_closed)
+
+
+def _normalize_lines(text: str) -> str:
+    """Return the text of a file as if it had been typed: with `\\n` line ends and without the last line end."""
     return text.replace("\r\n", "\n").removesuffix("\n")

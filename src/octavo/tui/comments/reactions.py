@@ -1,19 +1,20 @@
-"""Which emoji one reacts with: those used last, the usual ones, and any other by its name or as it was pasted."""
+"""The picker of reactions: recently used emoji, common emoji, and every other emoji by its name or pasted."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, ClassVar
+from unicodedata import name
 
 from octavo.documents.emoji import api_code, to_emoji
-from octavo.tui.comments.offers import EmojiNames, in_columns
+from octavo.tui.comments.autocomplete import EmojiSuggestions, emoji_label
 from octavo.tui.widgets.chooser import Choice, Chooser, MatchedChoice
 
 if TYPE_CHECKING:
     from octavo.data.state_db import StateDb
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
-REACTIONS = (
+COMMON_REACTIONS = (
     ("1f44d", "agreed"),
     ("2764", "thank you"),
     ("1f389", "hooray"),
@@ -23,37 +24,37 @@ REACTIONS = (
     ("2705", "done"),
     ("1f680", "ship it"),
 )
-MOST_USED = 8
-"""Of those used last, how many come first."""
-USED = "reactions used"
-"""The fact of the state that keeps them."""
+MAX_RECENT = 8
+"""Number of recently used emoji at the top of the picker."""
+RECENT_FACT = "reactions used"
+"""Name under which the state database stores the recently used emoji."""
 
 
-def used_last(state: StateDb) -> list[str]:
-    """The codes of the emoji this profile reacted with last, the newest first."""
-    kept = state.get_fact(USED, [])
-    return [each for each in kept if isinstance(each, str)][:MOST_USED] if isinstance(kept, list) else []
+def recent_emoji(state: StateDb) -> list[str]:
+    """Return the codes of the emoji this profile used last, newest first."""
+    stored = state.get_fact(RECENT_FACT, [])
+    return [each for each in stored if isinstance(each, str)][:MAX_RECENT] if isinstance(stored, list) else []
 
 
-def remember(state: StateDb, code: str) -> None:
-    """One reacted with this."""
-    state.set_fact(USED, [code, *(each for each in used_last(state) if each != code)][:MOST_USED])
+def remember_emoji(state: StateDb, code: str) -> None:
+    """Store an emoji as the last used reaction."""
+    state.set_fact(RECENT_FACT, [code, *(each for each in recent_emoji(state) if each != code)][:MAX_RECENT])
 
 
 class ReactionPicker(Chooser[str | None, str]):
-    """Answers the code of an emoji."""
+    """A picker that returns the code of an emoji."""
 
     PLACEHOLDER: ClassVar[str] = "Type a name or paste an emoji"
 
     def __init__(self, title: str, choices: list[Choice[str]]) -> None:
         super().__init__(title, choices, empty="No emoji found.")
-        self._names = EmojiNames()
+        self._emoji = EmojiSuggestions()
 
     def select_initial(self) -> None:
-        self.run_worker(self._ask())
+        self.run_worker(self._load())
 
-    async def _ask(self) -> None:
-        await self._names.ask()
+    async def _load(self) -> None:
+        await self._emoji.load()
         self.show_choices(self._choices)
 
     def accept(self, choice: Choice[str]) -> None:
@@ -61,39 +62,40 @@ class ReactionPicker(Chooser[str | None, str]):
 
     def find_matches(self, query: str) -> list[MatchedChoice[str]]:
         found = super().find_matches(query)
-        there = {each.value for each in self._choices}
-        others = (each for each in self._names.named(query) if each.code not in there)
-        more = (Choice(each.code, in_columns(each.sign, each.name)) for each in others)
+        existing = {each.value for each in self._choices}
+        matches = (each for each in self._emoji.matching(query) if each.code not in existing)
+        more = (Choice(each.code, emoji_label(each.sign, each.name)) for each in matches)
         return [*found, *(MatchedChoice(number, choice) for number, choice in enumerate(more, len(self._choices)))]
 
 
-def pick(app: Shell, title: str, mine: Collection[str], there: Collection[str], chosen: Callable[[str], None]) -> None:
-    """Ask which emoji: those used last come first, then the usual ones, and those that are `there`. `mine` are taken back."""
-    state, usual = app.session.state, dict(REACTIONS)
-    spelled = {api_code(to_emoji(each)): each for each in (*there, *mine)}
-    """As the server calls them: one that is taken back must be called so too."""
-    codes = dict.fromkeys((*used_last(state), *usual, *spelled))
+def choose_emoji(
+    app: Shell, title: str, own: Collection[str], existing: Collection[str], on_chosen: Callable[[str], None]
+) -> None:
+    """Ask for an emoji and call `on_chosen` with its code. The list shows recently used emoji first, then common emoji,
+    then the `existing` reactions. Choosing one of your `own` reactions removes it."""
+    state, common = app.session.state, dict(COMMON_REACTIONS)
+    server_codes = {api_code(to_emoji(each)): each for each in (*existing, *own)}
+    """Codes in the spelling of the server, which is needed to remove a reaction."""
+    codes = dict.fromkeys((*recent_emoji(state), *common, *server_codes))
     choices = [
         Choice(
             code,
-            _named(code, usual),
-            right="your reaction · press enter to remove it" if spelled.get(code) in mine else "",
+            _reaction_label(code, common),
+            right="your reaction · press enter to remove it" if server_codes.get(code) in own else "",
         )
         for code in codes
     ]
 
-    def picked(code: str | None) -> None:
+    def on_picked(code: str | None) -> None:
         if code is not None:
-            remember(state, code)
-            chosen(spelled.get(code, code))
+            remember_emoji(state, code)
+            on_chosen(server_codes.get(code, code))
 
-    app.push_screen(ReactionPicker(title, choices), picked)
+    app.push_screen(ReactionPicker(title, choices), on_picked)
 
 
-def _named(code: str, usual: dict[str, str]) -> str:
-    """An emoji and what it says here, else its name."""
-    from unicodedata import name
-
+def _reaction_label(code: str, common: dict[str, str]) -> str:
+    """Return an emoji and its meaning as a reaction, else its Unicode name."""
     sign = to_emoji(code)
-    said = usual.get(code) or (name(sign[0], "").lower() if sign else "") or code
-    return in_columns(sign, said)
+    meaning = common.get(code) or (name(sign[0], "").lower() if sign else "") or code
+    return emoji_label(sign, meaning)

@@ -1,4 +1,4 @@
-"""Where threads hang on a page, also when what they hung on was edited since. Pure."""
+"""Finds the block of a page that a thread belongs to, also after the block was edited."""
 
 from __future__ import annotations
 
@@ -9,57 +9,58 @@ from typing import Literal
 from octavo.api.comments import Comment
 from octavo.documents.blocks import Block, Document
 
-_ALIKE, _SHORTEST = 0.6, 20
-"""How alike words have to be, and how many letters they must have, to be taken for one another."""
-_MOST_LEAVES = 4_000
-"""Of a page with more blocks of words nobody looks for the one most alike: the keys of the reader would wait for it."""
-_NOTHING = Document("", (), "")
+_MIN_SIMILARITY, _MIN_LENGTH = 0.6, 20
+"""The least similarity of two texts, and the least length of a text, to be taken for the same block."""
+_MAX_BLOCKS = 4_000
+"""Number of blocks with text above which no similar block is searched: that would block the keyboard."""
+_EMPTY = Document("", (), "")
 
 
 class ThreadAnchors:
-    """The blocks of a document, by what threads know of them. The document is gone through once, however many threads
-    are looked for."""
+    """An index from threads to the blocks of a document. The document is walked once for all threads."""
 
-    def __init__(self, document: Document = _NOTHING, *, whole: bool = True) -> None:
-        """`whole`: all of the page is read. What is not found before may be still to come."""
+    def __init__(self, document: Document = _EMPTY, *, whole: bool = True) -> None:
+        """Create the index. `whole` means that the document is complete: in a partial one, missing blocks may still
+        come."""
         self.document = document
         self.whole = whole
-        self._exact: dict[tuple[str, str], str] = {}
-        self._alike: dict[str, str] = {}
+        self._exact_keys: dict[tuple[str, str], str] = {}
+        self._likely_keys: dict[str, str] = {}
 
-    def on(self, document: Document, *, whole: bool) -> ThreadAnchors:
-        """Where threads hang on `document`, which may be the same."""
-        same = document is self.document and whole == self.whole
-        return self if same else ThreadAnchors(document, whole=whole)
+    def for_document(self, document: Document, *, whole: bool) -> ThreadAnchors:
+        """Return the index of `document`: this one if the document is the same."""
+        is_same = document is self.document and whole == self.whole
+        return self if is_same else ThreadAnchors(document, whole=whole)
 
-    def exact(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """The threads by the key of the block they hang on; "" for those on the page as a whole or on what is gone.
+    def by_exact_block(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
+        """Return the threads by the key of their block. Threads on the whole page or on a deleted block have the key
+        "". A block is found by its key, else by its text, which the thread quotes."""
+        return _group(threads, self._exact_key)
 
-        A block is known by its key, else by its words, which the target keeps as a preview.
-        """
-        return _sorted(threads, self._exact_key)
+    def by_key(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
+        """Return the same as `by_exact_block`, but find blocks only by their keys."""
+        return _group(
+            threads, lambda thread: thread.target.node.id if self.has_block_of(thread) and thread.target.node else ""
+        )
 
-    def named(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """The same, but a block is known by its key alone."""
-        return _sorted(threads, lambda thread: thread.target.node.id if self.has(thread) and thread.target.node else "")
-
-    def has(self, thread: Comment) -> bool:
-        """Whether the block a thread hangs on is in it, as it was."""
+    def has_block_of(self, thread: Comment) -> bool:
+        """Return whether the document has a block with the key of the thread's block."""
         return thread.target.node is not None and thread.target.node.id in self._keys
 
-    def likely(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """The same, but those on what was edited since hang on the block that is most like it."""
-        return _sorted(threads, lambda thread: self._exact_key(thread) or self._likely_key(thread))
+    def by_likely_block(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
+        """Return the same as `by_exact_block`, but put threads on edited blocks on the most similar block."""
+        return _group(threads, lambda thread: self._exact_key(thread) or self._likely_key(thread))
 
-    def since(self, thread: Comment) -> Literal["", "changed", "gone"]:
-        """Return whether the block of a thread was changed or deleted. Empty if neither."""
+    def block_change(self, thread: Comment) -> Literal["", "changed", "gone"]:
+        """Return `changed` or `gone` if the block of a thread was edited or deleted. Empty if neither."""
         if not self.whole or thread.target.node is None or self._exact_key(thread):
             return ""
         return "changed" if self._likely_key(thread) else "gone"
 
-    def said_since(self, thread: Comment) -> str:
-        """Return the same as a sentence that introduces the original text. Empty if the block is unchanged."""
-        match self.since(thread):
+    def outdated_note(self, thread: Comment) -> str:
+        """Return the result of `block_change` as a sentence that introduces the original text. Empty if the block is
+        unchanged."""
+        match self.block_change(thread):
             case "changed":
                 return "Outdated: the block was edited. Its text was:"
             case "gone":
@@ -70,32 +71,32 @@ class ThreadAnchors:
         node = thread.target.node
         if node is None:
             return ""
-        wanted = (node.id, node.preview or "")
-        if wanted not in self._exact:
-            self._exact[wanted] = node.id if node.id in self._keys else self._with(wanted[1])
-        return self._exact[wanted]
+        cache_key = (node.id, node.preview or "")
+        if cache_key not in self._exact_keys:
+            self._exact_keys[cache_key] = node.id if node.id in self._keys else self._key_by_text(cache_key[1])
+        return self._exact_keys[cache_key]
 
     def _likely_key(self, thread: Comment) -> str:
-        words = (thread.target.node.preview or "") if thread.target.node is not None and self.whole else ""
-        if words not in self._alike:
-            self._alike[words] = self.like(words)
-        return self._alike[words]
+        text = (thread.target.node.preview or "") if thread.target.node is not None and self.whole else ""
+        if text not in self._likely_keys:
+            self._likely_keys[text] = self.most_similar_key(text)
+        return self._likely_keys[text]
 
-    def _with(self, preview: str) -> str:
-        """The key of the first block that has these words in it."""
-        wanted = _said(preview)[:60]
-        if len(wanted) < 4:
+    def _key_by_text(self, preview: str) -> str:
+        """Return the key of the first block that contains this text. Empty if none does."""
+        quote = _normalize(preview)[:60]
+        if len(quote) < 4:
             return ""
-        return next((key for key, said in self._leaves if wanted in said), "")
+        return next((key for key, text in self._leaves if quote in text), "")
 
-    def like(self, words: str) -> str:
-        """The key of the block that most likely said `words` before it was edited; "" when none is like it."""
-        wanted = _said(words)
-        if len(wanted) < _SHORTEST or len(self._leaves) > _MOST_LEAVES:
+    def most_similar_key(self, text: str) -> str:
+        """Return the key of the block that is most similar to `text`, the old text of a block. Empty if none is similar."""
+        old_text = _normalize(text)
+        if len(old_text) < _MIN_LENGTH or len(self._leaves) > _MAX_BLOCKS:
             return ""
-        from octavo.documents.diff_alignment import most_similar  # only threads on what is gone need it
+        from octavo.documents.diff_alignment import most_similar  # lazy: only needed for threads on edited blocks
 
-        at = most_similar(wanted, [said[: len(wanted)] for _, said in self._leaves], _ALIKE)
+        at = most_similar(old_text, [text[: len(old_text)] for _, text in self._leaves], _MIN_SIMILARITY)
         return self._leaves[at][0] if at is not None else ""
 
     @cached_property
@@ -108,45 +109,54 @@ class ThreadAnchors:
 
     @cached_property
     def _leaves(self) -> list[tuple[str, str]]:
-        """The keys of the blocks with words of their own, and the words."""
-        return [(block.key, _said(block.plain())) for block in self._blocks if block.runs or block.text]
+        """The keys and texts of the blocks that have text of their own."""
+        return [(block.key, _normalize(block.plain())) for block in self._blocks if block.runs or block.text]
 
 
-class BothSides:
-    """Where threads hang on a page as it was and as it is."""
+class TwoVersionAnchors:
+    """Finds the blocks of threads on the old and the new version of a page."""
 
     def __init__(self, documents: tuple[Document, Document]) -> None:
         self.documents = documents
         self._old, self._new = map(ThreadAnchors, documents)
 
     def threads(self, threads: Iterable[Comment]) -> dict[str, list[Comment]]:
-        """The threads by block: where each was made, on either side; else where its words stand, as they are or as they
-        were; else on what is most like them now; else on the page as a whole."""
+        """Return the threads by the key of their block. Threads without a block have the key "".
+
+        A block is searched by its key in the new, then the old version, then by its text in both, and last by
+        similarity in the new version.
+        """
         found: dict[str, list[Comment]] = {}
-        left = list(threads)
-        for look in (self._new.named, self._old.named, self._new.exact, self._old.exact, self._new.likely):
-            hung = look(left)
-            left = hung.pop("", [])
-            for key, among in hung.items():
-                found.setdefault(key, []).extend(among)
-        return {**found, "": left} if left else found
+        rest = list(threads)
+        for group in (
+            self._new.by_key,
+            self._old.by_key,
+            self._new.by_exact_block,
+            self._old.by_exact_block,
+            self._new.by_likely_block,
+        ):
+            grouped = group(rest)
+            rest = grouped.pop("", [])
+            for key, in_block in grouped.items():
+                found.setdefault(key, []).extend(in_block)
+        return {**found, "": rest} if rest else found
 
     def is_outdated(self, thread: Comment) -> bool:
-        """Whether what a thread is about is not there any more as it was when it was begun. What a server says of it is
-        about one side: of what is only on the other, it says whether it was made there."""
-        if thread.target.node is None or self._new.has(thread):
+        """Return whether a thread is outdated: its block is not in the new version, and the server calls it outdated or
+        neither version has the block or its text."""
+        if thread.target.node is None or self._new.has_block_of(thread):
             return False
-        by_words = "" not in self._new.exact([thread]) or "" not in self._old.exact([thread])
-        says = thread.target.page is not None and thread.target.page.outdated
-        return bool(says) or not (self._old.has(thread) or by_words)
+        has_text = "" not in self._new.by_exact_block([thread]) or "" not in self._old.by_exact_block([thread])
+        is_outdated_on_server = thread.target.page is not None and thread.target.page.outdated
+        return bool(is_outdated_on_server) or not (self._old.has_block_of(thread) or has_text)
 
 
-def _sorted(threads: Iterable[Comment], key_of: Callable[[Comment], str]) -> dict[str, list[Comment]]:
+def _group(threads: Iterable[Comment], key_of: Callable[[Comment], str]) -> dict[str, list[Comment]]:
     found: dict[str, list[Comment]] = {}
     for thread in threads:
         found.setdefault(key_of(thread), []).append(thread)
     return found
 
 
-def _said(words: str) -> str:
-    return " ".join(words.split())
+def _normalize(text: str) -> str:
+    return " ".join(text.split())

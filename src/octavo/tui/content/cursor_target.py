@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from octavo.api.places import CollectionRef
 from octavo.data.unsent_index import UnsentText
-from octavo.tui.comments.page_discussion import ShowsDiscussion
-from octavo.tui.reader.link_names import ShowsPage
-from octavo.tui.shell.outside import address_of_page, open_address, said_without_address
-from octavo.tui.shell.routes import ToAccess, ToChangeRequest
+from octavo.tui.core.external_links import missing_link_reason, open_link, page_url
+from octavo.tui.core.routes import ToAccess, ToChangeRequest
+from octavo.tui.editing.page_drafts import pages_with_drafts
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
 
@@ -20,111 +19,73 @@ if TYPE_CHECKING:
     from octavo.api.places import SpaceRef
     from octavo.api.spaces import Space
     from octavo.documents.blocks import Block
-    from octavo.tui.shell.shell import Shell
-    from octavo.tui.shell.view import View
-    from octavo.tui.widgets.tree import Node, Tree
-
-
-class Trees(Protocol):
-    """A tree of spaces, and a tree of the pages of the open space."""
-
-    @property
-    def spaces(self) -> Tree: ...
-
-    @property
-    def pages(self) -> Tree: ...
-
-    @property
-    def has_focus_on(self) -> Literal["spaces", "pages"] | None:
-        """Which of them has the focus."""
-
-
-class ShowsSpace(ShowsPage, Protocol):
-    """A tree of spaces, a tree of the pages of the open space, and the open page."""
-
-    @property
-    def nav(self) -> Trees: ...
-
-    @property
-    def threads(self) -> KnowsUnsent: ...
-
-    def draw_pages(self) -> None:
-        """Show the pages as they are now."""
-
-    def say_where(self) -> None:
-        """Say in the status line where one is."""
-
-
-class KnowsUnsent(ShowsDiscussion, Protocol):
-    """Threads on the pages of a space, and your unsent drafts there."""
-
-    def unsent_by_page(self) -> Mapping[str, Sequence[UnsentText]]:
-        """By the ids of the pages."""
-
-    def unsent_on(self, block: Block) -> Sequence[UnsentText]:
-        """Of a block of the page on show."""
+    from octavo.tui.content.open_space import OpenSpace
+    from octavo.tui.core.shell import Shell
+    from octavo.tui.core.view import View
+    from octavo.tui.widgets.tree import TreeNode
 
 
 class CursorTarget:
     """The target of the keys. It is never the open page while another row of a tree is selected."""
 
-    def __init__(self, screen: View, shown: ShowsSpace) -> None:
-        self._screen, self._shown = screen, shown
-        self.unsent: frozenset[str] = frozenset()
-        """The pages of which the editor wrote something that no change request has."""
-        self._row_sort: tuple[str, bool] | None = None
-        """Kind of the row that was selected when the keys were shown last, and whether it was the row of the open page."""
+    def __init__(self, screen: View, open_space: OpenSpace) -> None:
+        self._screen, self._open_space = screen, open_space
+        self.editor_drafts: frozenset[str] = frozenset()
+        """Ids of the pages with an unsent draft from the external editor."""
+        self._row_kind: tuple[str, bool] | None = None
+        """Kind of the row that was selected when the key bar was updated, and whether it was the row of the open page."""
 
     @property
-    def row(self) -> Node | None:
-        """The row under the cursor of the tree that has the focus; None when no tree has it, or it has no rows."""
-        match self._shown.nav.has_focus_on:
+    def row(self) -> TreeNode | None:
+        """The selected row of the focused tree. None if no tree has the focus, or if it is empty."""
+        match self._open_space.nav.has_focus_on:
             case "pages":
-                return self._shown.nav.pages.node
+                return self._open_space.nav.pages.node
             case "spaces":
-                return self._shown.nav.spaces.node
+                return self._open_space.nav.spaces.node
         return None
 
     @property
-    def is_in_a_tree(self) -> bool:
-        """Whether a tree has the focus."""
-        return self._shown.nav.has_focus_on is not None
+    def is_tree_focused(self) -> bool:
+        """Return whether a tree has the focus."""
+        return self._open_space.nav.has_focus_on is not None
 
     @property
     def page(self) -> tuple[str, str] | None:
-        """The id and title of the page that is spoken of as a whole."""
-        if not self.is_in_a_tree:
-            return self._shown.threads.page_on_show
-        page = self.page_to_write
+        """The id and title of the target page: the selected row of the page tree, else the open page. None if it has no
+        text."""
+        if not self.is_tree_focused:
+            return self._open_space.threads.visible_page
+        page = self.selected_page
         return page[:2] if page is not None and page[2] == "document" else None
 
     @property
     def space(self) -> Space | None:
-        """The space the keys are about."""
-        if self._shown.nav.has_focus_on != "spaces":
-            return self._shown.space
-        return self._shown.shell.workspace.space(str(self.row.key)) if self.row is not None else None
+        """The target space: the selected space, else the open space."""
+        if self._open_space.nav.has_focus_on != "spaces":
+            return self._open_space.space
+        return self._open_space.shell.workspace.space(str(self.row.key)) if self.row is not None else None
 
     @property
-    def things(self) -> Sequence[Model]:
-        """The page, and the space it is in."""
-        pages, page = self._shown.pages, self.page
+    def models(self) -> Sequence[Model]:
+        """The target page and its space, as far as they are loaded."""
+        pages, page = self._open_space.pages, self.page
         found = pages.find(page[0]) if pages is not None and page is not None else None
         return [each for each in (found, self.space) if each is not None]
 
-    # What is written (`WrittenPages`)
+    # Used by `EditablePages`
 
     @property
     def space_ref(self) -> SpaceRef | None:
-        return self._shown.space.ref if self._shown.space is not None else None
+        return self._open_space.space.ref if self._open_space.space is not None else None
 
     @property
     def change_request(self) -> ChangeRequest | None:
         return None
 
     @property
-    def page_to_write(self) -> tuple[str, str, str] | None:
-        focus, row, page = self._shown.nav.has_focus_on, self.row, self._shown.page
+    def selected_page(self) -> tuple[str, str, str] | None:
+        focus, row, page = self._open_space.nav.has_focus_on, self.row, self._open_space.page
         if focus == "pages" and row is not None:
             return str(row.key), str(row.label), "document" if row.kind == "page" else row.kind
         if focus == "spaces" or page is None:
@@ -132,138 +93,139 @@ class CursorTarget:
         return page.id, page.title or "this page", page.type
 
     @property
-    def block_to_write(self) -> Block | None:
-        page, threads = self.page_to_write, self._shown.threads
-        shown = threads.page_on_show
-        return threads.block_on_show if page is not None and shown is not None and page[0] == shown[0] else None
+    def selected_block(self) -> Block | None:
+        page, threads = self.selected_page, self._open_space.threads
+        visible_page = threads.visible_page
+        return (
+            threads.visible_block
+            if page is not None and visible_page is not None and page[0] == visible_page[0]
+            else None
+        )
 
-    def why_no_page_to_write(self) -> str | None:
-        """Return why page keys do not apply while a space or collection is selected."""
+    def why_no_page(self) -> str | None:
+        """Return why page keys do not apply: a space or collection is selected. None if they apply."""
         row = self.row
-        if row is None or self._shown.nav.has_focus_on != "spaces":
+        if row is None or self._open_space.nav.has_focus_on != "spaces":
             return None
-        what = "collection" if row.kind == "group" else "space"
-        return f"“{row.label}” is a {what}, not a page. Press tab to go to the open page."
+        kind_label = "collection" if row.kind == "group" else "space"
+        return f"“{row.label}” is a {kind_label}, not a page. Press tab to go to the open page."
 
     @property
-    def words_not_sent(self) -> Sequence[UnsentText]:
+    def drafts(self) -> Sequence[UnsentText]:
         """Return your unsent drafts on the selected page of the tree, else on the selected block of the open page."""
-        threads, block = self._shown.threads, self._shown.threads.block_on_show
-        if not self.is_in_a_tree:
-            return threads.unsent_on(block) if block is not None else ()
-        page = self.page_to_write
+        threads, block = self._open_space.threads, self._open_space.threads.visible_block
+        if not self.is_tree_focused:
+            return threads.drafts_on(block) if block is not None else ()
+        page = self.selected_page
         if page is None:
             return ()
-        words = threads.unsent_by_page().get(page[0], ())
-        return words or [UnsentText("page", None)] * (page[0] in self.unsent)
+        drafts = threads.drafts_by_page().get(page[0], ())
+        return drafts or [UnsentText("page", None)] * (page[0] in self.editor_drafts)
 
-    def look_for_unsent(self) -> None:
-        from octavo.tui.writing.page_drafts import unsent_pages  # what is kept is looked for when the pages are on show
-
-        space, pages, app = self._shown.space, self._shown.pages, self._shown.shell
+    def refresh_drafts(self) -> None:
+        space, pages, app = self._open_space.space, self._open_space.pages, self._open_space.shell
         if space is None or pages is None or not app.has_session:
             return
-        before = self.unsent
-        self.unsent = unsent_pages(app, space.id, (page.id for page in pages.walk()))
-        if self.unsent != before:
-            self._shown.draw_pages()
-            self._shown.say_where()
+        previous = self.editor_drafts
+        self.editor_drafts = pages_with_drafts(app, space.id, (page.id for page in pages.walk()))
+        if self.editor_drafts != previous:
+            self._open_space.draw_pages()
+            self._open_space.show_status()
 
-    def page_is_written(self, change_request: ChangeRequest) -> None:
-        if self._shown.space is not None and self._screen.is_active:
-            self._shown.shell.go(ToChangeRequest(change_request.ref(self._shown.space.ref), change_request))
+    def show_saved_page(self, change_request: ChangeRequest) -> None:
+        if self._open_space.space is not None and self._screen.is_active:
+            self._open_space.shell.go(ToChangeRequest(change_request.ref(self._open_space.space.ref), change_request))
 
-    # Why something is not what a key is about
+    # Reasons why keys do not apply
 
-    def why_no_text(self, lacks: str) -> str | None:
-        """Return why the selected row is not a page with text. `lacks` names what a key needs, such as "backlinks"."""
-        if (why := self.why_no_page_to_write()) is not None or (row := self.row) is None or row.kind == "page":
+    def why_no_page_text(self, missing: str) -> str | None:
+        """Return why the selected row is not a page with text. None if it is. `missing` names what a key needs, such as
+        "backlinks"."""
+        if (why := self.why_no_page()) is not None or (row := self.row) is None or row.kind == "page":
             return why
         kind = "generated page" if row.kind == "computed" else row.kind
-        return f"“{row.label}” is a {kind} and has no {lacks}."
+        return f"“{row.label}” is a {kind} and has no {missing}."
 
-    def why_not_here(self) -> str | None:
-        """Return why keys for a block of the open page do not apply: another row of a tree is selected."""
-        if (why := self.why_no_page_to_write()) is not None or (row := self.row) is None:
+    def why_no_block(self) -> str | None:
+        """Return why keys for a block of the open page do not apply: another row of a tree is selected. None if they
+        apply."""
+        if (why := self.why_no_page()) is not None or (row := self.row) is None:
             return why
-        page = self._shown.page
+        page = self._open_space.page
         if page is not None and row.key == page.id:
             return None
-        shown = (
+        open_note = (
             f"{f'“{page.title}”' if page.title else 'another page'} is open" if page is not None else "no page is open"
         )
-        here = f"“{row.label}” is selected, but {shown}."
+        here = f"“{row.label}” is selected, but {open_note}."
         if row.kind == "page":
             return f"{here} To open the selected page, press enter. To comment on the whole selected page, press C."
         return f"{here} Press tab to go to the open page." if page is not None else here
 
-    def why_in_no_space(self) -> str | None:
+    def why_no_space(self) -> str | None:
         """Return why the selected row is not a space and not in a space. None if it is."""
         row = self.row
-        if self._shown.nav.has_focus_on == "spaces" and row is not None and row.kind == "group":
+        if self._open_space.nav.has_focus_on == "spaces" and row is not None and row.kind == "group":
             return f"“{row.label}” is a collection. Select a space in the collection first."
         return None
 
-    # The row under the cursor
+    # The selected row
 
-    def other_row(self) -> None:
-        """The cursor of a tree came to another row."""
-        row, page = self.row, self._shown.page
-        sort = (row.kind, page is not None and row.key == page.id) if row is not None else None
-        if sort != self._row_sort:  # which keys are dim takes two milliseconds to find out
-            self._row_sort = sort
+    def row_changed(self) -> None:
+        """Update the key bar after another row was selected."""
+        row, page = self.row, self._open_space.page
+        row_kind = (row.kind, page is not None and row.key == page.id) if row is not None else None
+        # Finding the disabled keys takes two milliseconds, so rows of the same kind are skipped.
+        if row_kind != self._row_kind:
+            self._row_kind = row_kind
             self._screen.refresh_bindings()
 
-    def address_of_row(self) -> str:
+    def row_url(self) -> str:
         """Return the URL of the selected row. If there is no URL, say so and return an empty string."""
-        row, pages, app = self.row, self._shown.pages, self._shown.shell
-        on_space, address = self._shown.nav.has_focus_on == "spaces", ""
-        if row is not None and on_space:
-            address = (self.space.urls.app or "") if self.space is not None else ""
+        row, pages, app = self.row, self._open_space.pages, self._open_space.shell
+        is_space, url = self._open_space.nav.has_focus_on == "spaces", ""
+        if row is not None and is_space:
+            url = (self.space.urls.app or "") if self.space is not None else ""
         elif row is not None and pages is not None:
             page = pages.find(str(row.key))
             if page is not None and page.type == "link" and page.href:
                 return page.href
-            address = address_of_page(page)
-        if not address or app.session.is_here:
-            app.say(said_without_address(app, "space" if on_space else "page"), tone="care")
+            url = page_url(page)
+        if not url or app.session.is_embedded:
+            app.say(missing_link_reason(app, "space" if is_space else "page"), tone="care")
             return ""
-        return address
+        return url
 
 
 def _why_no_row(app: Shell, target: CursorTarget) -> str | None:
-    return "Select a page or a space first." if target.row is None else target.why_in_no_space()
+    return "Select a page or a space first." if target.row is None else target.why_no_space()
 
 
 def _copy_row(app: Shell, target: CursorTarget) -> None:
     if (row := target.row) is not None:
-        text, what = (row.path, "path") if row.path else (str(row.label), "title")
-        clipboard.copy(app, text, f"Copied the {what} of {row.label}.")
+        text, kind_label = (row.path, "path") if row.path else (str(row.label), "title")
+        clipboard.copy(app, text, f"Copied the {kind_label} of {row.label}.")
 
 
-def _copy_row_address(app: Shell, target: CursorTarget) -> None:
-    if (row := target.row) is not None and (address := target.address_of_row()):
-        clipboard.copy(app, address, f"Copied the link to {row.label}.")
+def _copy_row_link(app: Shell, target: CursorTarget) -> None:
+    if (row := target.row) is not None and (url := target.row_url()):
+        clipboard.copy(app, url, f"Copied the link to {row.label}.")
 
 
-def _open_row(app: Shell, target: CursorTarget) -> None:
-    if address := target.address_of_row():
-        open_address(app, address, "page")
-
-
-def _is_in_a_tree(app: Shell, target: CursorTarget) -> bool:
-    return target.is_in_a_tree
+def _open_row_in_browser(app: Shell, target: CursorTarget) -> None:
+    if url := target.row_url():
+        open_link(app, url, "page")
 
 
 ROW: Commands[CursorTarget] = Commands(
     "row",
     (
         Command("yank", "y", "Copy path", "Copy the path of the page, or the title of the space",
-                run=_copy_row, why_not=_why_no_row, is_available=_is_in_a_tree, shown=False),
+                run=_copy_row, why_not=_why_no_row, is_available=lambda _, target: target.is_tree_focused, shown=False),
         Command("yank_url", "Y", "Copy link", "Copy a link to the page or space",
-                run=_copy_row_address, why_not=_why_no_row, is_available=_is_in_a_tree, shown=False),
+                run=_copy_row_link, why_not=_why_no_row, is_available=lambda _, target: target.is_tree_focused, shown=False),
         Command("open_browser", "o", "Open in browser", "Open the page or space in the browser",
-                run=_open_row, why_not=_why_no_row, is_available=_is_in_a_tree, shown=False),
+                run=_open_row_in_browser, why_not=_why_no_row, is_available=lambda _, target: target.is_tree_focused, shown=False),
     ),
     context="table of contents",
     find=lambda view: view.target,
@@ -272,16 +234,16 @@ ROW: Commands[CursorTarget] = Commands(
 
 
 def _why_no_space(app: Shell, target: CursorTarget) -> str | None:
-    if (why := target.why_in_no_space()) is not None or target.space is not None:
+    if (why := target.why_no_space()) is not None or target.space is not None:
         return why
     return "Open a space first. Press enter on a space to open it."
 
 
-def _why_no_page(app: Shell, target: CursorTarget, lacks: str) -> str | None:
-    if why := target.why_no_text(lacks):
+def _why_no_page(app: Shell, target: CursorTarget, missing: str) -> str | None:
+    if why := target.why_no_page_text(missing):
         return why
-    nothing = target.space is None or target.page is None
-    return "Open a page first. Press enter on a page to open it." if nothing else None
+    is_missing = target.space is None or target.page is None
+    return "Open a page first. Press enter on a page to open it." if is_missing else None
 
 
 def _why_no_links(app: Shell, target: CursorTarget) -> str | None:
@@ -296,29 +258,21 @@ def _why_no_backlinks(app: Shell, target: CursorTarget) -> str | None:
     return _why_no_page(app, target, "backlinks") or app.session.live.unavailable(ListToPage)
 
 
-def _files(app: Shell, target: CursorTarget) -> None:
+def _open_files(app: Shell, target: CursorTarget) -> None:
     from octavo.tui.content.files import FilesScreen
 
     if (space := target.space) is not None:
         app.push_screen(FilesScreen(space))
 
 
-def _links(app: Shell, target: CursorTarget) -> None:
+def _open_links(app: Shell, target: CursorTarget, first_section: str = "broken") -> None:
     from octavo.tui.content.links import LinksScreen
 
     if (space := target.space) is not None:
-        app.push_screen(LinksScreen(space, target.page))
+        app.push_screen(LinksScreen(space, target.page, first_section=first_section))
 
 
-def _backlinks(app: Shell, target: CursorTarget) -> None:
-    from octavo.tui.content.links import LinksScreen
-
-    space, page = target.space, target.page
-    if space is not None and page is not None:
-        app.push_screen(LinksScreen(space, page, begin="here"))
-
-
-def _history(app: Shell, target: CursorTarget) -> None:
+def _open_history(app: Shell, target: CursorTarget) -> None:
     from octavo.tui.content.page_history import PageHistoryScreen
 
     space, page = target.space, target.page
@@ -326,33 +280,33 @@ def _history(app: Shell, target: CursorTarget) -> None:
         app.push_screen(PageHistoryScreen(space, *page))
 
 
-def _keeping(app: Shell, target: CursorTarget) -> bool:
+def _is_offline(app: Shell, target: CursorTarget) -> bool:
     space = target.space
     return space is not None and app.session.offline.get(space.id) is not None
 
 
 def _keep_offline(app: Shell, target: CursorTarget) -> None:
-    from octavo.tui.content.keeping_offline import keep
+    from octavo.tui.content.offline_copies import download
 
     if (space := target.space) is not None:
-        keep(app, space)
+        download(app, space)
 
 
-def _let_go(app: Shell, target: CursorTarget) -> None:
-    from octavo.tui.content.keeping_offline import let_go
+def _remove_offline(app: Shell, target: CursorTarget) -> None:
+    from octavo.tui.content.offline_copies import remove
 
     if (space := target.space) is not None:
-        let_go(app, space.id)
+        remove(app, space.id)
 
 
 def _export(app: Shell, target: CursorTarget) -> None:
-    from octavo.tui.shell.exporting import choose
+    from octavo.tui.core.file_dialogs import choose_export
 
     if (space := target.space) is not None:
-        choose(app, space.ref, space.title, target.page)
+        choose_export(app, space.ref, space.title, target.page)
 
 
-def _access(app: Shell, target: CursorTarget) -> None:
+def _open_access(app: Shell, target: CursorTarget) -> None:
     row, space = target.row, target.space
     if space is not None:
         app.go(ToAccess(space.ref))
@@ -371,26 +325,26 @@ SPACE: Commands[CursorTarget] = Commands(
     "space",
     (
         Command("access", "A", "Access", "Show who has access and why",
-                run=_access, why_not=_why_no_access, shown=False),
-        Command("files", "F", "Files", "Show the files in this space and where they are used", run=_files, why_not=_why_no_space, shown=False),
-        Command("links", "L", "Links", "Show the links in this space, broken links first", run=_links, why_not=_why_no_links, shown=False),
+                run=_open_access, why_not=_why_no_access, shown=False),
+        Command("files", "F", "Files", "Show the files in this space and where they are used", run=_open_files, why_not=_why_no_space, shown=False),
+        Command("links", "L", "Links", "Show the links in this space, broken links first", run=_open_links, why_not=_why_no_links, shown=False),
         Command("keep_offline", "", "Make available offline", "Download this space for offline use",
-                run=_keep_offline, why_not=_why_no_space, is_available=lambda app, target: not _keeping(app, target)),
+                run=_keep_offline, why_not=_why_no_space, is_available=lambda app, target: not _is_offline(app, target)),
         Command("keep_fresh", "", "Update offline copy", "Update the offline copy of this space",
-                run=_keep_offline, why_not=_why_no_space, is_available=_keeping),
+                run=_keep_offline, why_not=_why_no_space, is_available=_is_offline),
         Command("let_go", "", "Remove offline copy", "Delete the offline copy of this space",
-                run=_let_go, why_not=_why_no_space, is_available=_keeping),
+                run=_remove_offline, why_not=_why_no_space, is_available=_is_offline),
     ),
 )  # fmt: skip
-"""The ways from a space to its other sides."""
+"""Commands that open other views of a space."""
 PAGE: Commands[CursorTarget] = Commands(
     "page",
     (
         Command("backlinks", "B", "Backlinks", "Show the pages that link to this page",
-                run=_backlinks, why_not=_why_no_backlinks, shown=False),
+                run=lambda app, target: _open_links(app, target, "here"), why_not=_why_no_backlinks, shown=False),
         Command("history", "H", "Version history", "Show the version history of this page",
-                run=_history, why_not=lambda app, target: _why_no_page(app, target, "version history"), shown=False),
+                run=_open_history, why_not=lambda app, target: _why_no_page(app, target, "version history"), shown=False),
         Command("export", "ctrl+e", "Export", "Export the page or space as Markdown or PDF", run=_export, why_not=_why_no_space, shown=False),
     ),
 )  # fmt: skip
-"""The ways from a page to what belongs to reading it."""
+"""Commands that open other views of a page."""

@@ -1,4 +1,4 @@
-"""Links of a space, broken links first, each with its page; and the backlinks of the open page."""
+"""Links of a space, broken links first, and the backlinks of the open page."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from octavo.api.operation import ListPage
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.documents.links import BrokenLink
-from octavo.tui.content.link_locations import go_to, key_of, part_of, title_of, trails
+from octavo.tui.core.list_view import TAB_COMMANDS, ListView
+from octavo.tui.core.routes import ToPage
+from octavo.tui.core.shell import Shell
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
-from octavo.tui.shell.list_view import SECTIONS, ListView
-from octavo.tui.shell.shell import Shell
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
-from octavo.tui.widgets.row_list import Heading, Row, RowList
+from octavo.tui.widgets.row_list import Row, RowHeading, RowList
 from octavo.tui.widgets.section_tabs import Section, SectionTabs
 from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import as_clause, plural
@@ -49,47 +49,89 @@ _KINDS = {"reusable-content": "reusable content", "openapi": "OpenAPI specificat
 
 
 @dataclass(frozen=True)
-class Place:
-    """One link at one place."""
+class LinkLocation:
+    """One occurrence of a link on a page."""
 
-    place: Location
-    sort: str
-    """Which section it belongs to."""
+    location: Location
+    section: str
+    """The tab of the link."""
     target: str = ""
     kind: str = ""
-    address: str = ""
-    is_part: bool = False
+    url: str = ""
+    is_embedded: bool = False
     """Whether the page embeds the target instead of linking to it."""
 
     @property
     def key(self) -> str:
-        return f"{key_of(self.place)} {self.kind} {self.target} {self.address}"
+        return f"{location_key(self.location)} {self.kind} {self.target} {self.url}"
 
 
-def _why_no_address(app: Shell, each: Place) -> str | None:
-    return None if each.address else f"This link points to “{each.target}” by ID, so there is no URL to copy."
+def target_in_page(location: Location) -> str:
+    """Return the block or heading of a location. Empty if it is the whole page."""
+    inside = location.internal_location
+    return (inside.node or inside.anchor or "") if inside is not None else ""
 
 
-LINK: Commands[Place] = Commands(
+def location_key(location: Location) -> str:
+    """Return the key that identifies a location on a page."""
+    return f"{location.page.id if location.page else ''} {target_in_page(location)}"
+
+
+def page_title(location: Location) -> str:
+    """Return the title of the page of a location."""
+    return (location.page.title if location.page else "") or "Untitled"
+
+
+def page_trails(tree: PageTree) -> dict[str, str]:
+    """Return the titles of the ancestors of each page, from the root, joined by ›. Empty for pages at the root."""
+    found: dict[str, str] = {}
+    waiting = [(page, "") for page in tree.pages]
+    while waiting:
+        page, above = waiting.pop()
+        found[page.id] = above
+        title = page.title or "Untitled"
+        waiting += [(each, f"{above} › {title}" if above else title) for each in page.pages]
+    return found
+
+
+def open_location(app: Shell, space_id: str, location: Location) -> None:
+    """Open the page of a location at its block."""
+    page = location.page
+    if page is None:
+        app.say("Could not open the page: the server did not return the page. Press r to refresh.", tone="care")
+    elif page.type != "document":
+        app.say(
+            f"“{page_title(location)}” is not a page, so it cannot be opened. Edit the item in the table of contents.",
+            tone="care",
+        )
+    else:
+        app.go(ToPage(space_id, page.id, target_in_page(location)))
+
+
+def _why_no_url(app: Shell, item: LinkLocation) -> str | None:
+    return None if item.url else f"This link points to “{item.target}” by ID, so there is no URL to copy."
+
+
+LINK: Commands[LinkLocation] = Commands(
     "link",
     (
-        Command("copy", "y", "Copy link", "Copy the URL of the link", why_not=_why_no_address,
-                run=lambda app, each: clipboard.copy(app, each.address, "Copied the link.")),
+        Command("copy", "y", "Copy link", "Copy the URL of the link", why_not=_why_no_url,
+                run=lambda app, each: clipboard.copy(app, each.url, "Copied the link.")),
     ),
     no_target="Select a link first.",
     find=lambda view: view.rows.item,
 )  # fmt: skip
 LINKS: Commands[LinksScreen] = Commands(
     "links",
-    (Command("up", "escape", "Back", "Go back", run=lambda _, view: view.go_up_or_leave(), shown=False),),
+    (Command("up", "escape", "Back", "Go back", run=lambda _, view: view.go_up_or_back(), shown=False),),
     find=lambda view: view,
 )
 
 
-class LinksScreen(ListView[Place]):
+class LinksScreen(ListView[LinkLocation]):
     """The links grouped by page on the left, the details of the selected link on the right."""
 
-    VIEW = "content"
+    MODE = "content"
     CONTEXT = "links"
     HELP = (
         "This view shows the links in this space: broken links, links to the GitBook app, internal links, external links, and "
@@ -97,26 +139,26 @@ class LinksScreen(ListView[Place]):
         "or / to filter the links. Press esc to go back to the page."
     )
     CSS_PATH = "links.tcss"
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SECTIONS, LINK, LINKS)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TAB_COMMANDS, LINK, LINKS)
 
-    def __init__(self, space: Space, page: tuple[str, str] | None, *, begin: str = "broken") -> None:
-        """`page` is the id and title of the page one comes from; `begin` the section shown first."""
+    def __init__(self, space: Space, page: tuple[str, str] | None, *, first_section: str = "broken") -> None:
+        """Show the links of `space`, and the backlinks of `page` (its id and title). `first_section` is the first tab."""
         super().__init__()
         self.space, self.page = space, page
-        self._begin = begin
+        self._first_section = first_section
         self._links: Snapshot[ListPage[Link]] = Snapshot(loading=True)
-        self._here: Snapshot[ListPage[Location]] = Snapshot(loading=True)
-        self._places: dict[str, list[Place]] = {}
+        self._backlinks: Snapshot[ListPage[Location]] = Snapshot(loading=True)
+        self._locations: dict[str, list[LinkLocation]] = {}
         self._tree: PageTree | None = None
-        self._trails: dict[str, str] = {}
-        self._ground = LinkContext(PageTree(pages=()), space.ref)
+        self._page_trails: dict[str, str] = {}
+        self._link_context = LinkContext(PageTree(pages=()), space.ref)
 
     def body(self) -> Iterable[Widget]:
-        rows: RowList[Place] = RowList(
+        rows: RowList[LinkLocation] = RowList(
             self._draw,
             key=lambda each: each.key,
-            search=lambda each: f"{each.target} {each.address} {each.kind} {title_of(each.place)}",
-            groups=lambda each: [Heading(title_of(each.place), self._trails.get(self._page_of(each), ""))],
+            search=lambda each: f"{each.target} {each.url} {each.kind} {page_title(each.location)}",
+            groups=lambda each: [RowHeading(page_title(each.location), self._page_trails.get(self._page_of(each), ""))],
             empty="No links of this kind in this space.",
             hint="Press [ or ] to switch tabs.",
             id="links",
@@ -124,7 +166,7 @@ class LinksScreen(ListView[Place]):
         names = {key: name for key, name in NAMES.items() if key != "here" or self.page is not None}
         sections = tuple(Section(key, name) for key, name in names.items())
         detail = Vertical(ChangingText("", id="about"), id="detail")
-        yield from self.list_beside(rows, detail, sections=sections, begin=self._begin)
+        yield from self.list_with_preview(rows, detail, sections=sections, initial_tab=self._first_section)
 
     def on_mount(self) -> None:
         self.follow("tree", content.ListPages(at=self.space.ref), self._show_tree)
@@ -134,104 +176,104 @@ class LinksScreen(ListView[Place]):
             self.subscriptions.follow_whole("here", op, self._show_here)
         self.rows.focus()
 
-    # What arrives
+    # Loaded data
 
     def _show_links(self, snapshot: Snapshot[ListPage[Link]]) -> None:
         self._links = snapshot
-        for sort in ("broken", "in-app", "inside", "outside"):
-            self._places[sort] = []
+        for section in ("broken", "in-app", "inside", "outside"):
+            self._locations[section] = []
         for link in snapshot.value.items if snapshot.value else ():
             target = link.target_reference or Location()
-            sort = _sort_of(link, target)
-            words, address = _words_of(target, self.space.id), target.url or ""
+            section = _section_of(link, target)
+            title, url = _target_title(target, self.space.id), target.url or ""
             kind = _KINDS.get(target.kind, target.kind)
-            is_part = link.relation == "dependsOn"
-            self._places[sort] += [
-                Place(each, sort, words, kind, address, is_part) for each in link.location_references
+            is_embedded = link.relation == "dependsOn"
+            self._locations[section] += [
+                LinkLocation(each, section, title, kind, url, is_embedded) for each in link.location_references
             ]
-        self.draw_list()
+        self.redraw_list()
 
     def _show_here(self, snapshot: Snapshot[ListPage[Location]]) -> None:
-        self._here = snapshot
+        self._backlinks = snapshot
         target = self.page[1] if self.page else ""
-        self._places["here"] = [
-            Place(each, "here", target, "page") for each in (snapshot.value.items if snapshot.value else ())
+        self._locations["here"] = [
+            LinkLocation(each, "here", target, "page") for each in (snapshot.value.items if snapshot.value else ())
         ]
-        self.draw_list()
+        self.redraw_list()
 
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
         if snapshot.value is not None and snapshot.value is not self._tree:
-            self._tree, self._trails = snapshot.value, trails(snapshot.value)
-            self._ground = LinkContext(snapshot.value, self.space.ref)
-            self.draw_list()
+            self._tree, self._page_trails = snapshot.value, page_trails(snapshot.value)
+            self._link_context = LinkContext(snapshot.value, self.space.ref)
+            self.redraw_list()
 
-    def draw_list(self) -> None:
+    def redraw_list(self) -> None:
         section = self.sections.current
         self.sections.sections = tuple(
-            Section(each.key, each.name, len({place.key for place in self._places.get(each.key, ())}))
+            Section(each.key, each.name, len({location.key for location in self._locations.get(each.key, ())}))
             for each in self.sections.sections
         )
         snapshot: Snapshot[ListPage[Link]] | Snapshot[ListPage[Location]]
-        snapshot = self._here if section == "here" else self._links
+        snapshot = self._backlinks if section == "here" else self._links
         order = {page.id: number for number, page in enumerate(self._tree.walk())} if self._tree is not None else {}
-        places = {each.key: each for each in self._places.get(section, ())}
+        places = {each.key: each for each in self._locations.get(section, ())}
         if snapshot.value is not None:
-            self.rows.state.empty = _NOTHING[section]
+            self.rows.state.empty = _EMPTY[section]
             self.rows.show(sorted(places.values(), key=lambda each: order.get(self._page_of(each), len(order))))
             self.rows.state.show_unreadable(snapshot.value.unreadable)
-        self.says(snapshot, "Links", f"the links in {self.space.title}")
-        self._draw_about()
-        self._say_where()
+        self.show_response(snapshot, "Links", f"the links in {self.space.title}")
+        self._draw_details()
+        self._show_status()
 
     @on(LineList.FilterChanged, "#links")
-    def _say_where(self) -> None:
+    def _show_status(self) -> None:
         section = self.sections.current
         name = f"links to {self.page[1]}" if section == "here" and self.page else NAMES[section]
-        value = self._here.value if section == "here" else self._links.value
+        value = self._backlinks.value if section == "here" else self._links.value
         more = " · more links on the server" if value is not None and value.next else ""
-        self.status(f"{self.space.title} › Links · {name}", self.rows.counts.summary + more)
+        self.show_location(f"{self.space.title} › Links · {name}", self.rows.counts.summary + more)
 
     # Drawing
 
-    def _page_of(self, each: Place) -> str:
-        return each.place.page.id if each.place.page else ""
+    def _page_of(self, item: LinkLocation) -> str:
+        return item.location.page.id if item.location.page else ""
 
-    def _draw(self, each: Place) -> Row:
-        words = each.target or each.address or "no target"
-        kind = "embedded" if each.is_part else each.kind if each.kind not in ("page", "url") else ""
+    def _draw(self, item: LinkLocation) -> Row:
+        title = item.target or item.url or "no target"
+        kind = "embedded" if item.is_embedded else item.kind if item.kind not in ("page", "url") else ""
         return Row(
-            text=Content(words),
-            right=Content.styled(kind, "$octavo-muted"),
-            sign=Content.styled(*_SIGNS[each.sort]),
+            text=Content(title), right=Content.styled(kind, "$octavo-muted"), sign=Content.styled(*_SIGNS[item.section])
         )
 
-    def _draw_about(self) -> None:
-        each, about = self.rows.item, self.query_one("#about", Static)
-        if each is None:
+    def _draw_details(self) -> None:
+        item, about = self.rows.item, self.query_one("#about", Static)
+        if item is None:
             about.update("")
             return
-        sign, style = _SIGNS[each.sort]
-        page = self._page_of(each)
-        where = [name for name in (self.space.title, self._trails.get(page, ""), title_of(each.place)) if name]
-        same = [other for other in self._places.get(each.sort, ()) if self._target(other) == self._target(each)]
+        sign, style = _SIGNS[item.section]
+        page = self._page_of(item)
+        path = [name for name in (self.space.title, self._page_trails.get(page, ""), page_title(item.location)) if name]
+        same_target = [
+            other for other in self._locations.get(item.section, ()) if self._target(other) == self._target(item)
+        ]
         lines = [
-            Content.assemble((f"{sign} ", style), (each.target or each.address or "no target", "bold")),
-            Content.styled(self.why(each), style if each.sort == "broken" else "$octavo-muted"),
+            Content.assemble((f"{sign} ", style), (item.target or item.url or "no target", "bold")),
+            Content.styled(self.why(item), style if item.section == "broken" else "$octavo-muted"),
             Content(""),
         ]
-        if each.address and each.target and each.address != each.target:
-            lines += [Content(each.address), Content("")]
-        lines += [Content.styled("LOCATION", "bold $octavo-muted"), Content(" › ".join(where))]
-        if each.sort != "here" and len(same) > 1:
-            pages = len({self._page_of(other) for other in same})
-            lines.append(Content.styled(f"used {len(same)} times on {plural(pages, 'page')}", "$octavo-muted"))
+        if item.url and item.target and item.url != item.target:
+            lines += [Content(item.url), Content("")]
+        lines += [Content.styled("LOCATION", "bold $octavo-muted"), Content(" › ".join(path))]
+        if item.section != "here" and len(same_target) > 1:
+            pages = len({self._page_of(other) for other in same_target})
+            lines.append(Content.styled(f"used {len(same_target)} times on {plural(pages, 'page')}", "$octavo-muted"))
         lines += [
             Content(""),
             Content.assemble(
                 ("enter", "$primary"),
                 (
                     " opens the page at the block that contains this link"
-                    if part_of(each.place)
+                    if target_in_page(item.location)
                     else " opens the page that contains this link",
                     "$octavo-muted",
                 ),
@@ -240,47 +282,47 @@ class LinksScreen(ListView[Place]):
         about.update(Content("\n").join(lines))
 
     @staticmethod
-    def _target(each: Place) -> tuple[str, str, str]:
-        return each.kind, each.target, each.address
+    def _target(item: LinkLocation) -> tuple[str, str, str]:
+        return item.kind, item.target, item.url
 
-    def why(self, each: Place) -> str:
+    def why(self, item: LinkLocation) -> str:
         """Return the state of a link, in a sentence."""
-        match each.sort:
-            case "broken" if each.is_part:
+        match item.section:
+            case "broken" if item.is_embedded:
                 return "Broken: the content that this page embeds does not exist."
             case "broken":
-                found = LinkTargets(self._ground, self._page_of(each)).resolve(each.address)
+                found = LinkTargets(self._link_context, self._page_of(item)).resolve(item.url)
                 reason = found.reason if isinstance(found, BrokenLink) else "The target does not exist."
                 return f"Broken: {as_clause(reason)}."
             case "in-app":
                 return "This link contains a GitBook app URL. Link directly to the page or space instead, so that the link still works if the URL changes."
-            case "outside" if each.address.startswith("mailto:"):
+            case "outside" if item.url.startswith("mailto:"):
                 return "This link opens a new email."
             case "outside":
                 return "This link goes to an external site."
             case "here":
-                return f"This link goes to {each.target or 'this page'}."
+                return f"This link goes to {item.target or 'this page'}."
             case _:
-                return f"This link works: the {each.kind or 'page'} exists."
+                return f"This link works: the {item.kind or 'page'} exists."
 
     # Messages and actions
 
     @on(LineList.Highlighted, "#links")
-    def _other(self) -> None:
-        self._draw_about()
+    def _on_selected(self) -> None:
+        self._draw_details()
 
     @on(SectionTabs.Switched)
-    def _other_section(self) -> None:
-        self.draw_list()
+    def _on_section_chosen(self) -> None:
+        self.redraw_list()
         self.rows.go_to_first()
 
     @on(LineList.Opened, "#links")
-    def _chosen(self) -> None:
+    def _open_page(self) -> None:
         if self.rows.item is not None:
-            go_to(self.shell, self.space.id, self.rows.item.place)
+            open_location(self.shell, self.space.id, self.rows.item.location)
 
 
-_NOTHING = {
+_EMPTY = {
     "broken": "No broken links in this space.",
     "in-app": "No links to the GitBook app in this space.",
     "inside": "No internal links in this space.",
@@ -289,14 +331,14 @@ _NOTHING = {
 }
 
 
-def _sort_of(link: Link, target: Location) -> str:
+def _section_of(link: Link, target: Location) -> str:
     if link.status in ("broken", "in-app"):
         return link.status
     return "outside" if target.kind == "url" else "inside"
 
 
-def _words_of(target: Location, here: str) -> str:
-    """Return the name of what a link of the space `here` leads to. Empty for a URL."""
+def _target_title(target: Location, here: str) -> str:
+    """Return the title of the target of a link in the space `here`. Empty for a URL."""
     part = target.internal_location.anchor if target.internal_location else None
     titled = target.page or target.collection or target.reusable_content
     if titled is not None:

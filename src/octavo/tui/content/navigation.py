@@ -1,4 +1,4 @@
-"""The left pane of content: the spaces of an organization, or the pages of one of them."""
+"""The left pane of the content view: the spaces of an organization, or the pages of the open space."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from octavo.api.spaces import Space
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.emoji import to_emoji
 from octavo.tui.content.spaces_pane import SpacesPane
-from octavo.tui.shell.tree_rows import page_nodes, space_nodes
+from octavo.tui.core.tree_rows import page_nodes, space_nodes
 from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.tree import Tree
 
-Which = Literal["spaces", "pages"]
+TreeName = Literal["spaces", "pages"]
 
 
-_OF_SPACES = (
+_SPACES_HELP = (
     "This list shows the spaces and collections of your organization. Press enter to open the selected space, e to edit its "
     "settings, ctrl+n to create a space, or a to show more actions. These keys act on the selected space or collection, not "
     "on the open page."
 )
-_OF_PAGES = (
+_PAGES_HELP = (
     "This list shows the pages of the open space. Press enter to open the selected page, e to edit it, C to comment on it, or "
     "H to show its version history. These keys act on the selected page, not on the open page. Press esc to go back to the "
     "spaces."
@@ -37,11 +37,11 @@ _OF_PAGES = (
 
 
 class Navigation(Vertical):
-    """Two trees, one of them on show. They send `LineList.Opened` as `#spaces` and `#pages`."""
+    """Two trees, one of which is visible. They send `LineList.Opened` as `#spaces` and `#pages`."""
 
     def compose(self) -> ComposeResult:
         yield ChangingText("", id="nav-title", classes="pane-title")
-        # Each with the line of its own filter, which is mounted above it.
+        # Each tree has its own container, because its filter line is mounted above it.
         spaces = Tree(
             id="spaces",
             empty="You do not have access to any spaces.",
@@ -49,7 +49,7 @@ class Navigation(Vertical):
         )
         spaces.set_context(
             "spaces and collections",
-            _OF_SPACES,
+            _SPACES_HELP,
             "list.open",
             "spaces.create",
             "spaces.change",
@@ -62,7 +62,7 @@ class Navigation(Vertical):
             id="pages", fold_depth=2, empty="This space has no pages yet.", hint="Press esc to go back to the spaces."
         )
         pages.set_context(
-            "table of contents", _OF_PAGES, "list.open", "page.edit", "comment.page", "page.history", "content.up"
+            "table of contents", _PAGES_HELP, "list.open", "page.edit", "comment.page", "page.history", "content.up"
         )
         yield Vertical(pages)
 
@@ -75,31 +75,34 @@ class Navigation(Vertical):
         return self.query_one("#pages", Tree)
 
     @property
-    def has_focus_on(self) -> Which | None:
-        """Which of the trees has the focus."""
+    def has_focus_on(self) -> TreeName | None:
+        """The tree that has the focus. None if neither has."""
         return "spaces" if self.spaces.has_focus else "pages" if self.pages.has_focus else None
 
-    def choose(self, which: Which, space: Space | None, *, focus: bool) -> None:
-        """Show the spaces, or the pages of `space`."""
+    def show_tree(self, tree_name: TreeName, space: Space | None, *, focus: bool) -> None:
+        """Show the tree of spaces, or the tree of the pages of `space`."""
         for pane in self.query_children(Vertical):
-            pane.display = pane.query_exactly_one(Tree).id == which
+            pane.display = pane.query_exactly_one(Tree).id == tree_name
         title = "SPACES"
-        if which == "pages" and space is not None:
+        if tree_name == "pages" and space is not None:
             title = f"{to_emoji(space.emoji)} {space.title}".strip() + " ▾"
         self.query_one("#nav-title", Static).update(Content(title))
         if focus:
-            (self.spaces if which == "spaces" else self.pages).focus()
-        if which == "spaces" and space is not None:
+            (self.spaces if tree_name == "spaces" else self.pages).focus()
+        if tree_name == "spaces" and space is not None:
             self.spaces.select_hidden(space.id)
 
     def show_spaces(
-        self, collections: Sequence[Collection], spaces: Iterable[Space], kept: Mapping[str, str] = MappingProxyType({})
+        self,
+        collections: Sequence[Collection],
+        spaces: Iterable[Space],
+        offline_marks: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Show what lies in the organization, and how far keeping each space for offline got."""
-        self.spaces.show(space_nodes(collections, spaces, kept))
+        """Show the spaces and collections, with the progress of offline copies (`offline_marks`) by space id."""
+        self.spaces.show(space_nodes(collections, spaces, offline_marks))
 
     def show_pages(
         self, tree: PageTree, open_threads: Mapping[str, int], unsent: Mapping[str, Sequence[UnsentText]]
     ) -> None:
-        """Show a page tree, with how many threads are open on each page, and the mark of what is not sent there."""
+        """Show a page tree, with the number of open threads and the mark of unsent drafts on each page."""
         self.pages.show(page_nodes(tree.pages, open_threads, unsent))

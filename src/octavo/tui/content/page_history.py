@@ -20,21 +20,20 @@ from octavo.api.places import ContentRef
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.documents import links
-from octavo.tui.comments.page_discussion import COMMENTING, THREAD_HERE
-from octavo.tui.content.page_revisions import RevisionWalk, Version
-from octavo.tui.reader import link_following
+from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE
+from octavo.tui.content.page_revisions import PageRevisionFinder, PageVersion
+from octavo.tui.core.page_queries import find_page, get_page_source, get_page_to_read, page_markdown
+from octavo.tui.core.routes import ToPage
+from octavo.tui.core.view import View
+from octavo.tui.reader import link_opening
 from octavo.tui.reader.diff_view import DiffView
-from octavo.tui.reader.page_view import PageView
+from octavo.tui.reader.page_dialogs import open_row
+from octavo.tui.reader.page_view import PageView, show_page
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.reader.record import open_row
-from octavo.tui.reader.showing_pages import show_page
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
 from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
-from octavo.tui.review.request_summary import ASK_AFTER
-from octavo.tui.shell.page_queries import page_as_written, page_there, page_to_read, text_of
-from octavo.tui.shell.routes import ToPage
-from octavo.tui.shell.view import View
+from octavo.tui.review.request_preview import SELECTION_DELAY
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
@@ -43,18 +42,16 @@ from octavo.tui.widgets.safe_text import join_texts
 from octavo.tui.widgets.wording import long_age, plural, short_age
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
-Side = Literal["", "now", "before"]
-"""What the selected revision is compared with. Empty if it is not compared."""
-_NO_ADDRESS = "You cannot open or copy a link to a page in an old revision. Press esc to go back to the current page."
+ComparedWith = Literal["", "now", "before"]
+"""The version to compare the selected revision with: the current page or the revision before. Empty if none."""
+_NO_LINK = "You cannot open or copy a link to a page in an old revision. Press esc to go back to the current page."
 
-_TAKES_NO_COMMENTS = (
-    "You cannot comment on an old revision. Press esc to go back to the current page and comment there."
-)
+_NO_COMMENTS = "You cannot comment on an old revision. Press esc to go back to the current page and comment there."
 
 
-def _why_not_compared(app: Shell, view: PageHistoryScreen) -> str | None:
+def _why_no_revision(app: Shell, view: PageHistoryScreen) -> str | None:
     return "Select a revision first." if view.rows.item is None else None
 
 
@@ -62,16 +59,16 @@ HISTORY: Commands[PageHistoryScreen] = Commands(
     "history",
     (
         Command("now", "B", "Compare", "Compare with the current page, or stop comparing",
-                run=lambda _, view: view.compare_with("now"), why_not=_why_not_compared,
+                run=lambda _, view: view.compare_with("now"), why_not=_why_no_revision,
                 applies=lambda _, view: not view.is_at_current),
         Command("before", "V", "Changes", "Show or hide what this revision changed",
-                run=lambda _, view: view.compare_with("before"), why_not=_why_not_compared),
+                run=lambda _, view: view.compare_with("before"), why_not=_why_no_revision),
         Command("more", "m", "Load older", "Load older revisions",
-                run=lambda _, view: view.look_further(), why_not=lambda _, view: view.why_not_further(),
+                run=lambda _, view: view.load_older(), why_not=lambda _, view: view.why_no_older(),
                 applies=lambda _, view: view.has_older),
         Command("older", "J", "Older", "Go to the next older revision", run=lambda _, view: view.rows.move(1), shown=False),
         Command("newer", "K", "Newer", "Go to the next newer revision", run=lambda _, view: view.rows.move(-1), shown=False),
-        Command("up", "escape", "Back", "Go back", run=lambda _, view: view.go_up_or_leave(), shown=False),
+        Command("up", "escape", "Back", "Go back", run=lambda _, view: view.go_up_or_back(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -80,7 +77,7 @@ HISTORY: Commands[PageHistoryScreen] = Commands(
 class PageHistoryScreen(View):
     """The revisions that changed the page on the left, newest first; the page of the selected revision on the right."""
 
-    VIEW = "content"
+    MODE = "content"
     CONTEXT = "page history"
     HELP = (
         "This view shows the revisions that changed this page, newest first. Press enter to read the page as it was in the "
@@ -89,25 +86,25 @@ class PageHistoryScreen(View):
     )
     CSS_PATH = "page_history.tcss"
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        *(group.for_target(lambda view: None, no_target=_TAKES_NO_COMMENTS) for group in (COMMENTING, THREAD_HERE)),
+        *(group.for_target(lambda view: None, no_target=_NO_COMMENTS) for group in (COMMENTING, THREAD_HERE)),
         HISTORY,
     )
     KEYBAR: ClassVar[tuple[str, ...]] = ("history.now", "history.before", "history.more")
 
     def __init__(self, space: Space, page_id: str, title: str) -> None:
         super().__init__()
-        self.space, self.page_id, self.title_now = space, page_id, title
-        self._walk: RevisionWalk | None = None
-        self._walking = False
+        self.space, self.page_id, self.current_title = space, page_id, title
+        self._finder: PageRevisionFinder | None = None
+        self._is_loading = False
         self._tree: PageTree | None = None
-        self._side: Side = ""
-        self._asking: Timer | None = None
+        self._compared_with: ComparedWith = ""
+        self._timer: Timer | None = None
 
     def body(self) -> Iterable[Widget]:
-        rows: RowList[Version] = RowList(
+        rows: RowList[PageVersion] = RowList(
             self._draw,
             key=lambda version: version.revision,
-            search=lambda version: f"{version.name} {version.who} {version.did}",
+            search=lambda version: f"{version.name} {version.author} {version.changes_label}",
             two_lines=True,
             empty="No revision changed this page.",
             hint="Press m to load older revisions.",
@@ -122,85 +119,89 @@ class PageHistoryScreen(View):
                 yield DiffView(ascii=self.shell.settings.ascii, id="diff")
 
     @property
-    def rows(self) -> RowList[Version]:
+    def rows(self) -> RowList[PageVersion]:
         return self.query_one("#versions", RowList)
 
     @property
     def is_at_current(self) -> bool:
-        """Return whether the selected revision is what the page is now: there is nothing to compare it with."""
-        return bool(self.rows.items) and self.rows.item is self.rows.items[0] and not self._side
+        """Return whether the newest revision is selected and not compared."""
+        return bool(self.rows.items) and self.rows.item is self.rows.items[0] and not self._compared_with
 
     @property
     def view(self) -> PageView | DiffView:
-        """The page, or what is different."""
-        return self.query_one("#diff", DiffView) if self._side else self.query_one("#page", PageView)
+        """The pane with the page or with the diff."""
+        return self.query_one("#diff", DiffView) if self._compared_with else self.query_one("#page", PageView)
 
     def on_mount(self) -> None:
         for pane in (self.query_one("#page", PageView), self.query_one("#diff", DiffView)):
-            pane.cursor_block.why_no_comment_here = lambda: _TAKES_NO_COMMENTS  # nobody comments on what was
-        self._walk = RevisionWalk(self.live, self.space, self.page_id)
+            pane.block_commands.why_no_comment_here = lambda: _NO_COMMENTS  # old revisions take no comments
+        self._finder = PageRevisionFinder(self.live, self.space, self.page_id)
         self.follow("tree", content.ListPages(at=self.space.ref), self._show_tree)
         self.rows.focus()
-        self.look_further()
+        self.load_older()
 
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
         if (tree := snapshot.value) is not None and tree is not self._tree:
             view, self._tree = self.query_one("#page", PageView), tree
-            view.contents.sources.targets = LinkTargets(LinkContext(tree, self.space.ref), self.page_id)
-            view.reset()
+            view.contents.deferred.targets = LinkTargets(LinkContext(tree, self.space.ref), self.page_id)
+            view.lay_out_again()
 
     # The revisions
 
-    async def _look(self, walk: RevisionWalk) -> None:
-        """Load some revisions, showing each that changed the page when it is found."""
-        self._walking = True
-        self.rows.state.wait_for(f"the version history of {self.title_now}")
-        self._say_where()
+    async def _load_batch(self, finder: PageRevisionFinder) -> None:
+        """Load some revisions and show each revision that changed the page."""
+        self._is_loading = True
+        self.rows.state.wait_for(f"the version history of {self.current_title}")
+        self._show_status()
         try:
-            async for _ in walk.versions():
-                self.rows.show(tuple(walk.found))
-                self._say_where()
-            self.rows.show(tuple(walk.found))
+            async for _ in finder.versions():
+                self.rows.show(tuple(finder.found))
+                self._show_status()
+            self.rows.show(tuple(finder.found))
         except ApiError as error:
             self.rows.state.fail("Could not load the version history", str(error))
         finally:
-            self._walking = False
-        self._say_where()
+            self._is_loading = False
+        self._show_status()
         self.refresh_bindings()
 
-    def _say_where(self) -> None:
-        walk = self._walk
-        looked = ""
-        if walk is not None and walk.looked:
-            looked = f"changed in {len(walk.found)} of {plural(walk.looked, 'checked revision')}"
-        more = "" if walk is None or self._walking or walk.is_at_end else "press m to load older revisions"
-        whole = walk is None or walk.is_at_end
-        checked = "" if walk is None or whole else f" in the last {plural(walk.looked, 'revision')}"
+    def _show_status(self) -> None:
+        finder = self._finder
+        checked_label = ""
+        if finder is not None and finder.checked_count:
+            checked_label = f"changed in {len(finder.found)} of {plural(finder.checked_count, 'checked revision')}"
+        more = "" if finder is None or self._is_loading or finder.is_at_end else "press m to load older revisions"
+        is_complete = finder is None or finder.is_at_end
+        checked = "" if finder is None or is_complete else f" in the last {plural(finder.checked_count, 'revision')}"
         self.rows.state.empty = f"No changes to this page{checked}."
-        self.rows.state.hint = "" if whole else "Press m to load older revisions."
-        facts = (self.view.facts if self.view.has_focus else "", looked, "loading…" if self._walking else more)
-        self.status(
-            f"{self.space.title} › {self.title_now} › Version history", " · ".join(each for each in facts if each)
+        self.rows.state.hint = "" if is_complete else "Press m to load older revisions."
+        facts = (
+            self.view.facts if self.view.has_focus else "",
+            checked_label,
+            "loading…" if self._is_loading else more,
+        )
+        self.show_location(
+            f"{self.space.title} › {self.current_title} › Version history", " · ".join(each for each in facts if each)
         )
 
-    def _draw(self, version: Version) -> Row:
+    def _draw(self, version: PageVersion) -> Row:
         first = self.rows.items[0].revision == version.revision if self.rows.items else False
         number = Content.styled(f"#{version.number}  ", "$octavo-muted") if version.number else Content("")
         return Row(
             text=number + Content.styled(version.name, "bold"),
-            right=Content.styled(short_age(version.moment), "$octavo-muted"),
-            second_line=join_texts([version.who, version.did]),
+            right=Content.styled(short_age(version.created_at), "$octavo-muted"),
+            second_line=join_texts([version.author, version.changes_label]),
             sign=Content.styled("●", "$success") if first else Content.styled("○", "$octavo-muted"),
         )
 
-    # The page as one of them has it
+    # The page in the selected revision
 
     @on(LineList.Highlighted, "#versions")
-    def _other_version(self) -> None:
-        if self._asking is not None:
-            self._asking.stop()
+    def _on_selected(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
         self._draw_banner()
-        self._asking = self.set_timer(ASK_AFTER, self._show_version)
+        self._timer = self.set_timer(SELECTION_DELAY, self._show_version)
         self.refresh_bindings()
 
     def _show_version(self) -> None:
@@ -208,15 +209,15 @@ class PageHistoryScreen(View):
         if version is None:
             return
         self._draw_banner()
-        self.set_class(bool(self._side), "-comparing")
-        self.view.state.wait_for(self.title_now)
-        work = self._compare(version, self._side) if self._side else self._read(version)
+        self.set_class(bool(self._compared_with), "-comparing")
+        self.view.state.wait_for(self.current_title)
+        work = self._compare(version, self._compared_with) if self._compared_with else self._read(version)
         self.run_worker(work, exclusive=True, group="version")
 
-    async def _read(self, version: Version) -> None:
+    async def _read(self, version: PageVersion) -> None:
         view = self.query_one("#page", PageView)
         try:
-            page = await page_there(self.live, page_to_read(version.at, self.page_id))
+            page = await find_page(self.live, get_page_to_read(version.at, self.page_id))
         except ApiError as error:
             view.clear()
             view.state.fail("Could not load this revision", str(error))
@@ -227,24 +228,24 @@ class PageHistoryScreen(View):
             return
         show_page(view, page, f"{version.revision} {self.page_id}")
 
-    async def _compare(self, version: Version, side: Side) -> None:
+    async def _compare(self, version: PageVersion, compared_with: ComparedWith) -> None:
         view = self.query_one("#diff", DiffView)
         sides: tuple[ContentRef | None, ContentRef] = (
-            (version.at, self.space.ref) if side == "now" else (version.before, version.at)
+            (version.at, self.space.ref) if compared_with == "now" else (version.before, version.at)
         )
         try:
-            pages = await asyncio.gather(*(self._as_written(at) for at in sides))
+            pages = await asyncio.gather(*(self._source_page(at) for at in sides))
         except ApiError as error:
             view.clear()
             view.state.fail("Could not load this revision", str(error))
             return
-        compared = await asyncio.to_thread(compare, *map(text_of, pages))
-        title = next((page.title for page in reversed(pages) if page is not None), self.title_now)
-        view.show(compared, title=title, key=f"{side} {version.revision}")
-        self._say_where()
+        compared = await asyncio.to_thread(compare, *map(page_markdown, pages))
+        title = next((page.title for page in reversed(pages) if page is not None), self.current_title)
+        view.show(compared, title=title, key=f"{compared_with} {version.revision}")
+        self._show_status()
 
-    async def _as_written(self, at: ContentRef | None) -> Page | None:
-        return await page_there(self.live, page_as_written(at, self.page_id)) if at is not None else None
+    async def _source_page(self, at: ContentRef | None) -> Page | None:
+        return await find_page(self.live, get_page_source(at, self.page_id)) if at is not None else None
 
     def _draw_banner(self) -> None:
         version, banner = self.rows.item, self.query_one("#banner", Static)
@@ -252,82 +253,84 @@ class PageHistoryScreen(View):
         if version is None:
             return
         newest = self.rows.items[0] is version
-        whose = join_texts([long_age(version.moment), f"#{version.number}" if version.number else "", version.who])
-        match self._side:
+        details = join_texts(
+            [long_age(version.created_at), f"#{version.number}" if version.number else "", version.author]
+        )
+        match self._compared_with:
             case "now":
-                words = Content.assemble(("CHANGES SINCE THIS REVISION ", "bold $warning"), whose)
+                banner_text = Content.assemble(("CHANGES SINCE THIS REVISION ", "bold $warning"), details)
             case "before":
-                words = Content.assemble(("CHANGES IN THIS REVISION ", "bold $primary"), whose)
+                banner_text = Content.assemble(("CHANGES IN THIS REVISION ", "bold $primary"), details)
             case _ if newest:
-                words = Content.assemble(("CURRENT REVISION ", "bold $success"), whose)
+                banner_text = Content.assemble(("CURRENT REVISION ", "bold $success"), details)
             case _:
-                words = Content.assemble(("OLD REVISION ", "bold $warning"), whose)
-        banner.update(words)
+                banner_text = Content.assemble(("OLD REVISION ", "bold $warning"), details)
+        banner.update(banner_text)
 
     @on(PageView.Moved)
     @on(DiffView.Moved)
-    def _moved(self) -> None:
-        self._say_where()
+    def _on_moved(self) -> None:
+        self._show_status()
 
     @on(LineList.Opened, "#versions")
-    def _chosen(self) -> None:
+    def _focus_page(self) -> None:
         self.view.focus()
 
     @on(LinkFollowed)
     def _link_followed(self, message: LinkFollowed) -> None:
         view = self.query_one("#page", PageView)
         if message.kind == "page":
-            self.shell.say(_NO_ADDRESS, tone="care")
-        elif not link_following.open_part(self.shell, view, message, self._link_followed):
+            self.shell.say(_NO_LINK, tone="care")
+        elif not link_opening.open_part(self.shell, view, message, self._link_followed):
             self._follow(view, message)
 
     def _follow(self, view: PageView, message: LinkFollowed) -> None:
-        targets = view.contents.sources.targets
+        targets = view.contents.deferred.targets
         if targets is None:
             self.shell.say("The pages of this space are still loading. Try again in a moment.", tone="care")
             return
         match targets.resolve(message.href):
-            case links.ToPage(page=page_id, anchor=anchor):
+            case links.PageLink(page=page_id, anchor=anchor):
                 self.shell.go(ToPage(self.space.id, page_id, anchor or ""))
-            case links.ToAnchor(anchor=anchor):
-                if not self.view.place.go_to_anchor(anchor) and self._side:
+            case links.AnchorLink(anchor=anchor):
+                if not self.view.navigation.go_to_anchor(anchor) and self._compared_with:
                     self.shell.say(f"This diff does not contain the heading “{anchor}”.", tone="care")
-            case links.ToReusableContent() as target if (version := self.rows.item) is not None:
-                places = [version.at, self.space.ref if self._side == "now" else version.before]
-                pages = [page_to_read(place, self.page_id) for place in places if place is not None]
-                sources = view.contents.sources
-                shown = link_following.show_shared(self.shell, target, pages, sources, self._link_followed)
+            case links.ReusableContentLink() as target if (version := self.rows.item) is not None:
+                revisions = [version.at, self.space.ref if self._compared_with == "now" else version.before]
+                pages = [get_page_to_read(place, self.page_id) for place in revisions if place is not None]
+                sources = view.contents.deferred
+                shown = link_opening.show_reusable_content(self.shell, target, pages, sources, self._link_followed)
                 self.shell.background(shown)
             case target:
-                link_following.leave(self.shell, target, href=message.href, words=message.words, at=self.space.ref)
+                link_opening.open_target(self.shell, target, href=message.href, words=message.words, at=self.space.ref)
 
     @on(CopyUrlRequested)
     def _copy_url(self, message: CopyUrlRequested) -> None:
-        targets = self.query_one("#page", PageView).contents.sources.targets
+        targets = self.query_one("#page", PageView).contents.deferred.targets
         target = targets.resolve(message.href) if targets is not None and message.kind != "page" else None
-        if isinstance(target, links.ToUrl):
+        if isinstance(target, links.UrlLink):
             clipboard.copy(self.shell, target.url, "Copied the link.")
         else:
-            self.shell.say(_NO_ADDRESS, tone="care")
+            self.shell.say(_NO_LINK, tone="care")
 
-    @on(Reader.ReadOn)
-    def _end_reached(self) -> None:
+    @on(Reader.NextPageRequested)
+    def _go_to_older(self) -> None:
         self.rows.move(1)
 
-    @on(PageView.RowWanted)
-    def _row_wanted(self, message: PageView.RowWanted) -> None:
+    @on(PageView.TableRowRequested)
+    def _row_wanted(self, message: PageView.TableRowRequested) -> None:
         open_row(self.app, message)
 
     @on(Reader.Copied)
     def _copied(self, message: Reader.Copied) -> None:
         self.shell.say(f"Copied the {message.what}.")
 
-    # What its keys do
+    # Actions
 
-    def compare_with(self, side: Side) -> None:
+    def compare_with(self, compared_with: ComparedWith) -> None:
         """Compare the selected revision with the current page or with the previous revision, or stop comparing."""
         had_focus = self.view.has_focus
-        self._side = "" if self._side == side else side
+        self._compared_with = "" if self._compared_with == compared_with else compared_with
         self._show_version()
         if had_focus:
             self.call_after_refresh(self.view.focus)
@@ -335,26 +338,26 @@ class PageHistoryScreen(View):
     @property
     def has_older(self) -> bool:
         """Return whether there may be older revisions to load."""
-        return self._walk is not None and not self._walk.is_at_end
+        return self._finder is not None and not self._finder.is_at_end
 
-    def why_not_further(self) -> str | None:
+    def why_no_older(self) -> str | None:
         """Return why older revisions cannot be loaded now. None if they can."""
-        if self._walking:
+        if self._is_loading:
             return "Older revisions are already loading."
-        if self._walk is not None and self._walk.is_at_end:
+        if self._finder is not None and self._finder.is_at_end:
             return "There are no older revisions of this page."
         return None
 
-    def look_further(self) -> None:
+    def load_older(self) -> None:
         """Load older revisions."""
-        if self._walk is not None and not self._walking:
-            self.run_worker(self._look(self._walk), exclusive=True, group="walk")
+        if self._finder is not None and not self._is_loading:
+            self.run_worker(self._load_batch(self._finder), exclusive=True, group="walk")
 
-    def ask_again(self) -> None:
-        super().ask_again()
-        if not self._walking:
-            self._walk = RevisionWalk(self.live, self.space, self.page_id)
-            self.look_further()
+    def refresh_data(self) -> None:
+        super().refresh_data()
+        if not self._is_loading:
+            self._finder = PageRevisionFinder(self.live, self.space, self.page_id)
+            self.load_older()
 
     def go_up(self) -> bool:
-        return self.climb(self.rows, when=self.view.has_focus)
+        return self.focus_if(self.rows, condition=self.view.has_focus)

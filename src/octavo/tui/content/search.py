@@ -1,7 +1,7 @@
-"""Search everywhere: pages of all spaces, threads, change requests and spaces, while you type.
+"""Search dialog: pages, threads, change requests and spaces, while you type.
 
-What was read on this machine is found at once, and alone where the server cannot be asked (`data/search_index.py`). What the server
-finds of pages takes its place, in the server's order, when it comes.
+Results from the search index of this machine (`data/search_index.py`) appear first. When the server's results arrive,
+its pages come first, in the server's order.
 """
 
 from __future__ import annotations
@@ -19,92 +19,95 @@ from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from octavo.api import search, urls
+from octavo.api import comments, search, urls
 from octavo.api.change_requests import ChangeRequest, Status
 from octavo.api.errors import ApiError, Unreachable
 from octavo.api.folding import Range, fold
 from octavo.api.operation import ListPage
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.organizations import Organization
-from octavo.api.places import OrganizationRef, SpaceRef
+from octavo.api.places import ChangeRequestRef, OrganizationRef, SpaceRef
 from octavo.api.searchable import mentioned_urls, with_titles
 from octavo.data.live import Snapshot
 from octavo.data.queries import UNDECIDED, change_requests_of
 from octavo.data.search_index import IndexedCounts, PageName
 from octavo.data.search_text import SearchTerms
 from octavo.documents import anchors, links
-from octavo.tui.shell.routes import ToChangeRequest, ToCollection, ToPage, ToThread
-from octavo.tui.shell.view import Subscriptions
+from octavo.tui.core.external_links import confirm_link, missing_link_reason
+from octavo.tui.core.routes import ToChangeRequest, ToCollection, ToPage, ToThread
+from octavo.tui.core.view import Subscriptions
 from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 from octavo.tui.widgets.line_list import LineList
-from octavo.tui.widgets.row_list import Heading, Row, RowList
+from octavo.tui.widgets.row_list import Row, RowHeading, RowList
 from octavo.tui.widgets.text_inputs import LineInput
 from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import as_clause, long_age, plural, short_age
 
 if TYPE_CHECKING:
     from octavo.data import search_index
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
-ASK_AFTER = 0.15
-"""Seconds after the last key before the server is asked."""
-LONGEST = 512
-MOST_THREADS, MOST_CHANGES, MOST_SPACES = 8, 8, 5
-"""As many are shown of what is looked for here."""
-MOST_HERE = 60
-"""Hits of all kinds that are looked for in what was read here."""
-LONGEST_PATH = 32
-"""Characters shown of the path of a page whose title other pages have, too."""
-SHOWN = 160
-"""Characters shown of the words around a hit."""
-_KINDS = {
+SEARCH_DELAY = 0.15
+"""Seconds after the last keystroke before the server is searched."""
+MAX_QUERY = 512
+MAX_THREADS, MAX_CHANGE_REQUESTS, MAX_SPACES = 8, 8, 5
+"""The most results of each kind that are shown."""
+MAX_LOCAL = 60
+"""The most results from the search index of this machine."""
+MAX_PATH = 32
+"""The most characters of a path, which is shown for pages with equal titles."""
+EXCERPT_LENGTH = 160
+"""The most characters of the text around a match."""
+_KIND_HEADINGS = {
     "page": "PAGES",
     "thread": "THREADS",
     "change request": "CHANGE REQUESTS",
     "space": "SPACES",
     "collection": "COLLECTIONS",
 }
-_IN = {"reply": "in a reply", "quote": "in the quoted text"}
+_PART_NAMES = {"reply": "in a reply", "quote": "in the quoted text"}
 """Names of the parts of a thread that matched, other than its first comment."""
 
 
 @dataclass(frozen=True)
-class Hit:
-    """Something that was found."""
+class SearchResult:
+    """A search result."""
 
     kind: Literal["page", "thread", "change request", "space", "collection"]
     space: str
     id: str
     title: str
-    where: str
-    words: str = ""
+    location: str
+    excerpt: str = ""
     anchor: str = ""
-    right: str = ""
-    address: str = ""
+    detail: str = ""
+    url: str = ""
     marks: tuple[Range, ...] = ()
-    """Ranges of the searched words in `words`."""
+    """Ranges of the searched words in `excerpt`."""
     page: str = ""
-    """The title of a page, without that of the section."""
+    """The title of a page, without the title of its section."""
     path: str = ""
-    """Where a page lies in its space."""
-    here: search_index.Hit | None = None
+    """The path of a page in its space."""
+    indexed: search_index.Hit | None = None
     """The result of the index of this machine. None for a result of the server."""
 
     @property
     def key(self) -> str:
-        part = f"{self.here.place} {self.here.snippet}" if self.here is not None and self.kind == "thread" else ""
+        part = (
+            f"{self.indexed.place} {self.indexed.snippet}" if self.indexed is not None and self.kind == "thread" else ""
+        )
         return f"{self.kind} {self.space} {self.id} {self.anchor}{part}"
 
 
 class PageTitles:
-    """How the pages of a space are called that others mention."""
+    """Finds pages of a space by the links in search results, to show their titles."""
 
     def __init__(self, space: str, pages: Iterable[PageName]) -> None:
         self._pages = {page.id: page for page in pages}
         paths = ((page.id, page.path.rstrip("/"), page.file or None) for page in self._pages.values())
-        self._places = links.LinkTargets(links.ids_by_path(paths), frozenset(self._pages), None, space)
+        self._places = links.SpaceIndex(links.ids_by_path(paths), frozenset(self._pages), None, space)
 
     def title(self, page: str) -> str | None:
         """Return the title of the page with an id or at a path. None if there is no such page."""
@@ -112,27 +115,23 @@ class PageTitles:
         return found.title if found is not None else None
 
     def target(self, address: str, page: str) -> links.Target:
-        """Return where `address` leads from the page with an id."""
+        """Return the target of the link `address` on the page with an id."""
         here = self._pages.get(page)
         return links.resolve(address, (here.file or here.path) if here is not None else "", self._places)
 
 
-def _why_no_address(app: Shell, view: SearchScreen) -> str | None:
+def _why_no_link(app: Shell, view: SearchScreen) -> str | None:
     hit = view.rows.item
     if hit is None:
         return "Select a result first."
-    if not hit.address or app.session.is_here:
-        from octavo.tui.shell.outside import said_without_address
-
-        return said_without_address(app, hit.kind)
+    if not hit.url or app.session.is_embedded:
+        return missing_link_reason(app, hit.kind)
     return None
 
 
-def _open_outside(app: Shell, view: SearchScreen) -> None:
-    from octavo.tui.shell.outside import open_outside
-
+def _open_in_browser(app: Shell, view: SearchScreen) -> None:
     if (hit := view.rows.item) is not None:
-        open_outside(app, hit.address)
+        confirm_link(app, hit.url)
 
 
 SEARCH: Commands[SearchScreen] = Commands(
@@ -144,7 +143,7 @@ SEARCH: Commands[SearchScreen] = Commands(
         Command("scope", "tab", "Scope", "Switch between one space and all spaces", run=lambda _, view: view.change_scope(),
                 is_available=lambda _, view: view.last_space is not None, priority=True),
         Command("open_browser", "ctrl+o", "Open in browser", "Open the result in the browser",
-                run=_open_outside, why_not=_why_no_address, shown=False, priority=True),
+                run=_open_in_browser, why_not=_why_no_link, shown=False, priority=True),
         Command("close", "escape", "Close", "Close the search", run=lambda _, view: view.dismiss(None), priority=True),
     ),
     find=lambda view: view,
@@ -159,7 +158,7 @@ class SearchScreen(Dialog[None]):
         PurePath(__file__).with_name("search.tcss"),
     ]
     CONTEXT: ClassVar[str] = "search"
-    IS_STOP: ClassVar[bool] = True
+    IN_HISTORY: ClassVar[bool] = True
     HELP: ClassVar[str] = (
         "Search for pages, threads, change requests, and spaces, or paste a link. Press enter to open a result, or tab to switch "
         "between the space that you opened last and all spaces. Results from this computer appear first and are also available "
@@ -167,93 +166,95 @@ class SearchScreen(Dialog[None]):
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SEARCH,)
 
-    def __init__(self, words: str = "") -> None:
-        """`words`: what is searched until something else is typed."""
+    def __init__(self, text: str = "") -> None:
+        """Open the dialog with `text` as the search text."""
         super().__init__()
-        self._words = words
+        self._initial_text = text
         self._organization: Organization | None = None
-        """None: it is not known yet. What is typed meanwhile is looked for in what was read here, and asked for then."""
+        """None until the organization is loaded. Until then only this machine is searched."""
         self._organizations: Snapshot[ListPage[Organization]] = Snapshot()
         self._subscriptions = Subscriptions(self)
         self._pages: Snapshot[ListPage[search.SpaceHit]] = Snapshot()
-        self._of_space: Snapshot[ListPage[search.PageHit]] = Snapshot()
-        self._at_address: Snapshot[urls.Content] = Snapshot()
-        self._changes: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
+        self._space_pages: Snapshot[ListPage[search.PageHit]] = Snapshot()
+        self._link_content: Snapshot[urls.Content] = Snapshot()
+        self._change_requests: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
         self._only_space: SpaceRef | None = None
-        self._here: tuple[search_index.Hit, ...] = ()
+        self._local_hits: tuple[search_index.Hit, ...] = ()
         """Results from this machine for the last search."""
-        self._known = IndexedCounts()
-        """How much that is."""
+        self._local_counts = IndexedCounts()
+        """Numbers of pages, threads and replies in the index of this machine."""
         self._titles: dict[str, PageTitles] = {}
-        """By space: the titles of its pages, once a result has a mention."""
-        self._looking = self._look_again = False
-        self._asked = ""
-        """The words that the server was asked for last."""
+        """Titles of the pages of each space that is mentioned in a result."""
+        self._is_searching = self._search_again = False
+        self._asked_text = ""
+        """The last search text that was sent to the server."""
         self._timer: Timer | None = None
-        self._chose = False
-        self._cut: dict[str, str] = {}
-        """By kind: how many of those found are shown, where that is not all."""
+        self._is_moved = False
+        self._shown_counts: dict[str, str] = {}
+        """Number of shown and found results by kind, if not all are shown."""
 
     @property
     def shell(self) -> Shell:
         return cast("Shell", self.app)
 
     def body(self) -> ComposeResult:
-        rows: RowList[Hit] = RowList(
-            self._draw,
+        rows: RowList[SearchResult] = RowList(
+            self._row_of,
             key=lambda hit: hit.key,
-            groups=lambda hit: [Heading(_KINDS[hit.kind], self._cut.get(hit.kind, ""))],
+            groups=lambda hit: [RowHeading(_KIND_HEADINGS[hit.kind], self._shown_counts.get(hit.kind, ""))],
             two_lines=True,
             empty="Type to search.",
             id="hits",
         )
         rows.can_focus = False
         with DialogFrame() as frame:
-            frame.set_border_texts("Search everywhere", self._foot)
-            yield LineInput(self._words, placeholder="Search pages, comments, change requests, and spaces", id="query")
+            frame.set_border_texts("Search everywhere", self._keys_label)
+            yield LineInput(
+                self._initial_text, placeholder="Search pages, comments, change requests, and spaces", id="query"
+            )
             yield ChangingText("", id="scope")
             yield ChangingText("", id="note")
             yield rows
 
     @property
-    def rows(self) -> RowList[Hit]:
+    def rows(self) -> RowList[SearchResult]:
         return self.query_one("#hits", RowList)
 
     @property
     def last_space(self) -> SpaceRef | None:
-        """Return the space that a search can be limited to: the last one read in. None if there is none."""
-        last = self.shell.session.state.get_fact("space")
-        return SpaceRef(space_id=str(last)) if last else None
+        """Return the space that a search can be limited to: the space that was read last. None if there is none."""
+        last_space = self.shell.session.state.get_fact("space")
+        return SpaceRef(space_id=str(last_space)) if last_space else None
 
     @property
-    def _foot(self) -> str:
-        last = self.last_space
-        other = self._title_of(last if self._only_space is None else None)
-        return " · ".join(["enter open", *([] if last is None else [f"tab {other}"]), "esc close"])
+    def _keys_label(self) -> str:
+        last_space = self.last_space
+        other = self._scope_title(last_space if self._only_space is None else None)
+        return " · ".join(["enter open", *([] if last_space is None else [f"tab {other}"]), "esc close"])
 
-    def _title_of(self, space: SpaceRef | None) -> str:
+    def _scope_title(self, space: SpaceRef | None) -> str:
         known = self.shell.workspace.space(space.space_id) if space is not None else None
         return "all spaces" if space is None else known.title if known else "the space you opened last"
 
     @property
-    def words(self) -> str:
+    def search_text(self) -> str:
         """Return the typed search."""
-        return self.query_one("#query", LineInput).value.strip()[:LONGEST]
+        return self.query_one("#query", LineInput).value.strip()[:MAX_QUERY]
 
     def on_mount(self) -> None:
         self.query_one("#query", LineInput).focus()
-        self._say_scope()
-        if self._words:
-            self._look_here()
-        self._subscriptions.follow("organizations", ListOrganizations(), self._organizations_read)
-        self.shell.workspace.with_organization(self._search_in)
+        self._show_scope()
+        if self._initial_text:
+            self._search_locally()
+        self._subscriptions.follow("organizations", ListOrganizations(), self._show_organizations)
+        self.shell.workspace.with_organization(self._set_organization)
 
-    def _organizations_read(self, snapshot: Snapshot[ListPage[Organization]]) -> None:
+    def _show_organizations(self, snapshot: Snapshot[ListPage[Organization]]) -> None:
         self._organizations = snapshot
         if self._organization is None:
-            self._show()
+            self._show_results()
 
-    def _search_in(self, organization: Organization) -> None:
+    def _set_organization(self, organization: Organization) -> None:
         if is_being_removed(self):
             return
         self._organization = organization
@@ -262,330 +263,336 @@ class SearchScreen(Dialog[None]):
             op = change_requests_of(organization.id, status)
 
             def show(snapshot: Snapshot[ListPage[ChangeRequest]], status: str = status) -> None:
-                self._changes[status] = snapshot
-                if self.words:
-                    self._show()
+                self._change_requests[status] = snapshot
+                if self.search_text:
+                    self._show_results()
 
             self._subscriptions.follow(status, op, show)
-        if self.words:
-            self._ask()
+        if self.search_text:
+            self._search_server()
 
     def on_unmount(self) -> None:
         self._subscriptions.stop()
 
     @on(Input.Changed)
-    def _typed(self) -> None:
+    def _on_text_changed(self) -> None:
         if self._timer is not None:
             self._timer.stop()
-        self._timer = self.set_timer(ASK_AFTER, self._ask)
-        self._chose = False
-        self._look_here()
-        self._show()
+        self._timer = self.set_timer(SEARCH_DELAY, self._search_server)
+        self._is_moved = False
+        self._search_locally()
+        self._show_results()
 
-    def _look_here(self) -> None:
-        """Look in what was read here, and for what was typed meanwhile once that is done."""
-        if self._looking:
-            self._look_again = True
-        elif self.words:
-            self._looking = True
-            self.shell.background(self._find_here())
+    def _search_locally(self) -> None:
+        """Search this machine. If a search is running, search again when it ends."""
+        if self._is_searching:
+            self._search_again = True
+        elif self.search_text:
+            self._is_searching = True
+            self.shell.background(self._run_local_search())
 
-    async def _find_here(self) -> None:
-        known = self.shell.session.index
+    async def _run_local_search(self) -> None:
+        known = self.shell.session.search_index
         try:
-            while not is_being_removed(self) and self.words:
-                self._look_again = False
-                words, spaces = self.words, self._spaces()
-                hits = await known.search(words, limit=MOST_HERE, spaces=spaces, length=SHOWN)
-                hits = tuple([await self._titled(hit) for hit in hits])
-                extent = await known.counts(spaces)
+            while not is_being_removed(self) and self.search_text:
+                self._search_again = False
+                text, spaces = self.search_text, self._spaces()
+                results = await known.search(text, limit=MAX_LOCAL, spaces=spaces, length=EXCERPT_LENGTH)
+                results = tuple([await self._with_titles(hit) for hit in results])
+                counts = await known.counts(spaces)
                 if is_being_removed(self):
                     return
-                if not self._look_again:
-                    self._here, self._known = hits, extent
-                    self._show()
+                if not self._search_again:
+                    self._local_hits, self._local_counts = results, counts
+                    self._show_results()
                     return
         finally:
-            self._looking = False
+            self._is_searching = False
 
-    async def _titled(self, hit: search_index.Hit) -> search_index.Hit:
-        """Return a result whose words have the titles of the pages that they mention."""
+    async def _with_titles(self, hit: search_index.Hit) -> search_index.Hit:
+        """Return a hit whose snippet has the titles of mentioned pages instead of links."""
         titles: dict[str, str | None] = {}
         for address in mentioned_urls(hit.snippet):
-            match (await self._titles_of(hit.space)).target(address, hit.id):
-                case links.ToPage(page=page):
-                    titles[address] = (await self._titles_of(hit.space)).title(page)
-                case links.ToSpace(space=space, page=page) if page:
-                    titles[address] = (await self._titles_of(space)).title(page)
+            match (await self._page_titles(hit.space)).target(address, hit.id):
+                case links.PageLink(page=page):
+                    titles[address] = (await self._page_titles(hit.space)).title(page)
+                case links.SpaceLink(space=space, page=page) if page:
+                    titles[address] = (await self._page_titles(space)).title(page)
         snippet, marks = with_titles(hit.snippet, titles.get, hit.marks)
         return replace(hit, snippet=snippet, marks=marks)
 
-    async def _titles_of(self, space: str) -> PageTitles:
+    async def _page_titles(self, space: str) -> PageTitles:
         if space not in self._titles:
-            pages = await self.shell.session.index.pages(space)
-            self._titles[space] = await asyncio.to_thread(PageTitles, space, pages)  # spaces may have 50 000 pages
+            pages = await self.shell.session.search_index.pages(space)
+            # in a thread: a space may have 50,000 pages
+            self._titles[space] = await asyncio.to_thread(PageTitles, space, pages)
         return self._titles[space]
 
     def _spaces(self) -> tuple[str, ...] | None:
-        """The spaces that are searched. None: nobody knows which there are."""
+        """Return the ids of the spaces to search. None if the spaces are not loaded: then search all."""
         if self._only_space is not None:
             return (self._only_space.space_id,)
         known = self.shell.workspace.spaces.value
         return tuple(space.id for space in known.items) if known is not None else None
 
-    def _ask(self) -> None:
-        words = self._asked = self.words
-        address = urls.GetContent(url=words) if words.startswith(("https://", "http://")) else None
-        self._at_address = Snapshot()
-        self._subscriptions.follow("address", address, self._found_at_address)
-        if not words or address is not None:
+    def _search_server(self) -> None:
+        text = self._asked_text = self.search_text
+        address = urls.GetContent(url=text) if text.startswith(("https://", "http://")) else None
+        self._link_content = Snapshot()
+        self._subscriptions.follow("address", address, self._show_link_content)
+        if not text or address is not None:
             self._subscriptions.follow("pages", None)
             self._subscriptions.follow("pages of a space", None)
-            self._pages, self._of_space = Snapshot(), Snapshot()
+            self._pages, self._space_pages = Snapshot(), Snapshot()
         elif self._only_space is not None:
             self._subscriptions.follow("pages", None)
             self._pages = Snapshot()
-            op = search.InSpace(at=self._only_space, query=words, limit=30)
-            self._subscriptions.follow("pages of a space", op, self._found_in_space)
+            op = search.InSpace(at=self._only_space, query=text, limit=30)
+            self._subscriptions.follow("pages of a space", op, self._show_space_pages)
         elif self._organization is not None:
             self._subscriptions.follow("pages of a space", None)
-            self._of_space = Snapshot()
+            self._space_pages = Snapshot()
             at = OrganizationRef(organization_id=self._organization.id)
-            self._subscriptions.follow("pages", search.InOrganization(at=at, query=words, limit=30), self._found)
-        self._show()
+            self._subscriptions.follow("pages", search.InOrganization(at=at, query=text, limit=30), self._show_pages)
+        self._show_results()
 
-    def _found(self, snapshot: Snapshot[ListPage[search.SpaceHit]]) -> None:
+    def _show_pages(self, snapshot: Snapshot[ListPage[search.SpaceHit]]) -> None:
         self._pages = snapshot
-        self._show()
+        self._show_results()
 
-    def _found_in_space(self, snapshot: Snapshot[ListPage[search.PageHit]]) -> None:
-        self._of_space = snapshot
-        self._show()
+    def _show_space_pages(self, snapshot: Snapshot[ListPage[search.PageHit]]) -> None:
+        self._space_pages = snapshot
+        self._show_results()
 
-    def _found_at_address(self, snapshot: Snapshot[urls.Content]) -> None:
-        self._at_address = snapshot
-        self._show()
+    def _show_link_content(self, snapshot: Snapshot[urls.Content]) -> None:
+        self._link_content = snapshot
+        self._show_results()
 
-    def _show(self) -> None:
-        if not self.words:
+    def _show_results(self) -> None:
+        if not self.search_text:
             self.rows.state.empty = "Type to search."
             self.rows.show(())
-            self._say_note("")
-            self._say_scope()
+            self._show_note("")
+            self._show_scope()
             return
-        sought = SearchTerms(self.words)
+        terms = SearchTerms(self.search_text)
         pages, threads, changes, spaces = (
-            self._page_hits(sought), self._thread_hits(), self._change_hits(), self._space_hits(),
+            self._find_pages(terms), self._find_threads(), self._find_change_requests(), self._find_spaces(),
         )  # fmt: skip
-        hits = [*self._address_hits(), *pages, *threads[:MOST_THREADS], *changes[:MOST_CHANGES], *spaces[:MOST_SPACES]]
-        self._cut = {
-            "thread": f"{MOST_THREADS} of {len(threads)}" if len(threads) > MOST_THREADS else "",
-            "change request": f"{MOST_CHANGES} of {len(changes)}" if len(changes) > MOST_CHANGES else "",
-            "space": f"{MOST_SPACES} of {len(spaces)}" if len(spaces) > MOST_SPACES else "",
+        results = [
+            *self._link_results(),
+            *pages,
+            *threads[:MAX_THREADS],
+            *changes[:MAX_CHANGE_REQUESTS],
+            *spaces[:MAX_SPACES],
+        ]
+        self._shown_counts = {
+            "thread": f"{MAX_THREADS} of {len(threads)}" if len(threads) > MAX_THREADS else "",
+            "change request": f"{MAX_CHANGE_REQUESTS} of {len(changes)}" if len(changes) > MAX_CHANGE_REQUESTS else "",
+            "space": f"{MAX_SPACES} of {len(spaces)}" if len(spaces) > MAX_SPACES else "",
         }
-        # Change requests and spaces are looked for here, among those that are known.
-        of: list[Snapshot[Any]] = [
+        # These loaded lists are searched for change requests and spaces.
+        snapshots: list[Snapshot[Any]] = [
             self._pages,
-            self._of_space,
-            self._at_address,
+            self._space_pages,
+            self._link_content,
             self.shell.workspace.spaces,
-            *self._changes.values(),
+            *self._change_requests.values(),
         ]
         if self._organization is None:
-            of.append(self._organizations)
-        error = next((each.error for each in of if each.error is not None), None)
-        unsearched = self._pages.error or self._of_space.error
-        nowhere = self._organization is None and not self._organizations.loading
-        if nowhere:
-            unsearched = unsearched or self._organizations.error
-        loading = self._asked != self.words or any(each.loading and each.value is None for each in of)
-        unread = any(getattr(each.value, "next", None) is not None for each in of)
-        among = " in the content loaded so far. The server has more content" if unread else ""
-        among = " on this computer" if unsearched is not None or nowhere else among
+            snapshots.append(self._organizations)
+        error = next((each.error for each in snapshots if each.error is not None), None)
+        server_error = self._pages.error or self._space_pages.error
+        has_no_organization = self._organization is None and not self._organizations.loading
+        if has_no_organization:
+            server_error = server_error or self._organizations.error
+        loading = self._asked_text != self.search_text or any(each.loading and each.value is None for each in snapshots)
+        has_more = any(getattr(each.value, "next", None) is not None for each in snapshots)
+        scope_note = " in the content loaded so far. The server has more content" if has_more else ""
+        scope_note = " on this computer" if server_error is not None or has_no_organization else scope_note
         self.rows.state.empty = (
-            "Searching…" if loading or self._looking else f"No results for “{self.words[:60]}”{among}."
+            "Searching…" if loading or self._is_searching else f"No results for “{self.search_text[:60]}”{scope_note}."
         )
-        other = "use fewer words" if " " in self.words else "try another word"
-        self.rows.state.hint = "" if loading or self._looking else f"Check the spelling, or {other}."
-        self.rows.show(hits)
+        other = "use fewer words" if " " in self.search_text else "try another word"
+        self.rows.state.hint = "" if loading or self._is_searching else f"Check the spelling, or {other}."
+        self.rows.show(results)
         if not loading:
-            self.rows.state.show_unreadable(sum(getattr(each.value, "unreadable", 0) for each in of))
-        if not self._chose:
-            # What the server finds comes later than what is known here: the cursor waits at the top for it.
+            self.rows.state.show_unreadable(sum(getattr(each.value, "unreadable", 0) for each in snapshots))
+        if not self._is_moved:
+            # Until you move the cursor, it stays at the top: results of the server arrive later.
             self.rows.go_to_first()
-        if unsearched is None and error is not None:
+        if server_error is None and error is not None:
             self.rows.state.fail("Could not search all content", str(error))
-        self._say_note(self._said_without_server(unsearched) if unsearched is not None and not loading else "")
-        self._say_scope(f"{plural(len(hits), 'result')}{' so far' if loading else ''}" if hits else "")
+        self._show_note(self._offline_note(server_error) if server_error is not None and not loading else "")
+        self._show_scope(f"{plural(len(results), 'result')}{' so far' if loading else ''}" if results else "")
 
-    def _said_without_server(self, error: ApiError) -> str:
+    def _offline_note(self, error: ApiError) -> str:
         """Return why the server was not searched, and what was searched instead."""
-        notice = self.shell.session.index.notice
-        known = self._known
+        notice = self.shell.session.search_index.notice
+        known = self._local_counts
         counts = ((known.pages, "page", ""), (known.threads, "thread", ""), (known.replies, "reply", "replies"))
-        said = ", ".join(plural(count, one, many) for count, one, many in counts if count)
+        note = ", ".join(plural(count, one, many) for count, one, many in counts if count)
         here = (
             notice.removesuffix(".")
-            or (f"searched only local copies ({said}, last updated {long_age(known.latest)})" if said else "")
+            or (f"searched only local copies ({note}, last updated {long_age(known.latest)})" if note else "")
             or "there is nothing to search on this computer yet"
         )
         if isinstance(error, Unreachable):
             return f"Offline: {as_clause(here)}."
         return f"{here[:1].upper()}{here[1:]}. {error}"
 
-    def _say_note(self, said: str) -> None:
+    def _show_note(self, text: str) -> None:
         note = self.query_one("#note", ChangingText)
-        note.update(Content.styled(said, "$octavo-note"))
-        note.display = bool(said)
+        note.update(Content.styled(text, "$octavo-note"))
+        note.display = bool(text)
 
-    def _address_hits(self) -> list[Hit]:
-        """Return the results for a pasted link."""
-        named = self._at_address.value
-        if named is None:
+    def _link_results(self) -> list[SearchResult]:
+        found_ids = self._link_content.value
+        if found_ids is None:
             return []
-        if named.collection is not None:
-            return [Hit("collection", "", named.collection.id, named.collection.title, "collection")]
-        if named.space is None:
+        if found_ids.collection is not None:
+            return [SearchResult("collection", "", found_ids.collection.id, found_ids.collection.title, "collection")]
+        if found_ids.space is None:
             return []
-        space, change, page = named.space, named.change_request, named.page
+        space, change, page = found_ids.space, found_ids.change_request, found_ids.page
         if change is not None:
-            return [Hit("change request", space.id, change.id, f"#{change.number}  {change.title}", space.title)]
+            return [
+                SearchResult("change request", space.id, change.id, f"#{change.number}  {change.title}", space.title)
+            ]
         if page is not None:
-            return [Hit("page", space.id, page.id, page.title, space.title)]
-        return [Hit("space", space.id, space.id, space.title, "space")]
+            return [SearchResult("page", space.id, page.id, page.title, space.title)]
+        return [SearchResult("space", space.id, space.id, space.title, "space")]
 
-    def _page_hits(self, sought: SearchTerms) -> list[Hit]:
+    def _find_pages(self, terms: SearchTerms) -> list[SearchResult]:
         """Return the pages found by the server in its order, then other pages found on this machine."""
-        hits: list[Hit] = []
+        results: list[SearchResult] = []
         for space in self._pages.value.items if self._pages.value else ():
             for page in space.pages:
-                hits += _hits_of(page, space.id, space.title, sought)
+                results += _page_results(page, space.id, space.title, terms)
         if self._only_space is not None:
             known = self.shell.workspace.space(self._only_space.space_id)
-            for page in self._of_space.value.items if self._of_space.value else ():
-                hits += _hits_of(page, self._only_space.space_id, known.title if known else "", sought)
-        named = {(hit.space, hit.id) for hit in hits}
-        hits += [
-            Hit(
+            for page in self._space_pages.value.items if self._space_pages.value else ():
+                results += _page_results(page, self._only_space.space_id, known.title if known else "", terms)
+        found_ids = {(hit.space, hit.id) for hit in results}
+        results += [
+            SearchResult(
                 "page",
                 each.space,
                 each.id,
                 f"{each.title} › {each.path[-1]}" if each.path else each.title,
-                self._called(each.space),
+                self._space_title(each.space),
                 each.snippet,
                 _anchor(each),
                 marks=each.marks,
                 page=each.title,
                 path=each.page_path.strip("/"),
-                here=each,
+                indexed=each,
             )
-            for each in self._here
-            if each.kind == "page" and (each.space, each.id) not in named
+            for each in self._local_hits
+            if each.kind == "page" and (each.space, each.id) not in found_ids
         ]
-        alike: dict[tuple[str, str], set[str]] = {}
-        for hit in hits:
-            alike.setdefault((hit.page, hit.where), set()).add(hit.id)
+        ids_by_title: dict[tuple[str, str], set[str]] = {}
+        for hit in results:
+            ids_by_title.setdefault((hit.page, hit.location), set()).add(hit.id)
         return [
-            replace(hit, where=" · ".join(filter(None, (_end(hit.path), hit.where))))
-            if len(alike[hit.page, hit.where]) > 1
+            replace(hit, location=" · ".join(filter(None, (_path_end(hit.path), hit.location))))
+            if len(ids_by_title[hit.page, hit.location]) > 1
             else hit
-            for hit in hits
+            for hit in results
         ]
 
-    def _thread_hits(self) -> list[Hit]:
-        hits = []
-        for each in self._here:
+    def _find_threads(self) -> list[SearchResult]:
+        results = []
+        for each in self._local_hits:
             if each.kind == "thread":
                 about = each.title or ("a change request" if each.change_request else "the whole space")
-                where = " · ".join(
-                    filter(None, (_IN.get(each.part, ""), "resolved" if each.about == "resolved" else ""))
+                location = " · ".join(
+                    filter(None, (_PART_NAMES.get(each.part, ""), "resolved" if each.about == "resolved" else ""))
                 )
                 title = f"{each.author} on {about}" if each.part != "reply" else f"{each.author} in a thread on {about}"
-                hits.append(
-                    Hit("thread", each.space, each.id, title, self._called(each.space), each.snippet, marks=each.marks,
-                        right=" · ".join(filter(None, (where, short_age(each.at)))), here=each)
+                results.append(
+                    SearchResult("thread", each.space, each.id, title, self._space_title(each.space), each.snippet, marks=each.marks,
+                        detail=" · ".join(filter(None, (location, short_age(each.at)))), indexed=each)
                 )  # fmt: skip
-        return hits
+        return results
 
-    def _called(self, space: str) -> str:
+    def _space_title(self, space: str) -> str:
         known = self.shell.workspace.space(space)
         return known.title if known is not None else ""
 
-    def _change_hits(self) -> list[Hit]:
+    def _find_change_requests(self) -> list[SearchResult]:
         """Return the change requests whose titles match, then those whose descriptions match."""
-        words = fold(self.words).split()
-        found = [each for known in self._changes.values() if known.value for each in known.value.items]
-        hits = [
-            Hit(
+        text = fold(self.search_text).split()
+        found = [each for known in self._change_requests.values() if known.value for each in known.value.items]
+        results = [
+            SearchResult(
                 "change request",
                 each.space or "",
                 each.id,
                 f"#{each.number}  {each.title}",
                 f"{each.status} · {each.created_by.name if each.created_by else ''}",
-                right=short_age(each.updated_at),
-                address=each.urls.app or "",
+                detail=short_age(each.updated_at),
+                url=each.urls.app or "",
             )
             for each in found
-            if each.space and all(word in fold(f"#{each.number} {each.title}") for word in words)
+            if each.space and all(word in fold(f"#{each.number} {each.title}") for word in text)
         ]
-        named = {hit.id for hit in hits}
-        return hits + [
-            Hit("change request", each.space, each.id, f"#{each.number}  {each.title}", "", each.snippet, marks=each.marks,
-                right=f"{each.about} · {short_age(each.at)}", here=each)
-            for each in self._here
-            if each.kind == "change request" and each.id not in named
+        found_ids = {hit.id for hit in results}
+        return results + [
+            SearchResult("change request", each.space, each.id, f"#{each.number}  {each.title}", "", each.snippet, marks=each.marks,
+                detail=f"{each.about} · {short_age(each.at)}", indexed=each)
+            for each in self._local_hits
+            if each.kind == "change request" and each.id not in found_ids
         ]  # fmt: skip
 
-    def _space_hits(self) -> list[Hit]:
-        words = fold(self.words).split()
+    def _find_spaces(self) -> list[SearchResult]:
+        text = fold(self.search_text).split()
         spaces = self.shell.workspace.spaces.value.items if self.shell.workspace.spaces.value else ()
         return [
-            Hit("space", each.id, each.id, each.title, "space", address=each.urls.app or "")
+            SearchResult("space", each.id, each.id, each.title, "space", url=each.urls.app or "")
             for each in spaces
-            if all(word in fold(each.title) for word in words)
+            if all(word in fold(each.title) for word in text)
         ]
 
-    def _draw(self, hit: Hit) -> Row:
-        right = hit.right or (hit.where if hit.kind == "page" else "")
-        if hit.here is not None and hit.kind == "page" and (self._pages.error or self._of_space.error):
-            right += f" · {short_age(hit.here.known_at)}" if hit.here.known_at else " · title only"
-        words, marks = hit.words, hit.marks
-        if not words and hit.kind != "page":
-            words, marks = hit.where, ()
+    def _row_of(self, hit: SearchResult) -> Row:
+        right = hit.detail or (hit.location if hit.kind == "page" else "")
+        if hit.indexed is not None and hit.kind == "page" and (self._pages.error or self._space_pages.error):
+            right += f" · {short_age(hit.indexed.known_at)}" if hit.indexed.known_at else " · title only"
+        text, marks = hit.excerpt, hit.marks
+        if not text and hit.kind != "page":
+            text, marks = hit.location, ()
         return Row(
-            text=_shown(hit.title, SearchTerms(self.words).ranges(hit.title)).stylize_before("bold"),
+            text=_highlight(hit.title, SearchTerms(self.search_text).ranges(hit.title)).stylize_before("bold"),
             right=Content.styled(right, "$octavo-muted"),
-            second_line=_shown(words, marks),
+            second_line=_highlight(text, marks),
         )
 
-    def _say_scope(self, found: str = "") -> None:
-        where = self._title_of(self._only_space)
-        self.query_one(DialogFrame).set_border_texts("Search everywhere", self._foot)
-        said = f"{found} in {where}" if found else where
-        self.query_one("#scope", Static).update(Content.styled(said, "$octavo-muted"))
+    def _show_scope(self, found: str = "") -> None:
+        location = self._scope_title(self._only_space)
+        self.query_one(DialogFrame).set_border_texts("Search everywhere", self._keys_label)
+        note = f"{found} in {location}" if found else location
+        self.query_one("#scope", Static).update(Content.styled(note, "$octavo-muted"))
 
     def change_scope(self) -> None:
-        """Search the space one is in only, or all of them again."""
+        """Switch between searching the last opened space and all spaces."""
         self._only_space = self.last_space if self._only_space is None else None
-        self._here = ()
-        self._look_here()
-        self._ask()
+        self._local_hits = ()
+        self._search_locally()
+        self._search_server()
 
     def move(self, step: int) -> None:
-        """Go so many results down, or up."""
-        self._chose = True
+        """Select the result `step` rows below."""
+        self._is_moved = True
         self.rows.move(step)
 
     def open(self) -> None:
-        """Go to what was found."""
+        """Open the selected result."""
         hit = self.rows.item
         if hit is None:
             return
-        if hit.kind == "thread" and hit.here is not None:
-            self._open_thread(hit.here)
+        if hit.kind == "thread" and hit.indexed is not None:
+            self._open_thread(hit.indexed)
         elif hit.kind == "change request":
-            from octavo.api.places import ChangeRequestRef
-
             self.shell.go(ToChangeRequest(ChangeRequestRef(space_id=hit.space, change_request_id=hit.id)))
         elif hit.kind == "collection":
             self.shell.go(ToCollection(hit.id))
@@ -593,10 +600,8 @@ class SearchScreen(Dialog[None]):
             self.shell.go(ToPage(hit.space, hit.id if hit.kind == "page" else None, part=hit.anchor))
 
     def _open_thread(self, hit: search_index.Hit) -> None:
-        """Go to a thread where it is: on its page, or where all are. This closes before, for one does not go from it; what
-        came with a click is handled by this screen, which cannot wait for its own end."""
-        from octavo.api import comments
-
+        """Open a thread on its page, or in the list of threads if it is on no page. The dialog is closed first: views
+        cannot be opened from a dialog. A click is handled by this dialog, which cannot await its own closing."""
         shell = self.shell
         op = comments.List(at=hit.place, status="all", format="markdown", limit=200)
         known = shell.session.live.peek(op).value
@@ -605,39 +610,40 @@ class SearchScreen(Dialog[None]):
         shell.go(ToThread(hit.place, thread, hit.page or None, hit.node, "" if hit.page else "comments"))
 
     @on(LineList.Opened)
-    def _clicked(self) -> None:
+    def _on_chosen(self) -> None:
         self.open()
 
 
-def _hits_of(page: search.PageHit, space: str, title: str, sought: SearchTerms) -> list[Hit]:
-    """Return up to three sections of a page as results."""
-    made = partial(Hit, "page", space, page.id, address=page.urls.app or "", page=page.title, path=page.path)
+def _page_results(page: search.PageHit, space: str, title: str, terms: SearchTerms) -> list[SearchResult]:
+    """Return a page as search results: one for each of its first three matching sections, else one for the page."""
+    make_result = partial(
+        SearchResult, "page", space, page.id, url=page.urls.app or "", page=page.title, path=page.path
+    )
     sections = page.sections[:3]
     if not sections:
-        words, marks = sought.excerpt(page.description or "", SHOWN)
-        return [made(page.title, title, words, marks=marks)]
-    hits = []
+        text, marks = terms.excerpt(page.description or "", EXCERPT_LENGTH)
+        return [make_result(page.title, title, text, marks=marks)]
+    results = []
     for each in sections:
-        words, marks = sought.excerpt(each.body, SHOWN)
-        named = page.title if not each.title or each.title == page.title else f"{page.title} › {each.title}"
-        hits.append(made(named, title, words, each.path.partition("#")[2], marks=marks))
-    return hits
+        text, marks = terms.excerpt(each.body, EXCERPT_LENGTH)
+        found_ids = page.title if not each.title or each.title == page.title else f"{page.title} › {each.title}"
+        results.append(make_result(found_ids, title, text, each.path.partition("#")[2], marks=marks))
+    return results
 
 
-def _end(path: str) -> str:
-    """Return the end of a path, which says more than the beginning."""
-    return path if len(path) <= LONGEST_PATH else f"…{path[1 - LONGEST_PATH :]}"
+def _path_end(path: str) -> str:
+    """Return the end of a long path: the end says more than the beginning."""
+    return path if len(path) <= MAX_PATH else f"…{path[1 - MAX_PATH :]}"
 
 
 def _anchor(hit: search_index.Hit) -> str:
-    """What the heading is linked by under which something was found."""
+    """Return the anchor of the heading above a result."""
     if not hit.path or hit.anchor:
         return hit.anchor
     return anchors.slug(hit.path[-1]) + (f"-{hit.nth}" if hit.nth else "")
 
 
-def _shown(text: str, marks: tuple[Range, ...]) -> Content:
-    """`text` with the words that were looked for."""
+def _highlight(text: str, marks: tuple[Range, ...]) -> Content:
     content = Content(text)
     for start, end in marks:
         content = content.stylize("$primary", start, end)

@@ -1,4 +1,4 @@
-"""The column beside a page: its outline, its threads, its path and its age."""
+"""The panel beside a page: its outline, its threads, its path and its age."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from octavo.api.content import Page
 from octavo.data.comment_text import plain_text
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.blocks import Document, Heading
-from octavo.tui.shell.left_unsent import beside
+from octavo.tui.core.unsent_texts import with_unsent_mark
 from octavo.tui.widgets.row_list import Row, RowList
 from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import long_age, short_age
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 
-_SINCE = {"changed": "block edited", "gone": "block deleted"}
+_BLOCK_CHANGES = {"changed": "block edited", "gone": "block deleted"}
 """What happened to the block of an outdated thread."""
-DEEPEST = 3
+MAX_HEADING_LEVEL = 3
 """The level of the deepest headings in an outline."""
 
 
@@ -49,10 +49,10 @@ class SidePanel(Vertical):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._since: Callable[[Comment], str] = lambda thread: ""
-        self._unsent: Callable[[Comment], Sequence[UnsentText]] = lambda thread: ()
-        self._shown_as: dict[str, str] = {}
-        """For the anchor of each heading that of the last one at or above it that the outline shows."""
+        self._block_change: Callable[[Comment], str] = lambda thread: ""
+        self._drafts_in: Callable[[Comment], Sequence[UnsentText]] = lambda thread: ()
+        self._visible_anchors: dict[str, str] = {}
+        """For each heading anchor, the anchor of the nearest heading at or above it that the outline shows."""
 
     def compose(self) -> ComposeResult:
         outline: RowList[Heading] = RowList(
@@ -63,13 +63,9 @@ class SidePanel(Vertical):
             id="outline",
         )
         threads: RowList[Comment] = RowList(
-            self._draw_thread,
-            key=lambda comment: comment.id,
-            two_lines=True,
-            empty="",
-            id="threads",
+            self._draw_thread, key=lambda comment: comment.id, two_lines=True, empty="", id="threads"
         )
-        threads.can_focus = False  # until there are any: where there is nothing, tab does not stop
+        threads.can_focus = False  # focusable once it has rows, so that tab skips an empty list
         yield Static("OUTLINE", classes="pane-title")
         yield outline
         yield ChangingText("THREADS", classes="pane-title", id="threads-title")
@@ -91,23 +87,26 @@ class SidePanel(Vertical):
         page: Page,
         *,
         whole: bool = True,
-        since: Callable[[Comment], str] = lambda thread: "",
-        unsent: Callable[[Comment], Sequence[UnsentText]] = lambda thread: (),
+        block_change: Callable[[Comment], str] = lambda thread: "",
+        drafts_in: Callable[[Comment], Sequence[UnsentText]] = lambda thread: (),
     ) -> None:
-        """Show what belongs to `page`. Threads are None while nobody knows them; `whole`: all of it is read; `since`:
-        a word for what became of what a thread hangs on; `unsent`: what is written in one and not sent."""
-        self._since, self._unsent = since, unsent
+        """Show the outline, threads and facts of `page`.
+
+        `threads` is None while they are loading. `whole` means that the document is complete. `block_change` returns what
+        happened to the block of an outdated thread, `drafts_in` your drafts in a thread.
+        """
+        self._block_change, self._drafts_in = block_change, drafts_in
         self.outline.state.empty = "No headings." if whole else "The page is still loading."
-        other = page.id != self._page
-        if other:
+        is_other_page = page.id != self._page
+        if is_other_page:
             self.outline.set_filter("")
-        shown = [heading for heading in document.headings if heading.level <= DEEPEST]
-        self._shown_as, above = {}, ""
+        shown = [heading for heading in document.headings if heading.level <= MAX_HEADING_LEVEL]
+        self._visible_anchors, visible_anchor = {}, ""
         for heading in document.headings:
-            above = heading.anchor if heading.level <= DEEPEST else above
-            self._shown_as[heading.anchor] = above
+            visible_anchor = heading.anchor if heading.level <= MAX_HEADING_LEVEL else visible_anchor
+            self._visible_anchors[heading.anchor] = visible_anchor
         self.outline.show(shown)
-        if other:
+        if is_other_page:
             self._page = page.id
             self.outline.go_to_first()
             self.threads.go_to_first()
@@ -120,17 +119,17 @@ class SidePanel(Vertical):
         self.query_one("#facts", Static).update(Content("\n".join(fact for fact in facts if fact)))
 
     def follow(self, anchor: str) -> None:
-        """Show in the outline where one reads: at the heading of this anchor, at the one above it where it is too deep
-        to be shown, or above the first. The keys in it come first."""
+        """Select the heading of the reading position in the outline: the heading with this anchor, or the shown heading
+        above it. Does nothing while the outline has the focus."""
         if self.outline.has_focus:
             return
-        if shown := self._shown_as.get(anchor):
+        if shown := self._visible_anchors.get(anchor):
             self.outline.go_to(shown)
-        elif not anchor or anchor in self._shown_as:
+        elif not anchor or anchor in self._visible_anchors:
             self.outline.go_to_first()
 
     def clear(self) -> None:
-        """Show nothing: its page is gone, and the next is not there yet."""
+        """Show nothing while the next page is loading."""
         self.outline.state.empty = self.threads.state.empty = self.threads.state.hint = ""
         self.outline.show([])
         self._list_threads([])
@@ -144,12 +143,12 @@ class SidePanel(Vertical):
             "Press c on a block to comment.",
         )
         self._list_threads(threads)
-        still_open = sum(thread.is_open_thread for thread in threads)
-        done = len(threads) - still_open
+        open_count = sum(thread.is_open_thread for thread in threads)
+        resolved_count = len(threads) - open_count
         title = Content.assemble(
             "THREADS",
-            (f"  {still_open} open" if still_open else "", "$octavo-note"),
-            f" {done} resolved" if done else "",
+            (f"  {open_count} open" if open_count else "", "$octavo-note"),
+            f" {resolved_count} resolved" if resolved_count else "",
         )
         self.query_one("#threads-title", Static).update(title)
 
@@ -159,21 +158,23 @@ class SidePanel(Vertical):
         self.threads.can_focus = bool(threads)
         self.threads.show(threads)
 
-    def fail_threads(self, sentence: str, *, known: bool) -> None:
-        """Say that the threads could not be loaded, or if they are `known`, not refreshed."""
+    def show_threads_error(self, sentence: str, *, known: bool) -> None:
+        """Show that the threads could not be loaded, or not refreshed if they are `known`."""
         self.threads.state.fail("Could not refresh the threads" if known else "Could not load the threads", sentence)
 
     def _draw_heading(self, heading: Heading) -> Row:
         return Row(text="  " * max(0, heading.level - 2) + heading.title, dim=heading.level > 2)
 
     def _draw_thread(self, thread: Comment) -> Row:
-        age = cast("Shell", self.app).workspace.on_its_way(thread.id) or short_age(thread.posted_at)
-        said = plain_text(thread.body.text)
+        age = cast("Shell", self.app).workspace.send_status(thread.id) or short_age(thread.posted_at)
+        text = plain_text(thread.body.text)
         replies = f" ↳{thread.replies}" if thread.replies else ""
         return Row(
             text=thread.posted_by.name,
-            right=beside(self._unsent(thread), f"{age}{replies}"),
-            second_line=f"{_SINCE[since]}: {said}" if (since := self._since(thread)) else said,
+            right=with_unsent_mark(self._drafts_in(thread), f"{age}{replies}"),
+            second_line=f"{_BLOCK_CHANGES[block_change]}: {text}"
+            if (block_change := self._block_change(thread))
+            else text,
             sign=Content.styled("●", "$octavo-note") if thread.is_open else Content.styled("✓", "$success"),
             dim=not thread.is_open,
         )

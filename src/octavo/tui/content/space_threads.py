@@ -1,9 +1,9 @@
-"""The threads of the space that is open: counted in its tree, hung on the page on show, and listed beside that."""
+"""The threads of the open space: counted in the page tree, shown on the open page, and listed in the side panel."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from octavo.api.comments import Comment
 from octavo.api.operation import ListPage
@@ -13,151 +13,157 @@ from octavo.data.unsent_index import UnsentText, by_block
 from octavo.documents.blocks import Block
 from octavo.tui.comments.thread_anchoring import ThreadAnchors
 from octavo.tui.content.cursor_target import CursorTarget
-from octavo.tui.content.side_panel import SidePanel
-from octavo.tui.reader.link_names import ShowsPage
+from octavo.tui.core.tree_rows import threads_in_block
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.shell.tree_rows import under
 
-
-class ReadsPage(ShowsPage, Protocol):
-    """A view of the pages of a space, with one of them on show and what belongs to it beside that."""
-
-    @property
-    def aside(self) -> SidePanel: ...
-
-    @property
-    def is_in_view(self) -> bool:
-        """Whether the page in the view is the one wanted."""
-
-    def draw_pages(self) -> None:
-        """Show the pages as they are now."""
+if TYPE_CHECKING:
+    from octavo.tui.content.open_space import OpenSpace
 
 
 class SpaceThreads:
-    """Threads of a space and of its open page (`ShowsDiscussion`)."""
+    """Threads of a space and of its open page (`DiscussionView`)."""
 
-    is_on_old_side = False
+    is_old_version = False
 
-    def __init__(self, screen: ReadsPage, target: CursorTarget) -> None:
-        """`target` is what the keys are about, in the page or in the tree beside it."""
-        self._screen, self._target = screen, target
-        self.all: tuple[Comment, ...] = ()
-        self._are_known = False
-        self._trouble = ""
-        """Why they could not be refreshed, while that is so."""
-        self._hanging = ThreadAnchors()
+    def __init__(self, open_space: OpenSpace, target: CursorTarget) -> None:
+        """Create the threads of a view. `target` is the target of its keys."""
+        self._open_space, self._target = open_space, target
+        self.threads: tuple[Comment, ...] = ()
+        self._are_loaded = False
+        self._refresh_error = ""
+        """Error of the last refresh. Empty if it succeeded."""
+        self._anchors = ThreadAnchors()
 
-    def forget(self) -> None:
-        """Their space is left."""
-        self.all, self._are_known, self._trouble = (), False, ""
+    def clear(self) -> None:
+        """Remove the threads of a closed space."""
+        self.threads, self._are_loaded, self._refresh_error = (), False, ""
 
     def show(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
-        """Show them as they came."""
-        self._trouble = str(snapshot.error) if snapshot.error is not None else ""
+        """Show loaded threads."""
+        self._refresh_error = str(snapshot.error) if snapshot.error is not None else ""
         if snapshot.value is not None:
-            self.all, self._are_known = snapshot.value.items, True
-            self._screen.draw_pages()
+            self.threads, self._are_loaded = snapshot.value.items, True
+            self._open_space.draw_pages()
         self.draw()
 
     def draw(self) -> None:
-        """Show those of the page on show, on it and beside it."""
-        page, view, aside = self._screen.page, self._screen.view, self._screen.aside
-        if page is not None and view.document is not None and self._screen.is_in_view:
+        """Show the threads of the open page on its blocks and in the side panel."""
+        page, view, side_panel = self._open_space.page, self._open_space.view, self._open_space.side_panel
+        if page is not None and view.document is not None and self._open_space.shows_open_page:
             threads, whole = self.known_threads, view.contents.is_whole
-            self._hanging = self._hanging.on(view.document, whole=whole)
-            hanging = self._hanging.likely(threads)
-            unsent = self._unsent_on(page.id, hanging)
-            view.set_threads(hanging, {key: len(words) for key, words in unsent.items()}, known=self._are_known)
-            known = threads if self._are_known else None
-            aside.show(view.document, known, page, whole=whole, since=self._hanging.since, unsent=self.unsent_in)
-        if self._trouble:
-            aside.fail_threads(self._trouble, known=self._are_known)
+            self._anchors = self._anchors.for_document(view.document, whole=whole)
+            threads_by_block = self._anchors.by_likely_block(threads)
+            unsent = self._drafts_by_block(page.id, threads_by_block)
+            view.set_threads(
+                threads_by_block, {key: len(drafts) for key, drafts in unsent.items()}, known=self._are_loaded
+            )
+            known = threads if self._are_loaded else None
+            side_panel.show(
+                view.document,
+                known,
+                page,
+                whole=whole,
+                block_change=self._anchors.block_change,
+                drafts_in=self.drafts_in,
+            )
+        if self._refresh_error:
+            side_panel.show_threads_error(self._refresh_error, known=self._are_loaded)
 
-    # What is written and not sent
+    # Unsent drafts
 
-    def unsent_by_page(self) -> dict[str, list[UnsentText]]:
+    def drafts_by_page(self) -> dict[str, list[UnsentText]]:
         """Return your unsent drafts by the id of their page."""
-        space, index = self._screen.space, self._screen.shell.workspace.unsent.index
-        return index.by_page(space.ref, self.all) if space is not None and index else {}
+        space, index = self._open_space.space, self._open_space.shell.workspace.unsent.index
+        return index.by_page(space.ref, self.threads) if space is not None and index else {}
 
-    def unsent_in(self, thread: Comment) -> Sequence[UnsentText]:
-        """The same of a thread."""
+    def drafts_in(self, thread: Comment) -> Sequence[UnsentText]:
+        """Return your unsent drafts in a thread."""
         at = self.discussion
-        return self._screen.shell.workspace.unsent.index.of_thread(at, thread.id) if at is not None else ()
+        return self._open_space.shell.workspace.unsent.index.of_thread(at, thread.id) if at is not None else ()
 
-    def unsent_on(self, block: Block) -> Sequence[UnsentText]:
-        """The same of a block of the page on show, or of what is in it."""
-        page = self._screen.page
-        if page is None or not self._screen.is_in_view:
+    def drafts_on(self, block: Block) -> Sequence[UnsentText]:
+        """Return your unsent drafts on a block of the open page and on the blocks inside it."""
+        page = self._open_space.page
+        if page is None or not self._open_space.shows_open_page:
             return ()
-        found = self._unsent_on(page.id, self._hanging.likely(self.known_threads))
+        found = self._drafts_by_block(page.id, self._anchors.by_likely_block(self.known_threads))
         return [each for key in dict.fromkeys(part.key for part in block.walk()) for each in found.get(key, ())]
 
-    def _unsent_on(self, page: str, hanging: Mapping[str, Sequence[Comment]]) -> dict[str, list[UnsentText]]:
-        """By the keys of blocks."""
-        words = self.unsent_by_page().get(page, ())
-        found = by_block(words)
-        if any(each.thread for each in words):
-            threads = {thread.id: key for key, among in hanging.items() for thread in among}
-            for each in words:
+    def _drafts_by_block(
+        self, page: str, threads_by_block: Mapping[str, Sequence[Comment]]
+    ) -> dict[str, list[UnsentText]]:
+        """Return your unsent drafts on a page by the key of their block."""
+        drafts = self.drafts_by_page().get(page, ())
+        found = by_block(drafts)
+        if any(each.thread for each in drafts):
+            threads = {
+                thread.id: key for key, threads_of_block in threads_by_block.items() for thread in threads_of_block
+            }
+            for each in drafts:
                 if each.thread in threads:
                     found.setdefault(threads[each.thread], []).append(each)
         return found
 
-    # What is said of the page on show
+    # Threads of the open page
 
     @property
     def discussion(self) -> SpaceRef | None:
-        return self._screen.space.ref if self._screen.space else None
+        return self._open_space.space.ref if self._open_space.space else None
 
     @property
-    def page_on_show(self) -> tuple[str, str] | None:
-        page = self._screen.page
-        return (page.id, page.title or "this page") if page and self._screen.is_in_view else None
+    def visible_page(self) -> tuple[str, str] | None:
+        page = self._open_space.page
+        return (page.id, page.title or "this page") if page and self._open_space.shows_open_page else None
 
     @property
-    def page_at_hand(self) -> tuple[str, str] | None:
+    def target_page(self) -> tuple[str, str] | None:
         return self._target.page
 
     @property
-    def block_on_show(self) -> Block | None:
-        stop = self._screen.view.cursor.stop() if self._screen.is_in_view else None
+    def visible_block(self) -> Block | None:
+        stop = self._open_space.view.cursor.current() if self._open_space.shows_open_page else None
         return stop[3] if stop else None
 
     @property
     def known_threads(self) -> tuple[Comment, ...]:
-        """The threads of the page on show, open ones first."""
-        if (page := self._screen.page) is None:
+        """The threads of the open page, open ones first."""
+        if (page := self._open_space.page) is None:
             return ()
-        here = [each for each in self.all if each.target.page and each.target.page.id == page.id]
-        return tuple(sorted(here, key=lambda each: not each.is_open))
+        page_threads = [each for each in self.threads if each.target.page and each.target.page.id == page.id]
+        return tuple(sorted(page_threads, key=lambda each: not each.is_open))
 
     def threads_on(self, block: Block) -> list[Comment]:
-        return under(block, self._hanging.likely(self.known_threads)) if self._screen.is_in_view else []
+        return (
+            threads_in_block(block, self._anchors.by_likely_block(self.known_threads))
+            if self._open_space.shows_open_page
+            else []
+        )
 
     @property
     def pane(self) -> PageView:
-        return self._screen.view
+        return self._open_space.view
 
     def go_to_thread(self, thread: Comment) -> bool:
-        if not self._screen.is_in_view:
+        if not self._open_space.shows_open_page:
             return False
-        key = next((key for key, hanging in self._hanging.likely((thread,)).items() if hanging), "")
-        return bool(key) and self._screen.view.place.go_to_block(key, None)
+        key = next(
+            (key for key, threads_by_block in self._anchors.by_likely_block((thread,)).items() if threads_by_block), ""
+        )
+        return bool(key) and self._open_space.view.navigation.go_to_block(key, None)
 
-    def since(self, thread: Comment) -> str:
-        return self._hanging.said_since(thread) if self._screen.is_in_view else ""
+    def outdated_note(self, thread: Comment) -> str:
+        return self._anchors.outdated_note(thread) if self._open_space.shows_open_page else ""
 
     def source_of(self, block: Block) -> str:
         return ""
 
     def why_no_block(self) -> str | None:
-        return self._target.why_not_here()
+        return self._target.why_no_block()
 
-    def why_nothing_to_say(self, *, whole: bool) -> str | None:
-        page = self._screen.page
+    def why_not_commentable(self, *, whole: bool) -> str | None:
+        page = self._open_space.page
         if self._target.row is not None:
-            return self._target.why_no_text("text to comment on") if whole else None
-        if page is not None and not self._screen.is_in_view:
+            return self._target.why_no_page_text("text to comment on") if whole else None
+        if page is not None and not self._open_space.shows_open_page:
             return f"{page.title or 'This page'} is still loading."
         return None

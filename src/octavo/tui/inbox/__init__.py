@@ -1,1 +1,1 @@
-"""The inbox: what needs the person, acted on in place."""
+"""The inbox: items that need the user's attention."""

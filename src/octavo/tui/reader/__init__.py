@@ -1,1 +1,51 @@
-"""Widgets that show documents: pages, diffs, conflicts, pictures, rows and notes. They know no views."""
+"""Widgets that show documents: pages, diffs, conflicts, images, table rows and footnotes.
+
+A view is a `Reader` with `Contents`. The contents split a document into units: blocks, or slices of a long block. The
+reader scrolls the lines of these units. Its position `top` is a unit and a line in it, so layout of lines above never
+moves the text.
+
+    reading_pane.py       Reader: layout, scrolling, painting, keys. Base of the three views
+    contents.py           Contents: base of the three contents below. LoadingState: “Loading…” and errors
+    page_view.py          PageView: a page          page_contents.py, page_loading.py, page_navigation.py, thread_marks.py
+    diff_view.py          DiffView: a diff          diff_contents.py, diff_navigation.py
+    three_way_view.py     ThreeWayView: conflicts
+
+Parts of every pane:
+
+    moves.py              functions that compute one position from another
+    block_cursor.py       the selected block, and the commands for it
+    find_bar.py           find in page
+    link_hints.py         links and other clickable spans, and the letters that open them
+    text_selection.py     text selected with the mouse
+    line_painter.py       lines to strips: one frame
+    background_layout.py  layout in the thread, and deferred content such as link titles
+
+Opened from a page:
+
+    link_opening.py, link_titles.py, linked_files.py, image_screen.py, image_files.py, openapi_files.py, page_dialogs.py
+
+How a page of 1 MB gets on screen:
+
+1. `PageView.show_markdown` calls `PageLoader.load`. `PageLoad.steps` parses the Markdown block by block, in a thread that
+   pauses while a key is handled (`terminal/polite_thread.py`). Pages below 6 KB are parsed without the thread.
+2. After 24 blocks, the first screen is ready: `PageLoader._show` gives its units to `PageContents` and calls
+   `Reader.lay_out_again`. The event loop waits at most 20 ms for this. After that, the old page stays visible for 60 ms,
+   and `PageLoader._show_first` shows the first screen when it is ready.
+3. `lay_out_again` makes `VirtualLines` of the units. At first, units have estimated heights and no lines.
+4. Textual calls `Reader.render_lines`. `LinePainter.paint` takes the rows from `top` on, which renders the units in view.
+   It adds search matches, the cursor bar, thread marks and link hints to each row.
+5. The thread parses the rest and measures all units. `PageLoader._show_rest` appends the units below the first screen,
+   follows jumps that waited for them, and posts `PageLoaded`. Lines are kept up to 256 KB. Of 1 MB, only the heights are
+   kept, and lines are rendered when they come into view.
+
+How `n` finds the next change of a diff:
+
+1. When the diff was shown, `DiffBuilder` built its units in the thread, and `DiffNavigation.show_units` laid them out.
+   Each unit of a change has a `change_number`.
+2. `n` runs the first command of `CHANGES`: `DiffNavigation.go_to_change(1)`. During a search, `FindBar.step` goes to the
+   next match instead.
+3. `_change_from` skips the units after the selected block until one has a change number. It returns the `BlockSpan` of
+   that change: its block and lines.
+4. `BlockCursor.select` stores the block and asks `moves.scrolled_top` for the new top: a third down the pane.
+   `Reader.go_to` sets `top`, repaints, and posts `Moved`. The status line then shows `change 2 of 7`.
+"""

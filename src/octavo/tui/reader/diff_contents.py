@@ -1,18 +1,18 @@
-"""What a diff shows: a page as it was and as it is, how the sides lie, and the threads between the lines."""
+"""Contents of a diff view: the changes of a page, split or unified, with the threads between the lines."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from typing import Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Literal
 
 from textual.content import Content
 
 from octavo.documents.blocks import Block
-from octavo.tui.reader.block_cursor import BlockCursor
-from octavo.tui.reader.diff_making import DiffMaking
-from octavo.tui.reader.late_sources import LateSources
-from octavo.tui.reader.pane import Contents, Pane, Stop, drop_lines
+from octavo.tui.reader.contents import SHORT_PAGE, THREAD_WAIT, Contents, raise_in_pane, remove_lines
+from octavo.tui.reader.moves import BlockSpan
 from octavo.tui.render.block_slices import whole_block
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.deferred import DeferredContent
@@ -27,111 +27,109 @@ from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.thread_layout import render_diff_unit_or_threads
 from octavo.tui.render.threads import ThreadSummary
-from octavo.tui.render.unit_layout import KEPT_WHOLE, LaidUnits, UnitLayout
+from octavo.tui.render.unit_layout import KEPT_WHOLE, LaidUnits, UnitLayout, lay_out_units
+from octavo.tui.terminal import polite_thread
 from octavo.tui.widgets.empty_states import empty_lines
 
-WIDEST = 108
-"""The most cells a side takes."""
-SPLIT_FROM = 140
-SPLIT_AT_FIRST_FROM = 200
-"""Columns of a terminal in which diffs are side by side until you choose another layout."""
-"""How wide a terminal must be to have two sides beside one another."""
+if TYPE_CHECKING:
+    from octavo.tui.reader.diff_view import DiffView
 
-Layout = Literal["changes", "sides", "new", "old"]
+WIDEST = 108
+"""Maximum width of a side in cells."""
+SPLIT_FROM = 140
+"""Columns that a terminal needs for a split diff."""
+SPLIT_AT_FIRST_FROM = 200
+"""Columns from which a diff is split until the user chooses another layout."""
+
+DiffLayout = Literal["changes", "sides", "new", "old"]
 
 
 class DiffContents(Contents):
-    """What changed on a page: inline, both sides beside one another, or one of them."""
+    """Changes of a page: unified, split, or only one version of a rewritten page."""
 
-    def __init__(
-        self,
-        pane: Pane,
-        cursor: BlockCursor,
-        late: LateSources,
-        prepare: Callable[[Folds, int], UnitLayout | None],
-        made: Callable[[DiffUnits, LaidUnits | None], None],
-    ) -> None:
-        """`prepare` is that of `BackgroundLayout`. `made` is called with all units that are to be shown, once they are made."""
+    pane: DiffView
+
+    def __init__(self, pane: DiffView) -> None:
         super().__init__(pane)
-        self._cursor, self._late = cursor, late
         self.compared: PageComparison | None = None
         self.key = ""
         self.title = ""
         self.shows_source = False
-        self.is_outcome = False
-        """Whether the page is not there yet: nothing can be said about it."""
+        self.is_merge_preview = False
+        """True for the preview of a merge result: comments are disabled."""
         self.threads: Mapping[str, Sequence[ThreadSummary]] = {}
         self.threads_elsewhere = False
-        """Whether open threads hang on other pages."""
+        """True if other pages have open threads."""
         self.has_page_before = self.has_page_after = False
-        """Whether the change request has another page that K or J opens."""
-        self.unfolding = ContextSize()
-        self.changed = DiffUnits()
-        """What is on show: what the lines of the pane are made of, always."""
-        self.ready = DiffUnits()
-        """What was made last, which is on show as soon as the pane has room."""
-        self.making = DiffMaking(pane, prepare, self.wanted_units, made)
-        self.of_source = DiffUnits()
-        """The changes of the source, while it is shown."""
-        self.made_for: Layout = "changes"
-        """How the sides lie in what is on show, or is being made."""
-        self.sources = deferred_content(diagrams=False)  # of a diagram the text is compared
-        self.layout: Layout = "changes"
-        self._chosen_split: bool | None = None
-        """Whether you chose a side-by-side layout last. None if you chose none."""
+        """True if the change request has another page that K or J opens."""
+        self.context_size = ContextSize()
+        self.shown_diff = DiffUnits()
+        """Units that are shown. The lines of the view belong to these units."""
+        self.built_diff = DiffUnits()
+        """Units that were built last. They are shown with the next layout."""
+        self.builder = DiffBuilder(pane)
+        self.source_changes = DiffUnits()
+        """Changes of the Markdown source, while they are shown."""
+        self.built_layout: DiffLayout = "changes"
+        """Layout of the units that are shown or being built."""
+        self.deferred = deferred_content(diagrams=False)  # Diagrams are compared as text.
+        self.layout: DiffLayout = "changes"
+        self._prefers_split: bool | None = None
+        """True if the user last chose the split layout. None before the first choice."""
 
     @property
-    def has_any(self) -> bool:
+    def has_content(self) -> bool:
         return self.compared is not None
 
     def empty_lines(self) -> list[Content]:
-        if self.making.is_making:
+        if self.builder.is_building:
             return []
-        if self.is_outcome:
-            said = "The resolved page and the version that it is compared with are identical."
-            return empty_lines(said, "Press esc to go back to the conflicts")
+        if self.is_merge_preview:
+            message = "The resolved page and the version that it is compared with are identical."
+            return empty_lines(message, "Press esc to go back to the conflicts")
         return empty_lines("No changes on this page.", "Press J for the next page" if self.has_page_after else "")
 
-    # How the sides lie
+    # Layouts
 
     def is_old(self, block: Block) -> bool:
-        """Whether a block is one of the page as it was."""
+        """Return True if a block belongs to the old version."""
         return self.compared is not None and self.compared.is_old(block)
 
     @property
-    def layouts(self) -> tuple[Layout, ...]:
-        """The ways in which what is on show can be shown, in the order `|` goes through them."""
+    def layouts(self) -> tuple[DiffLayout, ...]:
+        """Layouts that are possible now, in the order of the `|` key."""
         is_rewritten = self.compared is not None and self.compared.diff.is_rewritten and not self.shows_source
         is_wide = self.pane.app.size.width >= SPLIT_FROM
         return (*(("new", "old") if is_rewritten else ()), "changes", *(("sides",) if is_wide else ()))
 
     @property
     def _is_split(self) -> bool:
-        if self._chosen_split is None:
+        if self._prefers_split is None:
             return self.pane.app.size.width >= SPLIT_AT_FIRST_FROM
-        return self._chosen_split
+        return self._prefers_split
 
     @property
-    def layout_now(self) -> Layout:
-        """The way it is shown."""
-        wanted: Layout = self.layout if not self.shows_source else "sides" if self._is_split else "changes"
+    def current_layout(self) -> DiffLayout:
+        """Layout that is shown."""
+        wanted: DiffLayout = self.layout if not self.shows_source else "sides" if self._is_split else "changes"
         return wanted if wanted in self.layouts else "changes"
 
-    def lay_out_page(self) -> None:
-        """Lay out another page: one that was rewritten as it is now, the others as one looked at the last."""
+    def choose_layout(self) -> None:
+        """Choose the layout of a newly opened page: the new version for a rewritten page, otherwise the last choice of
+        the user."""
         is_rewritten = self.compared is not None and self.compared.diff.is_rewritten
         self.layout = "new" if is_rewritten else "sides" if self._is_split else "changes"
 
     def next_layout(self) -> None:
-        """Go on to the next way in which it can be shown."""
+        """Switch to the next layout."""
         layouts = self.layouts
-        self.layout = layouts[(layouts.index(self.layout_now) + 1) % len(layouts)]
-        self._chosen_split = self.layout == "sides"
-        self.making.make()
+        self.layout = layouts[(layouts.index(self.current_layout) + 1) % len(layouts)]
+        self._prefers_split = self.layout == "sides"
+        self.builder.build()
 
     @property
-    def why_no_layout(self) -> str | None:
-        """Why there is no other way to show it, if there is none."""
+    def why_no_other_layout(self) -> str | None:
+        """Disabled reason of the layout command. None if it is enabled."""
         if len(self.layouts) > 1:
             return None
         return f"The split view needs {SPLIT_FROM} columns. This terminal has only {self.pane.app.size.width}."
@@ -139,61 +137,55 @@ class DiffContents(Contents):
     # Laying out
 
     def units(self) -> Sequence[DiffUnit]:
-        self.changed = self.ready
-        return self.changed.units
+        self.shown_diff = self.built_diff
+        return self.shown_diff.units
 
     def layout_for(self, width: int, folds: Folds) -> UnitLayout:
-        is_split, most = self.layout_now == "sides", max(24, width - 4)
+        is_split, most = self.current_layout == "sides", max(24, width - 4)
         room = SideWidths.for_width(min(2 * WIDEST + SIDE_GAP if is_split else WIDEST, most), split=is_split)
-        look, sources, written = self.pane.look, self.sources, self.written
+        styles, deferred, source_of = self.pane.text_styles, self.deferred, self.block_markdown
 
-        def set_with(sources: DeferredContent | None) -> Callable[[DiffUnit], list[Line]]:
-            setting = LayoutContext(look, folds, render_block, room=room.side, deferred=sources, source_of=written)
-            return lambda unit: render_diff_unit_or_threads(setting, unit, room)
+        def renderer_with(deferred: DeferredContent | None) -> Callable[[DiffUnit], list[Line]]:
+            context = LayoutContext(styles, folds, render_block, room=room.side, deferred=deferred, source_of=source_of)
+            return lambda unit: render_diff_unit_or_threads(context, unit, room)
 
-        key = (width, is_split, look, id(folds), sources, sources.targets)
-        return UnitLayout(key, estimate_height, set_with, 2, 0, sources, self.size <= KEPT_WHOLE)
-
-    def set_unit_with(self, layout: UnitLayout, laid: LaidUnits | None) -> Callable[[Any], list[Line]]:
-        return self._late.completed(self.sources, super().set_unit_with(layout, laid), laid)
-
-    def laid_out(self, laid: LaidUnits) -> None:
-        self._late.add(laid.missing)
+        key = (width, is_split, styles, id(folds), deferred, deferred.targets)
+        return UnitLayout(key, estimate_height, renderer_with, 2, 0, deferred, self.size <= KEPT_WHOLE)
 
     @property
     def size(self) -> int:
-        """The number of characters of the longer side."""
+        """Number of characters of the longer version."""
         compared = self.compared
         return max(len(compared.old.source), len(compared.new.source)) if compared is not None else 0
 
-    def wanted_units(self) -> tuple[DiffUnits, int]:
-        """Return the changes that are to be shown, whose units are still to be made, and the size of the page."""
-        layout = self.made_for = self.layout_now
+    def units_to_build(self) -> tuple[DiffUnits, int]:
+        """Return the changes to show, with units that are not built yet, and the size of the page."""
+        layout = self.built_layout = self.current_layout
         if self.compared is None:
             return DiffUnits(), 0
         if self.shows_source:
-            return self.of_source, self.size
+            return self.source_changes, self.size
         if layout == "new" or layout == "old":
             return build_side(self.compared, layout, self.threads, self.title), self.size
-        unfolding = deepcopy(self.unfolding)  # the thread reads it
+        context_size = deepcopy(self.context_size)  # The thread reads a copy.
         is_split = layout == "sides"
-        wanted = build_diff(self.compared.diff, unfolding, self.threads, self.title, side_by_side=is_split)
+        wanted = build_diff(self.compared.diff, context_size, self.threads, self.title, side_by_side=is_split)
         return wanted, self.size
 
     def drop_units(self) -> None:
-        """Show none, and make none."""
-        self.making.drop()
-        self.changed = self.ready = DiffUnits()
-        drop_lines(self.pane)
+        """Show no units, and cancel building."""
+        self.builder.cancel()
+        self.shown_diff = self.built_diff = DiffUnits()
+        remove_lines(self.pane)
 
-    def written(self, block: Block) -> str:
+    def block_markdown(self, block: Block) -> str:
         if self.compared is None:
             return ""
         document = self.compared.old if self.compared.is_old(whole_block(block)) else self.compared.new
         return block_source(document.source, block)
 
-    def together(self, unit: int) -> range:
-        units, first, last = self.changed.units, unit, unit
+    def slices_of_block(self, unit: int) -> range:
+        units, first, last = self.shown_diff.units, unit, unit
         while units[first].slice_number > 1:
             first -= 1
         while last + 1 < len(units) and units[last + 1].slice_number > 1:
@@ -202,52 +194,120 @@ class DiffContents(Contents):
 
     @property
     def change_count(self) -> int:
-        """How many changes there are."""
-        return self.changed.count
+        """Number of changes."""
+        return self.shown_diff.count
 
-    # Its blocks on either side
+    # Selectable blocks and threads
 
-    def stops_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
+    def spans_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
         return diff_block_ranges(lines)
 
     def block_at(self, line: Line, cell: int) -> Block | None:
         return diff_block_at(line, cell)
 
-    def bar_at(self, line: Line, inside: Container[int]) -> int | None:
-        return diff_cursor_bar(line, inside)
+    def bar_column(self, line: Line, block_ids: Container[int]) -> int | None:
+        return diff_cursor_bar(line, block_ids)
 
-    def reachable(self, found: list[Stop]) -> list[Stop]:
-        # One comes to the old side by going there, never by scrolling.
-        here = self._cursor.at[1] if self._cursor.at is not None else None
-        return [stop for stop in found if stop[3] is here or not self.is_old(stop[3])] or found
+    def reachable_spans(self, found: list[BlockSpan]) -> list[BlockSpan]:
+        # Scrolling never selects a block of the old version. Keys that move the cursor do.
+        selected = self.pane.cursor.selected[1] if self.pane.cursor.selected is not None else None
+        return [span for span in found if span.block is selected or not self.is_old(span.block)] or found
 
     def set_threads(self, threads: Mapping[str, Sequence[ThreadSummary]]) -> None:
-        """Show other threads between the lines, at the blocks of their keys, those of "" at the top."""
+        """Show threads below their blocks, by block key. Threads with the key "" are at the top."""
         if threads != self.threads:
             self.threads = threads
-            self.making.make()
+            self.builder.build()
 
     def has_open_on(self, key: str) -> bool:
-        """Whether an open thread hangs on the block called `key`."""
+        """Return True if the block `key` has an open thread."""
         return any(thread.is_open for thread in self.threads.get(key, ()))
 
     @property
     def thread_keys(self) -> set[str]:
-        """The keys of all threads that hang on the page."""
+        """Keys of all threads on the page."""
         return {each.key for row in self.threads.values() for each in row}
 
     @property
     def has_open_threads(self) -> bool:
-        """Whether an open thread hangs on the page."""
+        """True if the page has an open thread."""
         return any(map(self.has_open_on, self.threads))
 
-    def thread_at(self, stop: Stop) -> Block | None:
-        if stop[3].kind == "thread":
-            return stop[3]
-        return next((each for each in stop[3].walk() if each.key and self.has_open_on(each.key)), None)
+    def block_with_thread(self, span: BlockSpan) -> Block | None:
+        if span.block.kind == "thread":
+            return span.block
+        return next((each for each in span.block.walk() if each.key and self.has_open_on(each.key)), None)
 
-    def wide_at(self, stop: Stop) -> Iterable[Block]:
-        return [each for block in self.changed.units[stop[0]].blocks for each in block.walk()]
+    def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:
+        return [each for block in self.shown_diff.units[span.unit].blocks for each in block.walk()]
 
-    def before_painting(self) -> None:
-        self._late.ask(self.sources)
+
+class _Build:
+    """Units that are being built."""
+
+    def __init__(self, changes: DiffUnits, layout: UnitLayout | None) -> None:
+        self.changes, self._layout = changes, layout
+        self.laid: LaidUnits | None = None
+        self.is_done = threading.Event()
+
+    def steps(self) -> Iterator[object]:
+        """Build the units and lay them out. Yields after each unit."""
+        yield from self.changes.build()
+        if self._layout is not None:
+            self.laid = yield from lay_out_units(self._layout, self.changes.units, range(len(self.changes.units)))
+        self.is_done.set()
+
+
+class DiffBuilder:
+    """Builds the units of a diff. Until they are complete, the previous units stay visible."""
+
+    def __init__(self, pane: DiffView) -> None:
+        self.pane = pane
+        self._build: _Build | None = None
+        self._work: polite_thread.Work | None = None
+        self._on_shown: Callable[[], object] | None = None
+
+    @property
+    def is_building(self) -> bool:
+        """True while units are being built."""
+        return self._build is not None
+
+    def build(self, on_shown: Callable[[], object] | None = None) -> None:
+        """Build all units, and call `on_shown` once they are shown. Without `on_shown`, the callback of a canceled build is
+        called."""
+        self._on_shown = on_shown or self._on_shown
+        self.stop()
+        changes, size = self.pane.contents.units_to_build()
+        if size < SHORT_PAGE:
+            self._show(_Build(changes.complete(), None))
+            return
+        self._build = build = _Build(changes, self.pane.background.prepare(self.pane.folds, size))
+        self._work = polite_thread.thread.begin(self._steps(build), partial(raise_in_pane, self.pane))
+        if build.is_done.wait(THREAD_WAIT):
+            self._show(build)
+
+    def stop(self) -> None:
+        """Cancel building."""
+        if self._work is not None:
+            self._work.stop()
+        self._build = self._work = None
+
+    def cancel(self) -> None:
+        """Cancel building, and the callback."""
+        self.stop()
+        self._on_shown = None
+
+    def _steps(self, build: _Build) -> Iterator[object]:
+        yield from build.steps()
+        self.pane.call_later(self._show_late, build)
+
+    def _show_late(self, build: _Build) -> None:
+        if build is self._build:
+            self._show(build)
+
+    def _show(self, build: _Build) -> None:
+        self._build = self._work = None
+        on_shown, self._on_shown = self._on_shown, None
+        self.pane.navigation.show_units(build.changes, build.laid)
+        if on_shown is not None:
+            on_shown()

@@ -1,19 +1,17 @@
-"""Going about in a diff: to its first change when it is opened, from change to change, to threads and headings."""
+"""Navigation in a diff: the position when a page is opened, and the commands for changes, threads and headings."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from textual.message import Message
 
 from octavo.documents import anchors
 from octavo.documents.blocks import Block
-from octavo.tui.reader.diff_contents import DiffContents
-from octavo.tui.reader.moves import START, Top, above, distance
-from octavo.tui.reader.pane import Stop
-from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.reader.moves import START, BlockSpan, LinePosition
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_sequence import build_source_diff
 from octavo.tui.render.diff_units import DiffUnit, DiffUnits, may_contain
@@ -21,16 +19,19 @@ from octavo.tui.render.reading_position import ReadingPosition
 from octavo.tui.render.unit_layout import LaidUnits
 from octavo.tui.widgets.commands import Command, Commands
 
-_SLICES_WITH_IT = 6
-"""Slices of a block that are looked at for where one stood: all of them together may take seconds to be set."""
+if TYPE_CHECKING:
+    from octavo.tui.reader.diff_view import DiffView
+
+_MOST_SLICES = 6
+"""Maximum number of slices that are searched for a block. Laying out all slices of a block may take seconds."""
 
 
-NO_BLOCKS = frozenset(("fold", "note", "change", "thread"))
-"""What a cursor is on that is no block of the page."""
+NOT_BLOCKS = frozenset(("fold", "note", "change", "thread"))
+"""Kinds of selectable rows of a diff that are not blocks of the page."""
 
 
-class ThreadBeyond(Message):
-    """The open thread after the last of this page is wanted, or with -1 the one before its first."""
+class OtherThreadRequested(Message):
+    """The user wants the next open thread after the last of this page, or with -1 the thread before the first."""
 
     def __init__(self, step: int) -> None:
         super().__init__()
@@ -38,220 +39,223 @@ class ThreadBeyond(Message):
 
 
 class DiffNavigation:
-    """Where one is in a diff, and the ways to its changes and threads."""
+    """Reading position in a diff, and jumps to changes and threads."""
 
-    def __init__(self, pane: Reader, contents: DiffContents) -> None:
-        self.pane, self.contents, self.cursor = pane, contents, pane.cursor
-        self.places: dict[str, ReadingPosition] = {}
-        """Where one was on the pages one was on, by their keys."""
-        self._made_of: PageComparison | None = None
-        """What the units on show were made of."""
-        self._hung_on: dict[str, str] = {}
-        """The block each thread on show hangs on: of one that is gone, where the cursor goes."""
-        self._is_to_meet = False
-        self._met: tuple[Block, Top] | None = None
-        """The block under the cursor and the line at the top as one met the page."""
-        self._is_met_anew = False
-        """Whether one met it at its first change, not where one left it."""
-        self._awaited = ""
-        """The thread one is to meet the page at, once its lines are there."""
+    def __init__(self, pane: DiffView) -> None:
+        self.pane, self.contents, self.cursor = pane, pane.contents, pane.cursor
+        self.positions: dict[str, ReadingPosition] = {}
+        """Last reading positions by page key."""
+        self._shown_comparison: PageComparison | None = None
+        """Comparison that the visible units show."""
+        self._thread_blocks: dict[str, str] = {}
+        """Block key of each visible thread: the cursor selects that block when the thread disappears."""
+        self._is_opening = False
+        self._opened_at: tuple[Block, LinePosition] | None = None
+        """Selected block and top line after the page was opened."""
+        self._is_opened_at_change = False
+        """True if the page was opened at its first change, and not at a restored position."""
+        self._thread_to_select = ""
+        """Key of the thread to select once the page has lines."""
 
     @property
     def change_number(self) -> int:
-        """Which change the cursor is on or after, counted from 1; 0 before the first."""
-        here = self.cursor.stop()
-        unit = here[0] if here is not None else 0
-        units = self.contents.changed.units
+        """Number of the selected change, or of the last change above the cursor. 0 above the first change."""
+        selected = self.cursor.current()
+        unit = selected.unit if selected is not None else 0
+        units = self.contents.shown_diff.units
         before = (units[at].change_number for at in range(min(unit, len(units) - 1), -1, -1))
         return 1 + next((change for change in before if change >= 0), -1)
 
-    # Meeting a page
+    # Opening a page
 
-    def meet(self) -> None:
-        """Put the cursor where one was on this page, else on the first change or, without any, the first open thread, and
-        bring that in view if it is not: at once, or once there is room."""
-        self._is_to_meet = True
-        if len(self.pane.galley):
-            self._meet()
+    def open_page(self) -> None:
+        """Restore the last position on this page, otherwise select the first change or the first open thread. Waits for
+        a layout if there are no lines yet."""
+        self._is_opening = True
+        if len(self.pane.virtual_lines):
+            self._restore()
 
-    def _meet(self) -> None:
-        self._is_to_meet, self._met, self.cursor.at = False, None, None
-        self.pane.go(START)
-        awaited, self._awaited = self._awaited, ""
-        if awaited and self.bring_thread(awaited):
-            self.cursor.bring_whole()
+    def _restore(self) -> None:
+        self._is_opening, self._opened_at, self.cursor.selected = False, None, None
+        self.pane.go_to(START)
+        thread, self._thread_to_select = self._thread_to_select, ""
+        if thread and self.select_thread(thread):
+            self.cursor.scroll_into_view()
             return
-        place = self.places.get(self.contents.key) if not self.contents.shows_source else None
-        known = self._known(Block("", key=place.block)) if place is not None else None
-        fold = self._fold_of(known) if known is not None else None
+        position = self.positions.get(self.contents.key) if not self.contents.shows_source else None
+        block = self._current_block(Block("", key=position.block)) if position is not None else None
+        fold = self._fold_hiding(block) if block is not None else None
         if fold is not None:
-            self._is_to_meet = True
-            self._unfold(fold)  # and meets it then
+            self._is_opening = True
+            self._expand(fold)  # Building the units restores the position.
             return
-        stop = self._stop_on(known) if known is not None else None
-        if place is None or stop is None:
-            place, stop = None, self._change_from(-1, 1) or self._thread_from(-1, None, 1)
-        self._is_met_anew = place is None
-        if stop is None:
+        span = self._find_span(block) if block is not None else None
+        if position is None or span is None:
+            position, span = None, self._change_from(-1, 1) or self._thread_from(-1, None, 1)
+        self._is_opened_at_change = position is None
+        if span is None:
             return
-        unit, first, last, block = stop
-        self.cursor.put(stop, bring=None)
-        height, rows, galley = last - first + 1, self.pane.rows, self.pane.galley
-        if place is not None:
-            self.pane.go(above(galley, Top(unit, first), place.below, rows))
-        elif distance(galley, START, Top(unit, first), rows) + min(height, rows // 2) > rows:
-            self.pane.go(above(galley, Top(unit, first), max(2, min(rows // 3, rows - height)), rows))
-        self._met = (block, self.pane.top)
+        self.cursor.select(span, scroll_to=None)
+        height, rows = span.last - span.first + 1, self.pane.rows
+        if position is not None:
+            self.pane.show_in_row(span.start, position.below)
+        elif self.pane.row_of(span.start) + min(height, rows // 2) > rows:
+            self.pane.show_in_row(span.start, max(2, min(rows // 3, rows - height)))
+        self._opened_at = (span.block, self.pane.top)
 
-    def note_place(self) -> None:
-        """Remember where one is on this page, if one went anywhere."""
-        here = self.cursor.stop() if self.cursor.at is not None and not self.contents.shows_source else None
-        if here is not None and not self._is_as_met:
-            below = distance(self.pane.galley, self.pane.top, Top(*here[:2]), self.pane.rows)
-            self.places[self.contents.key] = ReadingPosition(here[3].key, below)
+    def store_position(self) -> None:
+        """Store the reading position on this page, if the user has moved."""
+        if self.cursor.selected is None or self.contents.shows_source or self._is_unmoved:
+            return
+        if (selected := self.cursor.current()) is not None:
+            self.positions[self.contents.key] = ReadingPosition(selected.block.key, self.pane.row_of(selected.start))
 
-    def _known(self, block: Block) -> Block:
-        """The block of either page that has the name of another, which may be of before; or else that one."""
-        if self.contents.compared is None or block.kind in NO_BLOCKS or block.key in self.contents.thread_keys:
+    def _current_block(self, block: Block) -> Block:
+        """Return the block of the current comparison with the same key. If there is none, return the given block."""
+        if self.contents.compared is None or block.kind in NOT_BLOCKS or block.key in self.contents.thread_keys:
             return block
         return self.contents.compared.find(block.key) or block
 
-    def _fold_of(self, block: Block) -> DiffUnit | None:
-        """The fold a block is in."""
-        return next((unit for unit in self.contents.changed.units if unit.hidden_blocks and unit.hides(block)), None)
+    def _fold_hiding(self, block: Block) -> DiffUnit | None:
+        """Return the collapsed unit that hides a block. None if the block is visible."""
+        return next((unit for unit in self.contents.shown_diff.units if unit.hidden_blocks and unit.hides(block)), None)
 
-    def _unfold(self, fold: DiffUnit, then: Callable[[], object] | None = None) -> None:
-        """Show what a fold hides, and do `then`."""
-        self.contents.unfolding.expanded.update(block.key for block in fold.hidden_blocks)
-        self.contents.making.make(then)
-
-    @property
-    def _is_as_met(self) -> bool:
-        """Whether nobody has moved since one met the page."""
-        here = self.cursor.at[1] if self.cursor.at is not None else None
-        return self._met is not None and here is self._met[0] and self.pane.top == self._met[1]
+    def _expand(self, fold: DiffUnit, on_shown: Callable[[], object] | None = None) -> None:
+        """Expand collapsed lines, then call `on_shown`."""
+        self.contents.context_size.expanded.update(block.key for block in fold.hidden_blocks)
+        self.contents.builder.build(on_shown)
 
     @property
-    def meets(self) -> bool:
-        """Whether one is to meet the page, or only met it."""
-        return self._is_to_meet or self._is_as_met
+    def _is_unmoved(self) -> bool:
+        """True if the user has not moved since the page was opened."""
+        selected = self.cursor.selected[1] if self.cursor.selected is not None else None
+        return self._opened_at is not None and selected is self._opened_at[0] and self.pane.top == self._opened_at[1]
+
+    @property
+    def is_opening(self) -> bool:
+        """True from opening the page until the user moves."""
+        return self._is_opening or self._is_unmoved
 
     # Laying out
 
-    def made(self, units: DiffUnits, laid: LaidUnits | None) -> None:
-        """Show the units that were made, the block under the cursor where it is on the screen. `laid`: as the thread laid
-        them out."""
-        here, is_same, self._made_of = (
-            self.cursor.stop(),
-            self._made_of is self.contents.compared,
-            self.contents.compared,
-        )
-        hung_on = self._hung_on.get(here[3].key, "") if here is not None and here[3].kind == "thread" else ""
-        self._hung_on = {each.key: key for key, row in self.contents.threads.items() for each in row}
-        self.contents.ready = units
-        if here is not None and not is_same:
-            here = (*here[:3], self._known(here[3]))  # it stands on other lines now
-        if self.meets:
-            self.pane.reset(laid=laid)
+    def show_units(self, units: DiffUnits, laid: LaidUnits | None) -> None:
+        """Show the units that were built, and keep the selected block at its row. `laid` has the units that the thread
+        laid out."""
+        selected, is_same = self.cursor.current(), self._shown_comparison is self.contents.compared
+        self._shown_comparison = self.contents.compared
+        is_thread = selected is not None and selected.block.kind == "thread"
+        thread_block = self._thread_blocks.get(selected.block.key, "") if selected is not None and is_thread else ""
+        self._thread_blocks = {each.key: key for key, row in self.contents.threads.items() for each in row}
+        self.contents.built_diff = units
+        if selected is not None and not is_same:
+            # The new comparison has other blocks.
+            selected = selected._replace(block=self._current_block(selected.block))
+        if self.is_opening:
+            self.pane.lay_out_again(laid=laid)
         else:
-            self._set_around(here, hung_on, laid)
-        self.pane.finder.content_changed()
+            self._lay_out_around(selected, thread_block, laid)
+        self.pane.find_bar.content_changed()
         self.pane.refresh_bindings()
-        self.pane.tell()
+        self.pane.notify_moved()
 
-    def _set_around(self, here: Stop | None, hung_on: str, laid: LaidUnits | None) -> None:
-        """Keep what the cursor is on where it is on the screen; of a thread that is gone, the block called `hung_on`."""
-        galley, rows = self.pane.galley, self.pane.rows
-        below = distance(galley, self.pane.top, Top(*here[:2]), rows) if here is not None else 0
-        self.pane.reset(laid=laid)
-        if here is None:
+    def _lay_out_around(self, selected: BlockSpan | None, thread_block: str, laid: LaidUnits | None) -> None:
+        """Lay out again and keep the selected block at its row. If it was a thread that is gone, select the block
+        `thread_block`."""
+        row = self.pane.row_of(selected.start) if selected is not None else 0
+        self.pane.lay_out_again(laid=laid)
+        if selected is None:
             return
-        stop = self._stop_on(here[3])
-        if stop is None and hung_on:
-            stop = self._stop_on(self._known(Block("", key=hung_on)))
-        if stop is not None:
-            if self.cursor.at is not None:  # else there is no change: nobody has put it anywhere
-                self.cursor.at = (stop[0], stop[3])
-            self.pane.go(above(self.pane.galley, Top(*stop[:2]), below, rows))
+        span = self._find_span(selected.block)
+        if span is None and thread_block:
+            span = self._find_span(self._current_block(Block("", key=thread_block)))
+        if span is not None:
+            if self.cursor.selected is not None:  # None: the cursor follows the first visible block.
+                self.cursor.selected = (span.unit, span.block)
+            self.pane.show_in_row(span.start, row)
             if self.pane.covered_rows:
-                self.cursor.bring_whole()  # replies of the thread came, which may be covered
+                self.cursor.scroll_into_view()  # New replies of the thread may be covered.
 
-    def _stop_on(self, block: Block) -> Stop | None:
-        """Where a block is shown, or else one of its name."""
-        named: Stop | None = None
-        tries = _SLICES_WITH_IT
+    def _find_span(self, block: Block) -> BlockSpan | None:
+        """Return the span of a block, otherwise of a visible block with the same key. None if there is none."""
+        same_key: BlockSpan | None = None
+        tries = _MOST_SLICES
         known: dict[int, bool] = {}
 
-        def has(top: Block) -> bool:
-            if id(top) not in known:  # all slices of a table are of the one table
+        def contains(top: Block) -> bool:
+            if id(top) not in known:  # Cached: all slices of a table have the same block.
                 known[id(top)] = top.has(block.key)
             return known[id(top)]
 
-        units = self.contents.changed.units
-        stands = block.kind and block.kind not in NO_BLOCKS  # what else one is on stands nowhere on a page
-        for unit in self.contents.changed.units_at_line(block.lines[0]) if stands else range(len(units)):
+        units = self.contents.shown_diff.units
+        is_page_block = block.kind and block.kind not in NOT_BLOCKS  # Other rows are no blocks of the page.
+        for unit in self.contents.shown_diff.units_at_line(block.lines[0]) if is_page_block else range(len(units)):
             each = units[unit]
-            if stands:
-                is_here = any(may_contain(top, block) and has(top) for top in each.blocks)
+            if is_page_block:
+                is_here = any(may_contain(top, block) and contains(top) for top in each.blocks)
             else:
                 is_here = bool(each.threads) or (each.block is not None and each.block.key == block.key)
             if is_here:
-                for stop in self.cursor.stops_of(unit):
-                    if stop[3] is block:
-                        return stop
-                    named = named or (stop if stop[3].key == block.key else None)
+                for span in self.cursor.spans_of(unit):
+                    if span.block is block:
+                        return span
+                    same_key = same_key or (span if span.block.key == block.key else None)
                 tries -= not each.threads
                 if not tries:
                     break
-        return named
+        return same_key
 
-    # Going
+    # Threads, changes and collapsed lines
 
     def next_thread(self, step: int) -> None:
-        """Go to the next open thread, or the one before, also of other pages."""
+        """Go to the next or previous open thread, also on other pages."""
         if self.contents.shows_source and self.contents.has_open_threads:
             self.pane.explain("The source diff shows no threads. Press \\ to switch to the rendered diff.")
-        elif not len(self.pane.galley) or not self.go_to_thread(step):
-            self.pane.post_message(ThreadBeyond(step))
+        elif not len(self.pane.virtual_lines) or not self.go_to_thread(step):
+            self.pane.post_message(OtherThreadRequested(step))
 
-    def go_to_thread(self, step: int, *, all_of_it: bool = False) -> bool:
-        """Go to the open thread after (or before) what is under the cursor, or `all_of_it`: to the first (or last) of the
-        page. False when there is none. Who only met the page begins at its top: its first change may lie below a thread."""
-        here = self.cursor.stop() if self.cursor.at is not None and not all_of_it else None
-        if here is not None and step > 0 and self._is_met_anew and self._is_as_met and here[3].kind != "thread":
-            here = None
-        at, block = (here[0], here[3]) if here is not None else (-1 if step > 0 else len(self.pane.galley), None)
-        stop = self._thread_from(at, block, step)
-        if stop is not None:
-            self.cursor.put(stop, bring="third")
-        return stop is not None
+    def go_to_thread(self, step: int, *, from_edge: bool = False) -> bool:
+        """Go to the next or previous open thread. Return False if there is none.
 
-    def bring_thread(self, key: str) -> bool:
-        """Put the cursor on the thread called `key`, once there are lines. False when it is not here."""
-        if not len(self.pane.galley) and not self.contents.shows_source and key in self.contents.thread_keys:
-            self._awaited, self._is_to_meet = key, True
+        The search starts at the selected block, or with `from_edge` at the beginning or end of the page. It also starts
+        at the beginning if the user has not moved: the first change may be below the first thread."""
+        selected = self.cursor.current() if self.cursor.selected is not None and not from_edge else None
+        is_at_first_change = self._is_opened_at_change and self._is_unmoved
+        if selected is not None and step > 0 and is_at_first_change and selected.block.kind != "thread":
+            selected = None
+        if selected is not None:
+            span = self._thread_from(selected.unit, selected.block, step)
+        else:
+            span = self._thread_from(-1 if step > 0 else len(self.pane.virtual_lines), None, step)
+        if span is not None:
+            self.cursor.select(span, scroll_to="third")
+        return span is not None
+
+    def select_thread(self, key: str) -> bool:
+        """Select the thread `key`, once there are lines. Return False if it is not on this page."""
+        if not len(self.pane.virtual_lines) and not self.contents.shows_source and key in self.contents.thread_keys:
+            self._thread_to_select, self._is_opening = key, True
             return True
-        stop = self._stop_on(Block("thread", key=key))
-        if stop is not None:
-            self.cursor.put(stop, bring=None)
-        return stop is not None
+        span = self._find_span(Block("thread", key=key))
+        if span is not None:
+            self.cursor.select(span, scroll_to=None)
+        return span is not None
 
-    def _thread_from(self, unit: int, block: Block | None, step: int) -> Stop | None:
-        """The next open thread from a block of a unit on."""
-        units = self.contents.changed.units
-        among = self.cursor.stops_from(unit, block, step, lambda unit: bool(units[unit].threads))
-        return next((stop for stop in among if stop[3].kind == "thread" and stop[3].attrs["open"]), None)
+    def _thread_from(self, unit: int, block: Block | None, step: int) -> BlockSpan | None:
+        """Return the next or previous open thread from a block on. None if there is none."""
+        units = self.contents.shown_diff.units
+        spans = self.cursor.spans_from(unit, block, step, lambda unit: bool(units[unit].threads))
+        return next((span for span in spans if span.block.kind == "thread" and span.block.attrs["open"]), None)
 
     def go_to_change(self, step: int) -> None:
-        """Go to the change after (or before) the one under the cursor; while finding, to the next hit."""
-        if self.pane.finder.needle:
-            self.pane.finder.step(step)
+        """Go to the next or previous change. During a search, go to the next or previous match."""
+        if self.pane.find_bar.needle:
+            self.pane.find_bar.step(step)
             return
-        here = self.cursor.stop() if self.cursor.at is not None else None
-        at = here[0] if here is not None else -1 if step > 0 else len(self.pane.galley)
-        stop = self._change_from(at, step)
-        if stop is not None:
-            self.cursor.put(stop, bring="third")
+        selected = self.cursor.current() if self.cursor.selected is not None else None
+        at = selected.unit if selected is not None else -1 if step > 0 else len(self.pane.virtual_lines)
+        span = self._change_from(at, step)
+        if span is not None:
+            self.cursor.select(span, scroll_to="third")
         else:
             which, is_more, way = (
                 ("last", self.contents.has_page_after, " Press J for the next page.")
@@ -260,130 +264,134 @@ class DiffNavigation:
             )
             self.pane.explain(f"This is the {which} change on this page.{way if is_more else ''}")
 
-    def _change_from(self, unit: int, step: int) -> Stop | None:
-        """The next change from a unit on, with all its lines: on the new side where it has one, as a comment is about the
-        page as it is unless one goes to the other side."""
-        units = self.contents.changed.units
-        among = range(unit + step, len(units) if step > 0 else -1, step)
-        found = next(
-            filter(None, (self.cursor.stops_of(each) for each in among if units[each].change_number >= 0)), None
-        )
+    def _change_from(self, unit: int, step: int) -> BlockSpan | None:
+        """Return the next or previous change from a unit on, with all its lines. None if there is none.
+
+        The block is of the new version if there is one: comments are usually about the new version."""
+        units = self.contents.shown_diff.units
+        following = range(unit + step, len(units) if step > 0 else -1, step)
+        changes = (self.cursor.spans_of(index) for index in following if units[index].change_number >= 0)
+        found = next(filter(None, changes), None)
         if not found:
             return None
-        at, _, _, block = next((stop for stop in found if not self.contents.is_old(stop[3])), found[0])
-        return at, found[0][1], len(self.pane.galley.lines(at)) - 1, block
+        span = next((span for span in found if not self.contents.is_old(span.block)), found[0])
+        return span._replace(first=found[0].first, last=len(self.pane.virtual_lines.lines(span.unit)) - 1)
 
     def open_fold(self, key: str) -> None:
-        """Show what a fold hides, the cursor on the first of it."""
-        units = self.contents.changed.units
+        """Expand collapsed lines, and select the first block of them."""
+        units = self.contents.shown_diff.units
         at = next((index for index, unit in enumerate(units) if unit.block is not None and unit.block.key == key), None)
         if at is None:
             return
-        self._met = None  # one stays where one is
-        self._unfold(units[at], partial(self._stand_on, units[at].hidden_blocks[0]))
+        self._opened_at = None  # Keep the current position.
+        self._expand(units[at], partial(self._select, units[at].hidden_blocks[0]))
 
-    def unfold(self) -> None:
-        """Expand the selected unchanged lines, else show more unchanged lines everywhere."""
-        here = self.cursor.stop()
-        if here is not None and here[3].kind == "fold":
-            self.open_fold(here[3].key)
+    def show_more_context(self) -> None:
+        """Expand the selected unchanged lines, otherwise show more unchanged lines everywhere."""
+        selected = self.cursor.current()
+        if selected is not None and selected.block.kind == "fold":
+            self.open_fold(selected.block.key)
             return
-        self.contents.unfolding.increase()
-        self.contents.making.make()
+        self.contents.context_size.increase()
+        self.contents.builder.build()
 
-    def fold(self) -> None:
+    def show_less_context(self) -> None:
         """Show fewer unchanged lines."""
-        self.contents.unfolding.decrease()
-        self.contents.making.make()
+        self.contents.context_size.decrease()
+        self.contents.builder.build()
 
-    def show_source(self, *, turns: bool = False) -> None:
-        """Show the changes of the source once they are made; if it `turns`, as the page shows them where they are shown."""
+    def show_source(self, *, toggle: bool = False) -> None:
+        """Build the diff of the Markdown source. With `toggle`, then switch between source and rendered diff."""
         if (compared := self.contents.compared) is not None:
-            self.pane.run_worker(self._show_source(compared, turns=turns), group="source", exclusive=True)
+            self.pane.run_worker(self._show_source(compared, toggle=toggle), group="source", exclusive=True)
 
-    async def _show_source(self, compared: PageComparison, *, turns: bool) -> None:
-        made = await asyncio.to_thread(lambda: build_source_diff(compared.hunks).complete())
+    async def _show_source(self, compared: PageComparison, *, toggle: bool) -> None:
+        changes = await asyncio.to_thread(lambda: build_source_diff(compared.hunks).complete())
         if compared is not self.contents.compared:
             return
-        self.contents.of_source = made
-        if turns:
+        self.contents.source_changes = changes
+        if toggle:
             self.contents.shows_source = not self.contents.shows_source
-            self.cursor.at = None
+            self.cursor.selected = None
             self.contents.drop_units()
-            self.meet()
-        self.contents.making.make()
+            self.open_page()
+        self.contents.builder.build()
 
-    def _stand_on(self, block: Block) -> None:
-        """Put the cursor on a block, which is on show."""
-        if (stop := self._stop_on(block)) is not None:
-            self.cursor.put(stop, bring=None)
+    def _select(self, block: Block) -> None:
+        """Select a visible block."""
+        if (span := self._find_span(block)) is not None:
+            self.cursor.select(span, scroll_to=None)
 
     def go_to_anchor(self, anchor: str) -> bool:
-        """Go to the heading of the new page that a link to `anchor` leads to. Returns False if there is none."""
+        """Go to the heading of the new version that `anchor` names. Return False if there is none."""
         headings = self.contents.compared.new.headings if self.contents.compared is not None else ()
         if (heading := anchors.find_heading(anchor.lstrip("#"), headings)) is None:
             return False
         block = heading.block
-        if self.contents.shows_source or self.contents.layout_now == "old":
+        if self.contents.shows_source or self.contents.current_layout == "old":
             self.contents.shows_source, self.contents.layout = False, "changes"
-            self.contents.making.make(partial(self._go_to_heading, block))
+            self.contents.builder.build(partial(self._go_to_heading, block))
             return True
         return self._go_to_heading(block)
 
     def _go_to_heading(self, block: Block) -> bool:
-        if (fold := self._fold_of(block)) is not None:
-            self._met = None
-            self._unfold(fold, partial(self._go_to_heading, block))
+        if (fold := self._fold_hiding(block)) is not None:
+            self._opened_at = None
+            self._expand(fold, partial(self._go_to_heading, block))
             return True
-        if (stop := self._stop_on(block)) is not None:
-            self.cursor.put(stop, bring="top")
-        return stop is not None
+        if (span := self._find_span(block)) is not None:
+            self.cursor.select(span, scroll_to="top")
+        return span is not None
 
 
-def _why_no_change(_: object, place: DiffNavigation) -> str | None:
-    return "No changes on this page." if not place.contents.change_count and not place.pane.finder.needle else None
+def _why_no_change(_: object, navigation: DiffNavigation) -> str | None:
+    return (
+        "No changes on this page."
+        if not navigation.contents.change_count and not navigation.pane.find_bar.needle
+        else None
+    )
 
 
-def _why_no_thread(_: object, place: DiffNavigation) -> str | None:
-    if place.contents.threads_elsewhere or place.contents.has_open_threads:
+def _why_no_thread(_: object, navigation: DiffNavigation) -> str | None:
+    if navigation.contents.threads_elsewhere or navigation.contents.has_open_threads:
         return None
     return "No open threads here. Press c to comment on the selected block."
 
 
-def _can_be_spoken_of(_: object, place: DiffNavigation) -> bool:
-    return not place.contents.is_outcome
+def _allows_comments(_: object, navigation: DiffNavigation) -> bool:
+    return not navigation.contents.is_merge_preview
 
 
 CHANGES: Commands[DiffNavigation] = Commands(
     "diff",
     (
         Command("next_hit", "n", "Next change", "Go to the next change or match",
-                run=lambda _, place: place.go_to_change(1), why_not=_why_no_change),
+                run=lambda _, diff: diff.go_to_change(1), why_not=_why_no_change),
         Command("prev_hit", "N", "Previous change", "Go to the previous change or match",
-                run=lambda _, place: place.go_to_change(-1), why_not=_why_no_change, shown=False),
+                run=lambda _, diff: diff.go_to_change(-1), why_not=_why_no_change, shown=False),
     ),
-    find=lambda view: view.place,
+    find=lambda view: view.navigation,
 )  # fmt: skip
 DIFF_THREADS: Commands[DiffNavigation] = Commands(
     "diff",
     (
         Command("next_thread", "t", "Next thread", "Go to the next open thread",
-                run=lambda _, place: place.next_thread(1), why_not=_why_no_thread, is_available=_can_be_spoken_of),
+                run=lambda _, diff: diff.next_thread(1), why_not=_why_no_thread, is_available=_allows_comments),
         Command("prev_thread", "T", "Previous thread", "Go to the previous open thread",
-                run=lambda _, place: place.next_thread(-1), why_not=_why_no_thread, is_available=_can_be_spoken_of, shown=False),
+                run=lambda _, diff: diff.next_thread(-1), why_not=_why_no_thread, is_available=_allows_comments, shown=False),
     ),
-    find=lambda view: view.place,
+    find=lambda view: view.navigation,
 )  # fmt: skip
 LAYOUT: Commands[DiffNavigation] = Commands(
     "diff",
     (
         Command("unfold", "equals_sign", "More context", "Show more unchanged lines",
-                run=lambda _, place: place.unfold()),
-        Command("fold", "minus", "Less context", "Show fewer unchanged lines", run=lambda _, place: place.fold(), shown=False),
+                run=lambda _, diff: diff.show_more_context()),
+        Command("fold", "minus", "Less context", "Show fewer unchanged lines", run=lambda _, diff: diff.show_less_context(), shown=False),
         Command("layout", "vertical_line", "Split/unified", "Switch between split and unified diff",
-                run=lambda _, place: place.contents.next_layout(), why_not=lambda _, place: place.contents.why_no_layout, shown=False, key_display="|"),
+                run=lambda _, diff: diff.contents.next_layout(), why_not=lambda _, diff: diff.contents.why_no_other_layout, shown=False, key_display="|"),
         Command("source", "backslash", "Source", "Switch between rendered and source diff",
-                run=lambda _, place: place.show_source(turns=True), shown=False),
+                run=lambda _, diff: diff.show_source(toggle=True), shown=False),
     ),
-    find=lambda view: view.place,
+    find=lambda view: view.navigation,
 )  # fmt: skip

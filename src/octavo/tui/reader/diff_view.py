@@ -1,4 +1,4 @@
-"""The diff view: what changed on a page, as the page shows it, with the threads between the lines."""
+"""`DiffView` shows the changes of a page, with the threads between the lines."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from textual.message import Message
 
 from octavo.documents.blocks import Block
-from octavo.tui.reader.block_cursor import PANNING
-from octavo.tui.reader.cursor_block import AT_CURSOR, CursorBlock
-from octavo.tui.reader.diff_contents import DiffContents, Layout
-from octavo.tui.reader.diff_navigation import CHANGES, DIFF_THREADS, LAYOUT, NO_BLOCKS, DiffNavigation
-from octavo.tui.reader.find_line import FIND
-from octavo.tui.reader.hot_spots import LINK_HINTS
-from octavo.tui.reader.late_sources import LateSources
-from octavo.tui.reader.pane import PaneState
+from octavo.tui.reader.block_cursor import AT_CURSOR, PANNING, BlockCommands
+from octavo.tui.reader.contents import LoadingState
+from octavo.tui.reader.diff_contents import DiffContents, DiffLayout
+from octavo.tui.reader.diff_navigation import CHANGES, DIFF_THREADS, LAYOUT, NOT_BLOCKS, DiffNavigation
+from octavo.tui.reader.find_bar import FIND
+from octavo.tui.reader.link_hints import LINK_HINTS
 from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, Reader
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_units import ContextSize
@@ -30,108 +28,113 @@ if TYPE_CHECKING:
     from octavo.tui.render.reading_position import ReadingPosition
     from octavo.tui.render.unit_layout import LaidUnits
 
-LEFT_AFTER = 0.3
-"""Seconds until what is on show goes, while that of another page is on its way."""
-_SAID: dict[Layout, str] = {"changes": "", "sides": "split", "new": "new version", "old": "old version"}
-_OF_OUTCOME = ("diff.next_hit", "diff.unfold")
-"""The ids the key bar begins with for a page that is not there yet."""
+CLEAR_AFTER = 0.3
+"""Seconds until the previous page disappears while another page is loading."""
+_LAYOUT_NAMES: dict[DiffLayout, str] = {"changes": "", "sides": "split", "new": "new version", "old": "old version"}
+_MERGE_PREVIEW_KEYS = ("diff.next_hit", "diff.unfold")
+"""Ids of the first commands in the key bar for the preview of a merge result."""
 
 
-def _nothing(view: DiffView) -> str:
-    if view.contents.making.is_making:
+def _why_empty(view: DiffView) -> str:
+    if view.contents.builder.is_building:
         return "This page is still loading."
     return view.state.why_empty("No changes to show.")
 
 
-def _about(group: Commands[Any]) -> Commands[Any]:
-    """What can be done in a diff, while it has lines."""
+def _for_lines(group: Commands[Any]) -> Commands[Any]:
+    """Return commands that are disabled while the view is empty."""
     find: Callable[[Any], Any] = group.find
-    return group.for_target(lambda view: find(view) if len(view.galley) else None, name="diff", no_target=_nothing)
+    return group.for_target(
+        lambda view: find(view) if len(view.virtual_lines) else None, name="diff", no_target=_why_empty
+    )
 
 
-_SEEN = (
+_BLOCK_COMMANDS = (
     AT_CURSOR.with_changed(
         "comment",
         help="Comment on the block, or reply to its thread",
-        is_available=lambda _, block: not block.pane.contents.is_outcome,
+        is_available=lambda _, block: not block.pane.contents.is_merge_preview,
     )
     .with_changed("open", help="Open the thread or link, or expand hidden lines")
     .with_changed("yank", help="Copy the block")
 )
 
 
-class DiffBlock(CursorBlock):
-    """The block under the cursor of a diff: of either side, or none of the page."""
+class DiffBlockCommands(BlockCommands):
+    """Commands for the selected block of a diff, which may be of the old or the new version."""
 
-    def __init__(self, pane: DiffView) -> None:
-        super().__init__(pane)
-        self._contents = pane.contents
+    pane: DiffView
 
     @property
     def side(self) -> Literal["old", "new"]:
-        """The side it is of: what is the same on both is of the new one."""
-        here = self.pane.cursor.stop()
-        return "old" if here is not None and self._contents.is_old(here[3]) else "new"
+        """Version of the selected block. Unchanged blocks belong to the new version."""
+        selected = self.pane.cursor.current()
+        return "old" if selected is not None and self.pane.contents.is_old(selected.block) else "new"
 
     @property
-    def is_on_none(self) -> bool:
-        """Whether the cursor is on no block of either side."""
-        here = self.pane.cursor.stop()
-        return here is not None and here[3].kind in NO_BLOCKS - {"thread"}
+    def is_outside_page(self) -> bool:
+        """True if the selected row is not a block of the page."""
+        selected = self.pane.cursor.current()
+        return selected is not None and selected.block.kind in NOT_BLOCKS - {"thread"}
 
     @property
-    def near(self) -> Block | None:
-        """The block of the page the cursor is on, or else the one that what it is on is about."""
-        here = self.pane.cursor.stop()
-        if here is None:
+    def nearest_block(self) -> Block | None:
+        """The selected block of the page. On another row, the block nearest to it."""
+        selected = self.pane.cursor.current()
+        if selected is None:
             return None
-        unit, block = self._contents.changed.units[here[0]], here[3]
+        unit, block = self.pane.contents.shown_diff.units[selected.unit], selected.block
         if unit.lines:
             first = next((line for line in unit.lines if line.op != "equal"), unit.lines[0]).new_number
             return Block("change", lines=(first, first + 1))
-        if block.kind not in NO_BLOCKS:
+        if block.kind not in NOT_BLOCKS:
             return block
-        return next((each for each in (*unit.hidden_blocks, *unit.blocks) if each.kind not in NO_BLOCKS), None)
+        return next((each for each in (*unit.hidden_blocks, *unit.blocks) if each.kind not in NOT_BLOCKS), None)
 
     @property
     def why_no_comment(self) -> str | None:
-        return "Press ( or ) to select a block, then press c to comment." if self.is_on_none else super().why_no_comment
+        return (
+            "Press ( or ) to select a block, then press c to comment."
+            if self.is_outside_page
+            else super().why_no_comment
+        )
 
 
-class DiffState(PaneState):
-    """While a page is on its way, that of before stays on show for a moment, and the same one until the end."""
+class DiffLoadingState(LoadingState):
+    """Message of a diff view. While another page is loading, the previous page stays visible for `CLEAR_AFTER`."""
 
-    def __init__(self, view: DiffView) -> None:
-        super().__init__(view, view)
-        self._view = view
-        self._leaving: Timer | None = None
+    pane: DiffView
 
-    def wait_for(self, what: str, key: str = "") -> None:
-        """Say that `what` is loading, which has this key."""
-        super().wait_for(what)
-        shown = self._view.contents
-        if shown.compared is not None and key != shown.key and self._leaving is None:
-            self._leaving = self._view.set_timer(LEFT_AFTER, partial(self._leave, what))
+    def __init__(self, pane: DiffView) -> None:
+        super().__init__(pane)
+        self._clear_timer: Timer | None = None
 
-    def _leave(self, what: str) -> None:
-        self._view.clear()
-        super().wait_for(what)
+    def wait_for(self, subject: str, key: str = "") -> None:
+        """Show that `subject` is loading. `key` is the key of its page."""
+        super().wait_for(subject)
+        shown = self.pane.contents
+        if shown.compared is not None and key != shown.key and self._clear_timer is None:
+            self._clear_timer = self.pane.set_timer(CLEAR_AFTER, partial(self._clear_and_wait, subject))
 
-    def fail(self, what: str, cause: str, key: str = "") -> None:
-        """Say what did not load and why, unless that of the same key is on show."""
-        if key != self._view.contents.key:
-            self._view.clear()
-        super().fail(what, cause)
+    def _clear_and_wait(self, subject: str) -> None:
+        self.pane.clear()
+        super().wait_for(subject)
 
-    def settled(self) -> None:
-        super().settled()
-        if self._leaving is not None:
-            self._leaving.stop()
-            self._leaving = None
+    def fail(self, subject: str, cause: str, key: str = "") -> None:
+        """Show an error and its cause, unless the page `key` is shown."""
+        if key != self.pane.contents.key:
+            self.pane.clear()
+        super().fail(subject, cause)
+
+    def clear(self) -> None:
+        super().clear()
+        if self._clear_timer is not None:
+            self._clear_timer.stop()
+            self._clear_timer = None
 
 
 class DiffView(Reader):
-    """The changes on a page: `show` a comparison."""
+    """Shows the changes of a page: `show` takes a comparison."""
 
     CONTEXT: ClassVar[str] = "diff"
     HELP: ClassVar[str] = (
@@ -147,143 +150,140 @@ class DiffView(Reader):
     )
     HIT_KEYS: ClassVar[tuple[str, ...]] = ("diff.next_hit", "diff.prev_hit")
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        _about(CHANGES),
+        _for_lines(CHANGES),
         DIFF_THREADS,
-        _about(_SEEN.only("comment", "open")),
-        _about(LAYOUT),
-        _about(FIND.only("filter").with_changed("filter", help="Find text in the diff", shown=False)),
-        _about(
+        _for_lines(_BLOCK_COMMANDS.only("comment", "open")),
+        _for_lines(LAYOUT),
+        _for_lines(FIND.only("filter").with_changed("filter", help="Find text in the diff", shown=False)),
+        _for_lines(
             LINK_HINTS.with_changed(
                 "link_hints", help="Show letters that open a link or expand lines when you type them", shown=False
             )
         ),
-        _about(READ_ON),
-        _about(MOTIONS),
-        _about(PANNING),
-        _about(_SEEN.only("yank")),
+        _for_lines(READ_ON),
+        _for_lines(MOTIONS),
+        _for_lines(PANNING),
+        _for_lines(_BLOCK_COMMANDS.only("yank")),
     )
     contents: DiffContents
 
-    class RepliesWanted(Message):
-        """Threads are on show whose replies are not: `keys` are their ids."""
+    class RepliesRequested(Message):
+        """Visible threads have replies that are not loaded. `keys` are the ids of the threads."""
 
         def __init__(self, keys: tuple[str, ...]) -> None:
             super().__init__()
             self.keys = keys
 
-    def __init__(self, *, ascii: bool = False, outcome: bool = False, id: str | None = None) -> None:
-        """`outcome`: of a page that is not there yet, of which nothing can be said."""
+    def __init__(self, *, ascii: bool = False, merge_preview: bool = False, id: str | None = None) -> None:
+        """`merge_preview`: the view previews a merge result, and comments are disabled."""
         super().__init__(ascii=ascii, id=id)
-        late = LateSources(self, self.painter, self.cursor)
-        self.contents = DiffContents(
-            self, self.cursor, late, self.background.prepare, lambda units, laid: self.place.made(units, laid)
-        )
-        self.contents.is_outcome = outcome
-        self.place = DiffNavigation(self, self.contents)
-        self.cursor_block: DiffBlock = DiffBlock(self)
-        self.state: DiffState = DiffState(self)
-        self._was_on_none = False
-        self._asked: set[str] = set()
-        """The threads whose replies were asked for."""
+        self.contents = DiffContents(self)
+        self.contents.is_merge_preview = merge_preview
+        self.navigation = DiffNavigation(self)
+        self.block_commands: DiffBlockCommands = DiffBlockCommands(self)
+        self.state: DiffLoadingState = DiffLoadingState(self)
+        self._was_outside_page = False
+        self._requested_replies: set[str] = set()
+        """Threads whose replies were requested."""
 
-    # What callers ask and do
+    # For callers
 
     @property
     def facts(self) -> str:
-        """Which change and which thread one is at, for the status line: `change 2 of 7 · 2 threads`."""
-        count, at = self.contents.change_count, self.place.change_number
+        """Selected change and number of threads, for the status line: `change 2 of 7 · 2 threads`."""
+        count, at = self.contents.change_count, self.navigation.change_number
         parts = (
             [f"change {at} of {count}" if at else f"{count} {'change' if count == 1 else 'changes'}"] if count else []
         )
-        if threads := self.contents.changed.thread_count:
+        if threads := self.contents.shown_diff.thread_count:
             parts.append("1 thread" if threads == 1 else f"{threads} threads")
         if self.contents.shows_source:
             parts.append("source")
-        if said := _SAID[self.contents.layout_now]:
-            parts.append(said)
-        if self.finder.needle:
-            parts.append(f"“{self.finder.needle}” {self.finder.finding}")
+        if name := _LAYOUT_NAMES[self.contents.current_layout]:
+            parts.append(name)
+        if self.find_bar.needle:
+            parts.append(f"“{self.find_bar.needle}” {self.find_bar.search_status}")
         return " · ".join(parts)
 
     def show(self, compared: PageComparison, *, title: str = "", key: str = "") -> None:
-        """Show what changed. While `key` is the same, the place and the folds are kept; one comes back to a page where
-        one left it."""
+        """Show a comparison. If `key` is unchanged, the position and expanded lines are kept. Other pages open at their
+        last position."""
         contents = self.contents
         before = contents.compared if key == contents.key else None
         same = before is not None
-        self.state.settled()
+        self.state.clear()
         if before is not None and compared.has_same_texts(before) and title == contents.title:
             return
         contents.compared, contents.title = compared, title
         if not same:
-            self.place.note_place()
-            for late in contents.sources:
-                late.clear_requests()
+            self.navigation.store_position()
+            for cache in contents.deferred:
+                cache.clear_requests()
             contents.key, contents.threads = key, {}
-            contents.shows_source, contents.unfolding = False, ContextSize()
-            contents.lay_out_page()
-            self.cursor.at, self._asked = None, set()
-            self.finder.clear()
+            contents.shows_source, contents.context_size = False, ContextSize()
+            contents.choose_layout()
+            self.cursor.selected, self._requested_replies = None, set()
+            self.find_bar.clear()
             contents.drop_units()
-            self.place.meet()
+            self.navigation.open_page()
         if same and contents.shows_source:
-            self.place.show_source()
+            self.navigation.show_source()
         else:
-            contents.making.make()
+            contents.builder.build()
 
     def clear(self) -> None:
-        """Show nothing."""
-        self.state.settled()
-        self.place.note_place()
+        """Show an empty view."""
+        self.state.clear()
+        self.navigation.store_position()
         self.contents.compared, self.contents.key, self.contents.threads = None, "", {}
         self.contents.drop_units()
-        self.reset()
+        self.lay_out_again()
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
-        return _OF_OUTCOME if self.contents.is_outcome and not self.finder.needle else super().KEYBAR
+        return _MERGE_PREVIEW_KEYS if self.contents.is_merge_preview and not self.find_bar.needle else super().KEYBAR
 
-    def reset(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
-        if self.contents.made_for != self.contents.layout_now and not self.contents.making.is_making:
-            self.contents.making.make()  # there is no room any more for both sides, or there is again
+    def lay_out_again(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
+        if self.contents.built_layout != self.contents.current_layout and not self.contents.builder.is_building:
+            self.contents.builder.build()  # The terminal became too narrow or wide enough for two sides.
             return
-        meets = self.place.meets
-        super().reset(anchor=anchor, laid=laid)
-        if meets:
-            self.place.meet()
+        is_opening = self.navigation.is_opening
+        super().lay_out_again(anchor=anchor, laid=laid)
+        if is_opening:
+            self.navigation.open_page()
 
     def before_painting(self) -> None:
         super().before_painting()
-        rows = self.painter.rows_on_show
-        on_show = {row[2].block.key for row in rows if row[2].block and row[2].block.kind == "thread"}
-        lines = [thread for threads in self.contents.threads.values() for thread in threads]
-        lacking = {thread.key for thread in lines if thread.reply_count > len(thread.shown_replies)}
-        # Not marked before it has replies: the first reply may come while the thread is on show.
-        if wanted := (on_show & lacking) - self._asked:
-            self._asked |= wanted
-            self.post_message(self.RepliesWanted(tuple(wanted)))
+        rows = self.painter.visible_rows
+        visible_keys = {row[2].block.key for row in rows if row[2].block and row[2].block.kind == "thread"}
+        summaries = [thread for threads in self.contents.threads.values() for thread in threads]
+        incomplete_keys = {thread.key for thread in summaries if thread.reply_count > len(thread.shown_replies)}
+        # Only threads with replies: the first reply may arrive while the thread is visible.
+        if wanted := (visible_keys & incomplete_keys) - self._requested_replies:
+            self._requested_replies |= wanted
+            self.post_message(self.RepliesRequested(tuple(wanted)))
 
-    # Opening
+    # Links and messages
 
-    def open_spot(self, hot: ClickableSpan, *, outside: bool) -> None:
-        if hot.kind == "fold" and hot.target.startswith("fold "):
-            self.place.open_fold(hot.target)
-        elif hot.kind in ("fold", "tab") and self.contents.compared is not None:
-            block = self.contents.compared.find(hot.target)
-            if block is not None and hot.kind == "tab" and hot.clickable.index < len(block.children):
-                self.folds.choose_tab(block.children[hot.clickable.index])
+    def open_clickable(self, clickable: ClickableSpan, *, outside: bool) -> None:
+        if clickable.kind == "fold" and clickable.target.startswith("fold "):
+            self.navigation.open_fold(clickable.target)
+        elif clickable.kind in ("fold", "tab") and self.contents.compared is not None:
+            block = self.contents.compared.find(clickable.target)
+            if block is not None and clickable.kind == "tab" and clickable.clickable.index < len(block.children):
+                self.folds.choose_tab(block.children[clickable.clickable.index])
             elif block is not None:
                 self.folds.toggle(block)
-            self.change(self.painter.rows_on_show[hot.line][0])
-        elif hot.kind in ("link", "image", "file"):
-            self.post_message(LinkFollowed(hot.target, outside, hot.kind))
+            self.lay_out_unit(self.painter.visible_rows[clickable.line][0])
+        elif clickable.kind in ("link", "image", "file"):
+            self.post_message(LinkFollowed(clickable.target, outside, clickable.kind))
 
-    def _tell(self) -> None:
-        super()._tell()
-        self.place.note_place()
-        if self.cursor_block.is_on_none != self._was_on_none:
-            self._was_on_none = self.cursor_block.is_on_none
-            self.refresh_bindings()  # no comment there
+    def _post_moved(self) -> None:
+        super()._post_moved()
+        self.navigation.store_position()
+        if self.block_commands.is_outside_page != self._was_outside_page:
+            self._was_outside_page = self.block_commands.is_outside_page
+            self.refresh_bindings()  # Comments are disabled there.
 
     def on_unmount(self) -> None:
-        self.contents.making.drop()
+        self.contents.builder.cancel()

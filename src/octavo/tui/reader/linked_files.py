@@ -1,4 +1,4 @@
-"""Files of a space, as links and pictures of its pages name them."""
+"""Files of a space that its pages link to."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from octavo.data.live import Live
 from octavo.documents import links
 
 MOST_FILES = 1000
-"""How many files of a space are read to find one by its name."""
+"""Maximum number of files that are listed to find a file by its name."""
 
 
-async def file_of(live: Live, at: ContentRef, target: links.ToFile) -> File | None:
-    """The file of a link, by its id, its path or its name. None for an id that is none. Raises ApiError."""
+async def file_of(live: Live, at: ContentRef, target: links.FileLink) -> File | None:
+    """Return the file of a link by its id, path or name. None if there is none. Raise ApiError if it cannot be
+    loaded."""
     if target.file:
         try:
             op = content.GetFile(at=at, file_id=target.file)
@@ -22,8 +23,8 @@ async def file_of(live: Live, at: ContentRef, target: links.ToFile) -> File | No
             return None
         return await live.cached_or_fetch(op)
     files = (await live.cached_or_fetch(content.ListFiles(at=at, limit=MOST_FILES))).items
-    there = (file for file in files if file.git is not None and file.git.path == target.path)
-    called = (file for file in files if file.name == target.name)
-    alike_there = (file for file in files if file.git is not None and fold(file.git.path or "") == fold(target.path))
-    alike = (file for file in files if fold(file.name) == fold(target.name))
-    return next(there, None) or next(called, None) or next(alike_there, None) or next(alike, None)
+    same_path = (file for file in files if file.git is not None and file.git.path == target.path)
+    same_name = (file for file in files if file.name == target.name)
+    similar_path = (file for file in files if file.git is not None and fold(file.git.path or "") == fold(target.path))
+    similar_name = (file for file in files if fold(file.name) == fold(target.name))
+    return next(same_path, None) or next(same_name, None) or next(similar_path, None) or next(similar_name, None)

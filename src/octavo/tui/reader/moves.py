@@ -1,38 +1,50 @@
-"""Places on the lines of a pane, and the ways from one to another. These functions change nothing but the lines they lay out."""
+"""Line positions in a pane, and functions that compute one position from another. Their only side effect is the
+layout of lines."""
 
 from __future__ import annotations
 
 from typing import Any, Literal, NamedTuple
 
+from octavo.documents.blocks import Block
 from octavo.tui.render.layout import block_ranges
 from octavo.tui.render.reading_position import ReadingPosition
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.virtual_lines import VirtualLines
 
 Lines = VirtualLines[Any]
-Bring = Literal["near", "top", "third"]
-"""Where a block is brought: into view by the shortest way; below the first row; a third down the pane, unless the block is
-in the upper two thirds already."""
+ScrollTo = Literal["near", "top", "third"]
+"""Where a block is scrolled to: `near`, by the shortest way into view; `top`, below the first row; `third`, a third
+down the pane unless the block is in the upper two thirds."""
 
 
-class Top(NamedTuple):
-    """A place on the lines of a pane, usually of its first row. Lines that are laid out above it do not move it."""
+class LinePosition(NamedTuple):
+    """A line of a unit, usually that of the first row. Layout of lines above does not change it."""
 
     unit: int = 0
     line: int = 0
-    """The line of the unit, counted from 0."""
+    """Line within the unit, counted from 0."""
 
 
-START = Top()
+class BlockSpan(NamedTuple):
+    """A selectable block and its lines."""
+
+    unit: int
+    first: int
+    """First line in the unit."""
+    last: int
+    block: Block
+
+    @property
+    def start(self) -> LinePosition:
+        """Position of the first line."""
+        return LinePosition(self.unit, self.first)
 
 
-def line_number(lines: Lines, top: Top) -> int:
-    """Return how many lines are above a place, as far as their number is known."""
-    return lines.top(top.unit) + top.line
+START = LinePosition()
 
 
-def rows_from(lines: Lines, top: Top, count: int) -> list[tuple[int, int, Line]]:
-    """Return at most `count` lines from a place on, each with its unit and its number in the unit."""
+def rows_from(lines: Lines, top: LinePosition, count: int) -> list[tuple[int, int, Line]]:
+    """Return at most `count` lines from a position on, each with its unit and its line number in the unit."""
     rows: list[tuple[int, int, Line]] = []
     unit, first = top
     while unit < len(lines) and len(rows) < count:
@@ -43,73 +55,79 @@ def rows_from(lines: Lines, top: Top, count: int) -> list[tuple[int, int, Line]]
     return rows
 
 
-def moved(lines: Lines, top: Top, step: int) -> Top:
-    """Return the place `step` lines further down, or further up if `step` is negative, but not beyond the first or last unit."""
+def position_after(lines: Lines, top: LinePosition, step: int) -> LinePosition:
+    """Return the position `step` lines further down, or up if negative, limited to the first and last unit."""
     unit, line = top.unit, top.line + step
     while line < 0 and unit > 0:
         unit -= 1
         line += len(lines.lines(unit))
     while unit + 1 < len(lines) and line >= (height := len(lines.lines(unit))):
         unit, line = unit + 1, line - height
-    return Top(unit, max(0, line))
+    return LinePosition(unit, max(0, line))
 
 
-def lines_from(lines: Lines, top: Top, most: int) -> int:
-    """Return the number of lines from a place to the end. Counting ends at `most`."""
+def count_lines(lines: Lines, top: LinePosition, limit: int) -> int:
+    """Return the number of lines from a position to the end, but at most `limit`."""
     count = -top.line
     for unit in range(top.unit, len(lines)):
         count += len(lines.lines(unit))
-        if count >= most:
-            return most
+        if count >= limit:
+            return limit
     return max(0, count)
 
 
-def distance(lines: Lines, top: Top, place: Top, most: int) -> int:
-    """Return how many lines `place` is below `top`. Negative if it is above. Counting ends beyond `most`."""
-    if place < top:
-        return -distance(lines, place, top, most)
+def lines_between(lines: Lines, top: LinePosition, position: LinePosition, limit: int) -> int:
+    """Return how many lines `position` is below `top`, negative if above. Counting stops beyond `limit`."""
+    if position < top:
+        return -lines_between(lines, position, top, limit)
     count = -top.line
-    for unit in range(top.unit, place.unit):
+    for unit in range(top.unit, position.unit):
         count += len(lines.lines(unit))
-        if count > most:
+        if count > limit:
             return count
-    return count + place.line
+    return count + position.line
 
 
-def end_of(lines: Lines, rows: int) -> Top:
-    """Return the last place from which all rows are filled."""
-    return moved(lines, Top(len(lines) - 1, len(lines.lines(len(lines) - 1))), -rows) if len(lines) else START
+def last_top(lines: Lines, rows: int) -> LinePosition:
+    """Return the last position from which all rows are filled."""
+    return (
+        position_after(lines, LinePosition(len(lines) - 1, len(lines.lines(len(lines) - 1))), -rows)
+        if len(lines)
+        else START
+    )
 
 
-def within(lines: Lines, top: Top, rows: int) -> Top:
-    """Return a place, or the last place from which all rows are filled if that comes before."""
-    top = moved(lines, top, 0)
-    return top if lines_from(lines, top, rows) >= rows else min(top, end_of(lines, rows))
+def limited_top(lines: Lines, top: LinePosition, rows: int) -> LinePosition:
+    """Return a position, or the last position from which all rows are filled if that is further up."""
+    top = position_after(lines, top, 0)
+    return top if count_lines(lines, top, rows) >= rows else min(top, last_top(lines, rows))
 
 
-def above(lines: Lines, place: Top, below: int, rows: int) -> Top:
-    """Return the top that shows `place` in the row `below`, as far as there are lines above and below."""
-    return within(lines, moved(lines, place, -below), rows)
+def top_showing_at(lines: Lines, position: LinePosition, row: int, rows: int) -> LinePosition:
+    """Return the top that shows `position` in row `row`, limited by the first and last line."""
+    return limited_top(lines, position_after(lines, position, -row), rows)
 
 
-def top_showing(lines: Lines, top: Top, rows: int, place: Top, height: int, bring: Bring) -> Top:
-    """Return the top that shows `height` lines from `place` on, brought as `bring` says."""
-    low = distance(lines, top, place, 2 * rows)
-    if bring == "third":
+def scrolled_top(
+    lines: Lines, top: LinePosition, rows: int, position: LinePosition, height: int, scroll_to: ScrollTo
+) -> LinePosition:
+    """Return the top that shows `height` lines from `position` on, scrolled as `scroll_to` says."""
+    low = lines_between(lines, top, position, 2 * rows)
+    if scroll_to == "third":
         if low < 0 or low + height > 2 * rows // 3:
-            return above(lines, place, max(1, min(rows // 3, rows - height)), rows)
-    elif bring == "top" or height + 1 >= rows or low < 0:
-        return above(lines, place, 0 if height == rows else 1, rows)
+            return top_showing_at(lines, position, max(1, min(rows // 3, rows - height)), rows)
+    elif scroll_to == "top" or height + 1 >= rows or low < 0:
+        return top_showing_at(lines, position, 0 if height == rows else 1, rows)
     elif low + height >= rows:
-        return above(lines, moved(lines, place, height - 1), rows - 2, rows)
+        return top_showing_at(lines, position_after(lines, position, height - 1), rows - 2, rows)
     return top
 
 
-def position_of(lines: Lines, top: Top, width: int) -> ReadingPosition | None:
-    """Return the position of a top in lines of `width` cells, by the block that is there. None if there are no lines."""
+def reading_position_of(lines: Lines, top: LinePosition, width: int) -> ReadingPosition | None:
+    """Return the reading position of a top, by its block, in lines of `width` cells. None if there are no lines."""
     if not len(lines) or not width:
         return None
-    unit, line = moved(lines, top, 0)
+    unit, line = position_after(lines, top, 0)
     found = lines.lines(unit)
     block = next((each.block for each in found[line:] if each.block is not None), None)
     first = next((first for first, _, each in block_ranges(found) if each is block), 0)
@@ -117,11 +135,13 @@ def position_of(lines: Lines, top: Top, width: int) -> ReadingPosition | None:
     return ReadingPosition(unit=unit, top=key, offset=line - first, place=line, width=width)
 
 
-def top_of(lines: Lines, position: ReadingPosition, unit: int, width: int) -> Top:
-    """Return the top that a position stands for in lines of `width` cells, where its block is in `unit`."""
+def top_of_position(lines: Lines, position: ReadingPosition, unit: int, width: int) -> LinePosition:
+    """Return the top that shows a reading position in lines of `width` cells. The block of the position is in
+    `unit`."""
     found = (first for first, _, block in block_ranges(lines.lines(unit)) if block.key == position.top)
     first = next(found, -1) if position.top else -1
     is_same = position.width == width
     if first < 0:
         first = position.place - position.offset if is_same else 0
-    return moved(lines, Top(unit, max(0, first + (position.offset if is_same else min(0, position.offset)))), 0)
+    line = first + (position.offset if is_same else min(0, position.offset))
+    return position_after(lines, LinePosition(unit, max(0, line)), 0)

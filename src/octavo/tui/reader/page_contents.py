@@ -1,152 +1,155 @@
-"""What a page view shows: a page or its source, set in units, with its threads and the heads of its tables."""
+"""Contents of a page view: a page or its Markdown source, split into units, with thread marks and sticky table
+heads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
+from rich.style import Style
 from textual.content import Content
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block, Document, Run, plain_text
-from octavo.tui.reader.late_sources import LateSources
-from octavo.tui.reader.moves import Top
-from octavo.tui.reader.pane import MARK, Contents, Pane, Stop
-from octavo.tui.reader.table_reading import TableReading
-from octavo.tui.reader.thread_marks import PageThreads
+from octavo.tui.reader.contents import MARK_WIDTH, Contents
+from octavo.tui.reader.moves import BlockSpan, LinePosition
+from octavo.tui.render.block_slices import SliceBounds, slice_bounds, whole_block
 from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.deferred_loaders import deferred_content
 from octavo.tui.render.failed_block import block_source
 from octavo.tui.render.layout import PageUnit, block_ranges, estimate_height, render_block, render_unit
 from octavo.tui.render.layout_context import Folds, LayoutContext, path_to_block
 from octavo.tui.render.page_parts import repeats_title, source_blocks
+from octavo.tui.render.painting import paint_line, restyle
 from octavo.tui.render.styled_lines import Line, SplitLine, block_at_cell, cursor_bar, line_blocks
-from octavo.tui.render.text_search import Match, TextFinder
-from octavo.tui.render.unit_layout import KEPT_WHOLE, LaidUnits, UnitLayout
+from octavo.tui.render.text_search import BlockTextFinder, Match
+from octavo.tui.render.unit_layout import KEPT_WHOLE, UnitLayout
 from octavo.tui.widgets.empty_states import empty_lines
 
-MEASURES = (76, 100, 0)
-"""Cells a line of text may take, narrow and wide; 0 is the whole pane, in which code is not broken either."""
-Head = tuple[str, str]
-"""The title and the description of a page."""
+if TYPE_CHECKING:
+    from octavo.tui.reader.page_view import PageView
+
+LINE_WIDTHS = (76, 100, 0)
+"""Maximum widths of a text line in cells: narrow, wide, and 0 for the whole pane. In the whole pane, code does not
+wrap."""
+PageHead = tuple[str, str]
+"""Title and description of a page."""
 
 
 class PageContents(Contents):
-    """A page, or what there is of it, or its source."""
+    """A page, the parsed beginning of a page, or its Markdown source."""
 
-    def __init__(self, pane: Pane, threads: PageThreads, tables: TableReading, late: LateSources) -> None:
+    pane: PageView
+
+    def __init__(self, pane: PageView) -> None:
         super().__init__(pane)
-        self._threads, self._tables, self._late = threads, tables, late
         self.document: Document | None = None
         self.key = ""
-        """What the page on show is called."""
-        self.head: Head = ("", "")
+        """Key of the page that is shown."""
+        self.head: PageHead = ("", "")
         self.is_whole = True
         self.page_units: Sequence[PageUnit] = ()
-        """The units of the page on show, as far as it is read."""
-        self.sources = deferred_content()
+        """Units of the parsed part of the page."""
+        self.deferred = deferred_content()
         self.shows_source = False
-        self.source_of: Block | None = None
-        """The block whose source the cursor is on."""
-        self._source_cut: list[PageUnit] | None = None
-        """The units of the source, once they are asked for."""
-        self._measure = 0
+        self.source_block: Block | None = None
+        """Block that was selected when the source was opened."""
+        self._source_units: list[PageUnit] | None = None
+        """Units of the Markdown source. None until they are needed."""
+        self._line_width_index = 0
         self._margins: dict[int, int] = {}
+        self._head = NO_HEAD
+        """Sticky table head of the current frame."""
 
     @property
-    def has_any(self) -> bool:
+    def has_content(self) -> bool:
         return self.document is not None
 
-    def next_measure(self) -> None:
-        """Set the lines wider, or narrow again."""
-        self._measure = (self._measure + 1) % len(MEASURES)
-        self.pane.reset()
+    def next_line_width(self) -> None:
+        """Switch to the next text width."""
+        self._line_width_index = (self._line_width_index + 1) % len(LINE_WIDTHS)
+        self.pane.lay_out_again()
 
-    # Its units
+    # Units
 
     def layout_for(self, width: int, folds: Folds) -> UnitLayout:
-        room = max(10, width - 2 - MARK)
-        measure = min(room, MEASURES[self._measure] or room)
-        look, sources, whole_code = self.pane.look, self.sources, self._measure == 2
+        room = max(10, width - 2 - MARK_WIDTH)
+        line_width = min(room, LINE_WIDTHS[self._line_width_index] or room)
+        styles, deferred, wraps_no_code = self.pane.text_styles, self.deferred, self._line_width_index == 2
 
-        def set_with(sources: DeferredContent | None) -> Callable[[PageUnit], list[Line]]:
-            setting = LayoutContext(
-                look,
+        def renderer_with(deferred: DeferredContent | None) -> Callable[[PageUnit], list[Line]]:
+            context = LayoutContext(
+                styles,
                 folds,
                 render_block,
-                # In a narrow pane the mark of a thread beside a wide block is only its sign.
+                # In a narrow pane, a thread mark at a wide block has no count.
                 room=room if width >= 60 else max(room, width - 4),
-                never_wraps_code=whole_code,
-                deferred=sources,
-                source_of=self.written,
+                never_wraps_code=wraps_no_code,
+                deferred=deferred,
+                source_of=self.block_markdown,
             )
-            return lambda unit: render_unit(setting, unit, measure)
+            return lambda unit: render_unit(context, unit, line_width)
 
         return UnitLayout(
-            key=(width, self._measure, look, id(folds), sources, sources.targets),
-            estimate_height=lambda unit: estimate_height(unit, measure),
-            renderer_with=set_with,
-            margin=max(2, min((width - measure) // 2, width - measure - MARK)),
-            measure=measure,
-            sources=sources,
+            key=(width, self._line_width_index, styles, id(folds), deferred, deferred.targets),
+            estimate_height=lambda unit: estimate_height(unit, line_width),
+            renderer_with=renderer_with,
+            margin=max(2, min((width - line_width) // 2, width - line_width - MARK_WIDTH)),
+            measure=line_width,
+            sources=deferred,
             keeps_lines=self.size <= KEPT_WHOLE,
         )
 
-    def set_unit_with(self, layout: UnitLayout, laid: LaidUnits | None) -> Callable[[Any], list[Line]]:
-        return self._late.completed(self.sources, super().set_unit_with(layout, laid), laid)
-
-    def laid_out(self, laid: LaidUnits) -> None:
-        self._late.add(laid.missing)
-
     @property
     def size(self) -> int:
-        """The number of characters of the page."""
+        """Number of characters of the page."""
         return len(self.document.source) if self.document is not None else 0
 
     def units(self) -> Sequence[PageUnit]:
-        """The units of the page, as far as it is read, or of its source."""
+        """Return the units of the parsed part of the page, or of its source."""
         if self.document is None:
             return []
         if self.shows_source:
-            if self._source_cut is None:
-                blocks = source_blocks(self.document.source, self.document.blocks, self.source_of)
-                self._source_cut = [PageUnit(block, rows=max(1, block.lines[1] - block.lines[0])) for block in blocks]
-            return self._source_cut
+            if self._source_units is None:
+                blocks = source_blocks(self.document.source, self.document.blocks, self.source_block)
+                self._source_units = [PageUnit(block, rows=max(1, block.lines[1] - block.lines[0])) for block in blocks]
+            return self._source_units
         return self.page_units
 
     def walk(self) -> Iterator[Block]:
-        """All blocks of the page, as far as it is read."""
+        """Yield all blocks of the parsed part of the page."""
         if self.document is not None:
             yield from self.document.walk()
 
-    def note(self, label: str) -> Block | None:
-        """The note of the page that has this label."""
-        at_top = self.document.blocks if self.document is not None else ()  # where they are but for odd pages
-        blocks = (block for block in chain(at_top, self.walk()) if block.kind == "footnotes")
+    def footnote(self, label: str) -> Block | None:
+        """Return the footnote with a label. None if there is none."""
+        # Footnotes are at the top level of almost all pages.
+        top_level = self.document.blocks if self.document is not None else ()
+        blocks = (block for block in chain(top_level, self.walk()) if block.kind == "footnotes")
         notes = (note for block in blocks for note in block.children)
         return next((note for note in notes if note.attrs.get("label") == label), None)
 
-    def forget_source(self) -> None:
-        """The source is another, or the cursor is on another block of it."""
-        self._source_cut = None
+    def discard_source_units(self) -> None:
+        """Discard the units of the Markdown source."""
+        self._source_units = None
 
-    def written(self, block: Block) -> str:
+    def block_markdown(self, block: Block) -> str:
         return block_source(self.document.source, block) if self.document is not None else ""
 
-    def unit_of(self, near: int, key: str) -> int:
-        galley = self.pane.galley
+    def find_unit(self, near: int, key: str) -> int:
+        virtual_lines = self.pane.virtual_lines
 
-        def has(unit: int) -> bool:
-            return 0 <= unit < len(galley) and bool(
-                path_to_block(galley.units[unit].slice or galley.units[unit].block, key)
+        def contains(unit: int) -> bool:
+            return 0 <= unit < len(virtual_lines) and bool(
+                path_to_block(virtual_lines.units[unit].slice or virtual_lines.units[unit].block, key)
             )
 
-        around = (unit for away in range(len(galley)) for unit in (near - away, near + away))
-        return next(filter(has, around), near) if key else near
+        around = (unit for away in range(len(virtual_lines)) for unit in (near - away, near + away))
+        return next(filter(contains, around), near) if key else near
 
-    def together(self, unit: int) -> range:
-        units, first, last = self.pane.galley.units, unit, unit
+    def slices_of_block(self, unit: int) -> range:
+        units, first, last = self.pane.virtual_lines.units, unit, unit
         while first and units[first - 1].block is units[unit].block:
             first -= 1
         while last + 1 < len(units) and units[last + 1].block is units[unit].block:
@@ -154,16 +157,17 @@ class PageContents(Contents):
         return range(first, last + 1)
 
     def margin_of(self, unit: int) -> int:
-        kept = self._margins.get(unit)
-        if kept is None:
-            first = self.together(unit)[0]  # slices of a table stand below one another, and the first has its head
-            widest = max((line.width for line in self.pane.galley.lines(first)), default=0)
-            wide = widest > self.measure
-            room = max(2, self.pane.set_width - widest - MARK)
-            kept = self._margins[unit] = min(self.margin, room) if wide else self.margin
-        return kept
+        margin = self._margins.get(unit)
+        if margin is None:
+            # All slices of a table have the margin of the first, which has the head.
+            first = self.slices_of_block(unit)[0]
+            widest = max((line.width for line in self.pane.virtual_lines.lines(first)), default=0)
+            wide = widest > self.line_width
+            room = max(2, self.pane.layout_width - widest - MARK_WIDTH)
+            margin = self._margins[unit] = min(self.margin, room) if wide else self.margin
+        return margin
 
-    def relaid(self) -> None:
+    def lines_changed(self) -> None:
         self._margins = {}
 
     def empty_lines(self) -> list[Content]:
@@ -172,76 +176,82 @@ class PageContents(Contents):
         title = [Content(f"  {self.head[0]}").stylize("bold")] if self.head[0] else []
         return [Content(""), *title, *empty_lines("This page is empty.", "Press J for the next page")]
 
-    # Its blocks, also where they stand beside one another
+    # Selectable blocks
 
-    def stops_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
-        return stops_apart(lines)
+    def spans_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
+        return ranges_in_page_order(lines)
 
     def block_at(self, line: Line, cell: int) -> Block | None:
         return block_at_cell(line, cell)
 
-    def bar_at(self, line: Line, inside: Container[int]) -> int | None:
-        return cursor_bar(line, inside)
+    def bar_column(self, line: Line, block_ids: Container[int]) -> int | None:
+        return cursor_bar(line, block_ids)
 
-    def thread_at(self, stop: Stop) -> Block | None:
-        return self._threads.at(stop)
+    def block_with_thread(self, span: BlockSpan) -> Block | None:
+        return self.pane.threads.block_at(span)
 
-    def wide_at(self, stop: Stop) -> Iterable[Block]:
-        return self._tables.wide_at(stop)
+    def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:
+        return (span.block, *(block for block in blocks_around(self.pane, span) if block.kind == "table"))
 
-    # What lies over its lines
+    # Marks and sticky table heads
 
-    def covered(self, top: Top) -> int:
-        return self._tables.covered(top)
+    def sticky_rows(self, top: LinePosition) -> int:
+        return len(sticky_head(self.pane, top).lines)
 
     def before_painting(self) -> None:
-        self._late.ask(self.sources)
-        self._tables.before_painting()
+        self._head = sticky_head(self.pane, self.pane.top)
 
-    def decorate(self, strip: Strip, unit: int, place: int, line: Line) -> Strip:
-        return self._threads.marked(strip, unit, place, line, self.measure)
+    def with_marks(self, strip: Strip, unit: int, number: int, line: Line) -> Strip:
+        return self.pane.threads.with_mark(strip, unit, number, line, self.line_width)
 
-    def veiled(self, strip: Strip, row: int) -> Strip:
-        return self._tables.veiled(strip, row)
+    def with_sticky_head(self, strip: Strip, row: int) -> Strip:
+        if row >= len(self._head.lines):
+            return strip
+        styles, margin = self.pane.text_styles, self.margin_of(self._head.unit)
+        strip = paint_line(self._head.lines[row], margin, strip.cell_length, self.pane.base_style)
+        style = Style(underline=True) if styles.mono else styles.panel
+        return restyle(strip, [(margin, margin + self._head.width + 1, style)])
 
-    # Finding words in it
+    # Find in page
 
-    def finder(self) -> TextFinder:
-        blocks = ((index, unit.slice or unit.block) for index, unit in enumerate(self.pane.galley.units))
-        return TextFinder(blocks, self.sources.targets.text_of if self.sources.targets is not None else plain_text)
+    def text_finder(self) -> BlockTextFinder:
+        blocks = ((index, unit.slice or unit.block) for index, unit in enumerate(self.pane.virtual_lines.units))
+        return BlockTextFinder(
+            blocks, self.deferred.targets.text_of if self.deferred.targets is not None else plain_text
+        )
 
-    def is_hidden(self, find: Match, known: dict[tuple[int, int], bool]) -> bool:
-        return self.pane.folds.hides(find.path, known)
+    def is_hidden(self, match: Match, known: dict[tuple[int, int], bool]) -> bool:
+        return self.pane.folds.hides(match.path, known)
 
-    def unfold(self, find: Match) -> bool:
-        changed = self.pane.folds.reveal(find.path)
+    def expand_to(self, match: Match) -> bool:
+        changed = self.pane.folds.reveal(match.path)
         if changed:
-            self.pane.change(find.unit)
+            self.pane.lay_out_unit(match.unit)
         return changed
 
 
-def top_blocks(blocks: Sequence[Block], head: Head, *, whole: bool) -> list[Block]:
-    """The blocks of a page below its title; `whole`: whether these are all."""
+def blocks_with_title(blocks: Sequence[Block], head: PageHead, *, whole: bool) -> list[Block]:
+    """Return the blocks of a page below its title. `whole`: no more blocks follow."""
     title, description = head
     if not blocks or not title:
         return list(blocks)
-    rest = blocks[1:] if blocks[0] is left_out(blocks, head) else blocks
+    rest = blocks[1:] if blocks[0] is repeated_title(blocks, head) else blocks
     if not rest and not description and whole:
         return []
     return [Block("page-title", runs=(Run(title),), text=description), *rest]
 
 
-def left_out(blocks: Sequence[Block], head: Head) -> Block | None:
-    """The first heading, when it says no more than the title above it."""
+def repeated_title(blocks: Sequence[Block], head: PageHead) -> Block | None:
+    """Return the first heading if it repeats the title of the page. None otherwise."""
     first = blocks[0] if blocks else None
     if first is None or first.kind != "heading" or first.attrs.get("level") != 1 or not head[0]:
         return None
     return first if repeats_title(plain_text(first.runs), head[0]) else None
 
 
-def stops_apart(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
-    """First line, last line and block of all that lines are about. What stands beside one another comes in the order of the
-    page: one column, or one card, after the other."""
+def ranges_in_page_order(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
+    """Return the blocks of lines, each with its first and last line. Columns and cards follow each other in the order
+    of the page."""
     if not any(isinstance(line, SplitLine) for line in lines):
         return block_ranges(lines)
     found = [
@@ -261,5 +271,78 @@ def stops_apart(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
                 found.append((region, 1 + block.lines[0], number, number, block))
             else:
                 found[at] = (*found[at][:3], number, block)
-    found.sort(key=lambda stop: stop[:3])
+    found.sort(key=lambda span: span[:3])
     return [(region if not order else first, last, block) for region, order, first, last, block in found]
+
+
+_MOST_HEAD_LINES = 4
+"""Maximum number of lines of a sticky table head. It also covers at most a quarter of the rows."""
+
+
+class TableHead(NamedTuple):
+    """Head of a long table, which covers the first rows while rows of the table are at the top."""
+
+    unit: int
+    lines: Sequence[Line]
+    width: int
+
+
+NO_HEAD = TableHead(0, (), 0)
+
+
+def blocks_around(pane: PageView, span: BlockSpan) -> list[Block]:
+    """Return the blocks around a selectable block, outermost first, and the block itself."""
+    unit = pane.virtual_lines.units[span.unit]
+    return [whole_block(each) for each in path_to_block(unit.slice or unit.block, span.block.key)] or [span.block]
+
+
+def table_of(pane: PageView, span: BlockSpan) -> Block | None:
+    """Return the table that contains a row. None if the block is not a row."""
+    if span.block.kind != "row":
+        return None
+    return next((block for block in reversed(blocks_around(pane, span)) if block.kind == "table"), None)
+
+
+def sticky_head(pane: PageView, top: LinePosition) -> TableHead:
+    """Return the head of the table whose rows are at `top`. It has no lines if the head itself is visible or too high."""
+    if not len(pane.virtual_lines):
+        return NO_HEAD
+    unit, line = top
+    lines = pane.virtual_lines.lines(unit)
+    kinds = _kinds(lines[: line + 1])
+    if set(kinds) == {"row"}:
+        unit = _unit_with_head(pane, unit)
+        lines = pane.virtual_lines.lines(unit)
+        kinds = _kinds(lines)
+    if not kinds or kinds[-1] != "row" or "table" not in kinds:
+        return NO_HEAD
+    rule = max(at for at, kind in enumerate(kinds) if kind == "table")
+    table, first = lines[rule].block, rule
+    while first and lines[first - 1].block is table:
+        first -= 1
+    head = lines[first:rule]
+    if set(kinds[rule + 1 :]) != {"row"} or len(head) > min(_MOST_HEAD_LINES, pane.rows // 4):
+        return NO_HEAD
+    return TableHead(unit, head, lines[rule].width)
+
+
+def _unit_with_head(pane: PageView, unit: int) -> int:
+    """Return the index of the unit with the head of the table that a unit begins with."""
+    bounds = _table_bounds(pane, unit)
+    if bounds is None:
+        return unit
+    slices = ((each, _table_bounds(pane, each)) for each in pane.contents.slices_of_block(unit))
+    return next((each for each, other in slices if other and other.is_first and other.whole is bounds.whole), unit)
+
+
+def _table_bounds(pane: PageView, unit: int) -> SliceBounds | None:
+    """Return the bounds of the table slice that a unit begins with. None if it begins with another block."""
+    block = pane.virtual_lines.units[unit].slice
+    while block is not None and block.kind != "table":
+        at = pane.folds.chosen_tab(block) if block.kind == "tabs" else 0
+        block = block.children[at] if block.children else None
+    return slice_bounds(block) if block is not None else None
+
+
+def _kinds(lines: Sequence[Line]) -> list[str]:
+    return [line.block.kind if line.block is not None else "" for line in lines]

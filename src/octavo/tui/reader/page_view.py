@@ -1,130 +1,239 @@
-"""The page view: one page, read from its blocks, with its threads marked at the blocks they hang on."""
+"""`PageView` shows a page: parsed blocks, thread marks and links. `show_page` shows a page from the server."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from urllib.parse import unquote
 
 from textual.message import Message
 
+from octavo.api.content import Page
+from octavo.api.folding import fold
+from octavo.api.safety import address
 from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Block, Document
-from octavo.tui.reader.block_cursor import PANNING
-from octavo.tui.reader.cursor_block import AT_CURSOR, CursorBlock
-from octavo.tui.reader.find_line import FIND
-from octavo.tui.reader.hot_spots import LINK_HINTS
-from octavo.tui.reader.late_sources import LateSources
-from octavo.tui.reader.page_contents import PageContents
-from octavo.tui.reader.page_links import LINK_ADDRESSES, PageLinks
-from octavo.tui.reader.pane import STILL, is_at_end
+from octavo.documents.emoji import to_emoji
+from octavo.tui.reader.block_cursor import AT_CURSOR, PANNING, BlockCommands
+from octavo.tui.reader.contents import STILL_LOADING, is_at_end
+from octavo.tui.reader.find_bar import FIND
+from octavo.tui.reader.link_hints import LINK_HINTS
+from octavo.tui.reader.page_contents import PageContents, table_of
+from octavo.tui.reader.page_loading import PageLoader
+from octavo.tui.reader.page_navigation import HEADINGS, SOURCE, PageNavigation
 from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, Reader
-from octavo.tui.reader.reading_place import HEADINGS, SOURCE, ReadingPlace
-from octavo.tui.reader.streaming_page import PageStream
-from octavo.tui.reader.table_reading import TableReading
 from octavo.tui.reader.thread_marks import PAGE_THREADS, PageThreads
+from octavo.tui.render.layout_context import path_to_block, tab_slug
+from octavo.tui.render.link_targets import LinkDestination, link_destination
+from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
 from octavo.tui.render.styled_lines import ClickableSpan
-from octavo.tui.terminal.text_direction import FROM_RIGHT
+from octavo.tui.render.threads import keep_quoted_lines
+from octavo.tui.terminal.line_filters import FROM_RIGHT
+from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
+    from octavo.documents import links
     from octavo.tui.render.reading_position import ReadingPosition
     from octavo.tui.render.unit_layout import LaidUnits
 
+_URL_KINDS = ("link", "file", "image")
+"""Kinds of clickable spans with a URL."""
 
-FOR_WHOLE = "This key works only while the whole page is shown. Press esc to go back to the page, then try again."
+
+class PageLinks:
+    """Opens the links, tabs and expandable blocks of a page."""
+
+    def __init__(self, pane: PageView) -> None:
+        self.pane, self.contents, self.clickables = pane, pane.contents, pane.clickables
+
+    def open(self, clickable: ClickableSpan, *, outside: bool) -> None:
+        """Expand a block, switch a tab or go to an anchor. Post `LinkFollowed` for other links."""
+        target = clickable.target
+        match clickable.kind:
+            case "fold" | "tab":
+                self._toggle(clickable)
+            case "select":
+                self._select_tab(target)
+            case "link" if self._destination(target) is LinkDestination.ANCHOR and not outside:
+                anchor = address(unquote(target))
+                if not self.pane.navigation.go_to_anchor(anchor):
+                    self.pane.navigation.report_missing(anchor)
+            case _:
+                outside = outside or self._destination(target) in (LinkDestination.OUTSIDE, LinkDestination.MAIL)
+                text = self.clickables.link_text(clickable)
+                self.pane.post_message(LinkFollowed(target, outside, clickable.kind, text))
+
+    def _destination(self, address: str) -> LinkDestination:
+        targets = self.contents.deferred.targets
+        return targets.destination(address) if targets is not None else link_destination(address)
+
+    def _toggle(self, clickable: ClickableSpan) -> None:
+        rows = self.pane.painter.visible_rows
+        here = rows[clickable.line][0] if clickable.line < len(rows) else 0
+        for unit in (here, *range(len(self.pane.virtual_lines))):
+            each = self.pane.virtual_lines.units[unit]
+            path = path_to_block(each.slice or each.block, clickable.target)
+            if path:
+                if clickable.kind == "tab":
+                    self._choose_tab(path[-1].children[clickable.clickable.index])
+                else:
+                    self.pane.folds.toggle(path[-1])
+                self.pane.lay_out_unit(unit)
+                return
+
+    def _choose_tab(self, tab: Block) -> None:
+        self.pane.folds.choose_tab(tab)
+        for unit, each in enumerate(self.pane.virtual_lines.units):
+            if each.block.kind not in ("paragraph", "heading"):
+                self.pane.virtual_lines.forget(unit)
+
+    def _select_tab(self, name: str) -> None:
+        """Switch all tabs of the page to the tab `name`."""
+        wanted = fold(name).strip()
+        tabs = (tab for block in self.contents.walk() if block.kind == "tabs" for tab in block.children)
+        found = next((tab for tab in tabs if wanted in (tab_slug(tab), _title(tab))), None)
+        if found is None:
+            self.pane.explain(f"This page has no tab “{name}”.")
+            return
+        self._choose_tab(found)
+        self.pane.lay_out_again()
+
+    def find_include(self, target: links.Target) -> Block | None:
+        """Return the include block of reusable content on the page. None if there is none."""
+        targets = self.contents.deferred.targets
+        found = (block for block in self.contents.walk() if block.kind == "include" and block.children)
+        return next((each for each in found if targets and targets.resolve(str(each.attrs["target"])) == target), None)
+
+    def open_outside(self) -> None:
+        """Open the link of the selected block in the browser, or the page if it has no link. If it has several, show
+        hints."""
+        if clickables := self._links_of_block():
+            self.clickables.open_one(clickables, outside=True)
+        else:
+            self.pane.post_message(LinkFollowed("", True, "page"))
+
+    def copy_url(self) -> None:
+        """Copy the URL of the only link of the selected block, otherwise the URL of the page."""
+        clickables = self._links_of_block()
+        is_one_link = len({id(each.clickable) for each in clickables}) == 1
+        target, kind = (clickables[0].target, clickables[0].kind) if is_one_link else ("", "page")
+        self.pane.post_message(CopyUrlRequested(target, kind))
+
+    def _links_of_block(self) -> list[ClickableSpan]:
+        return [each for each in self.clickables.at_cursor() if each.kind in _URL_KINDS]
+
+
+def _title(tab: Block) -> str:
+    return fold(str(tab.attrs.get("title") or "")).strip()
+
+
+LINK_ADDRESSES: Commands[PageLinks] = Commands(
+    "page",
+    (
+        Command("yank_url", "Y", "Copy link", "Copy the link in the block, or a link to the page",
+                run=lambda _, links: links.copy_url(), shown=False),
+        Command("open_browser", "o", "Open in browser", "Open the link or page in the browser",
+                run=lambda _, links: links.open_outside(), shown=False),
+    ),
+    find=lambda view: view.links,
+)  # fmt: skip
+
+
+NOT_IN_EXCERPT = "This key works only while the whole page is shown. Press esc to go back to the page, then try again."
 
 
 class Excerpt(NamedTuple):
-    """A note or a row of a page, shown over it: some keys are for the whole page."""
+    """Settings of a page view that shows a part of a page, such as a footnote or a table row. Some commands are
+    disabled there."""
 
     first_keys: tuple[str, ...]
-    """The ids the key bar begins with."""
-    why_no_comment: str | None = FOR_WHOLE
-    """Why nothing can be said about it, if so."""
-    has_measure: bool = True
-    """Whether its lines may be made wider."""
-    open_spot: Callable[[ClickableSpan, bool], None] | None = None
-    """What is done instead with what is opened in it, and whether that was wanted in the browser."""
+    """Ids of the first commands in the key bar."""
+    why_no_comment: str | None = NOT_IN_EXCERPT
+    """Disabled reason of the comment command. None if it is enabled."""
+    can_change_width: bool = True
+    """True if the text width can be changed."""
+    open_clickable: Callable[[ClickableSpan, bool], None] | None = None
+    """Replaces the view's method that opens a clickable span. The second argument is True to open it in the browser."""
 
 
-def _why_nothing(page: PageView) -> str:
+def _why_empty(page: PageView) -> str:
     return page.state.why_empty("No page is open.")
 
 
-def _in_page(group: Commands[Any]) -> Commands[Any]:
-    """What can be done with a page that is on show."""
+def _for_page(group: Commands[Any]) -> Commands[Any]:
+    """Return commands that are disabled in an empty view."""
     find: Callable[[Any], Any] = group.find
-    return group.for_target(lambda page: find(page) if len(page.galley) else None, no_target=_why_nothing)
+    return group.for_target(lambda page: find(page) if len(page.virtual_lines) else None, no_target=_why_empty)
 
 
-def _in_whole(group: Commands[Any]) -> Commands[Any]:
-    """What can be done with a whole page, not with an excerpt."""
+def _for_whole_page(group: Commands[Any]) -> Commands[Any]:
+    """Return commands that are disabled in an empty view and in an excerpt."""
     find: Callable[[Any], Any] = group.find
     return group.for_target(
-        lambda page: find(page) if len(page.galley) and page.excerpt is None else None,
-        no_target=lambda page: FOR_WHOLE if page.excerpt is not None else _why_nothing(page),
+        lambda page: find(page) if len(page.virtual_lines) and page.excerpt is None else None,
+        no_target=lambda page: NOT_IN_EXCERPT if page.excerpt is not None else _why_empty(page),
     )
 
 
-def _why_no_measure(_: object, page: PageView) -> str | None:
-    return FOR_WHOLE if page.excerpt is not None and not page.excerpt.has_measure else None
+def _why_no_width(_: object, page: PageView) -> str | None:
+    return NOT_IN_EXCERPT if page.excerpt is not None and not page.excerpt.can_change_width else None
 
 
-def _why_not_on(_: object, page: PageView) -> str | None:
-    return STILL if not page.contents.is_whole and is_at_end(page) else None
+def _why_no_scroll(_: object, page: PageView) -> str | None:
+    return STILL_LOADING if not page.contents.is_whole and is_at_end(page) else None
 
 
-MEASURE: Commands[PageView] = Commands(
+WIDTH: Commands[PageView] = Commands(
     "page",
     (
         Command("wrap", "W", "Width", "Change the text width",
-                run=lambda _, page: page.contents.next_measure(), why_not=_why_no_measure, shown=False),
+                run=lambda _, page: page.contents.next_line_width(), why_not=_why_no_width, shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
 
 
-class PageBlock(CursorBlock):
-    """The block under the cursor of a page: of a table it is a row, which is opened over the page."""
+class PageBlockCommands(BlockCommands):
+    """Commands for the selected block of a page. Opening a table row shows it in a dialog."""
 
-    def __init__(self, pane: PageView) -> None:
-        super().__init__(pane)
-        self._page = pane
+    pane: PageView
 
     def open(self) -> None:
-        page, stop = self._page, self.pane.cursor.stop()
-        if stop is None or page.contents.thread_at(stop) is not None:
+        page, span = self.pane, self.pane.cursor.current()
+        if span is None or page.contents.block_with_thread(span) is not None:
             super().open()
         elif (
-            (target := stop[3].attrs.get("target"))
-            and stop[3].kind == "card"
-            and (whole := [hot for hot in page.spots.at_cursor() if hot.target == target])
+            (target := span.block.attrs.get("target"))
+            and span.block.kind == "card"
+            and (links := [each for each in page.clickables.at_cursor() if each.target == target])
         ):
-            page.open_spot(whole[0], outside=False)
-        elif (table := page.tables.table_of(stop)) is not None:
-            page.post_message(PageView.RowWanted(page, table, stop[3]))
+            page.open_clickable(links[0], outside=False)
+        elif (table := table_of(page, span)) is not None:
+            page.post_message(PageView.TableRowRequested(page, table, span.block))
         else:
             super().open()
 
     def copy(self) -> None:
-        from octavo.tui.render.openapi import curl_command  # what descriptions of interfaces need takes 10 ms to load
+        from octavo.tui.render.openapi import curl_command  # lazy: OpenAPI, 10 ms
 
-        stop = self.pane.cursor.stop()
-        if stop is not None and (curl := curl_command(self._page.contents.sources, stop[3])):
+        span = self.pane.cursor.current()
+        if span is not None and (curl := curl_command(self.pane.contents.deferred, span.block)):
             self.copy_as(curl, "command")
         else:
             super().copy()
 
     @property
     def why_no_comment(self) -> str | None:
-        return self._page.excerpt.why_no_comment if self._page.excerpt is not None else super().why_no_comment
+        return self.pane.excerpt.why_no_comment if self.pane.excerpt is not None else super().why_no_comment
 
 
 class PageView(Reader):
-    """A page to read: `show` a document, or `show_markdown` what is still to be parsed."""
+    """Shows a page: `show` takes a parsed document, `show_markdown` takes Markdown."""
 
     CONTEXT: ClassVar[str] = "page"
     HELP: ClassVar[str] = (
@@ -134,19 +243,19 @@ class PageView(Reader):
     FIRST_KEYS: ClassVar[tuple[str, ...]] = ("page.filter", "page.link_hints", "page.next_thread", "page.comment")
     HIT_KEYS: ClassVar[tuple[str, ...]] = ("page.next_hit", "page.prev_hit")
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        _in_page(FIND.only("filter")),
-        _in_page(LINK_HINTS),
-        _in_whole(PAGE_THREADS),
-        _in_page(AT_CURSOR.only("comment", "open")),
-        _in_whole(READ_ON.with_changed("read_on", why_not=_why_not_on)),
-        _in_whole(HEADINGS),
-        _in_page(FIND.without("filter")),
-        _in_whole(SOURCE),
-        MEASURE,
-        _in_page(AT_CURSOR.only("yank")),
-        _in_page(LINK_ADDRESSES),
-        _in_page(PANNING),
-        _in_page(MOTIONS.with_changed("bottom", run=lambda _, page: page.stream.go_to_end())),
+        _for_page(FIND.only("filter")),
+        _for_page(LINK_HINTS),
+        _for_whole_page(PAGE_THREADS),
+        _for_page(AT_CURSOR.only("comment", "open")),
+        _for_whole_page(READ_ON.with_changed("read_on", why_not=_why_no_scroll)),
+        _for_whole_page(HEADINGS),
+        _for_page(FIND.without("filter")),
+        _for_whole_page(SOURCE),
+        WIDTH,
+        _for_page(AT_CURSOR.only("yank")),
+        _for_page(LINK_ADDRESSES),
+        _for_page(PANNING),
+        _for_page(MOTIONS.with_changed("bottom", run=lambda _, page: page.loader.go_to_end())),
     )
     contents: PageContents
 
@@ -154,19 +263,19 @@ class PageView(Reader):
     def KEYBAR(self) -> tuple[str, ...]:
         first = self.FIRST_KEYS if self.excerpt is None else self.excerpt.first_keys
         if self.contents.shows_source:
-            first = ("page.source", *first)  # the way back to the rendered page
-        return (*self.HIT_KEYS, *first) if self.finder.needle else first
+            first = ("page.source", *first)  # The key that switches back to the rendered page.
+        return (*self.HIT_KEYS, *first) if self.find_bar.needle else first
 
     @property
     def more_help(self) -> str:
-        """Who turns words round, of a page in a script that is written from right to left."""
+        """Help on right-to-left text, for a page that contains some. Empty otherwise."""
         if self.document is None or not FROM_RIGHT.search(self.document.source):
             return ""
-        turns = "Octavo reorders" if self.app.settings.turns_words else "The terminal reorders"  # type: ignore[attr-defined]  # every app it is in has settings
+        turns = "Octavo reorders" if self.app.settings.reorders_right_to_left else "The terminal reorders"  # type: ignore[attr-defined]  # Every app with a page view has settings.
         return f"{turns} right-to-left text. To change this, set right_to_left in the settings."
 
-    class RowWanted(Message):
-        """A row of a table is to be read field by field."""
+    class TableRowRequested(Message):
+        """The user wants to see a table row in a dialog."""
 
         def __init__(self, view: PageView, table: Block, row: Block) -> None:
             super().__init__()
@@ -184,49 +293,47 @@ class PageView(Reader):
     ) -> None:
         super().__init__(ascii=ascii, mono=mono, id=id)
         self.excerpt = excerpt
-        self.cursor_block = PageBlock(self)
-        self.threads = PageThreads(self, self.cursor, lambda key, bring: self.place.go_to_block(key, bring))
-        self.tables = TableReading(self)
-        late = LateSources(self, self.painter, self.cursor)
-        self.contents = PageContents(self, self.threads, self.tables, late)
-        self.place = ReadingPlace(self, self.contents, self.cursor, self.finder)
-        self.links = PageLinks(self, self.contents, self.spots, self.place)
-        self.stream = PageStream(self, self.contents, self.place, self.threads)
+        self.block_commands = PageBlockCommands(self)
+        self.threads = PageThreads(self)
+        self.contents = PageContents(self)
+        self.navigation = PageNavigation(self)
+        self.links = PageLinks(self)
+        self.loader = PageLoader(self)
 
-    # What callers ask and do
+    # For callers
 
     @property
     def document(self) -> Document | None:
-        """The page on show, as far as it is read."""
+        """The page that is shown, as far as it is parsed."""
         return self.contents.document
 
     @property
     def key(self) -> str:
-        """What the page on show is called."""
+        """Key of the page that is shown."""
         return self.contents.key
 
     @property
     def facts(self) -> str:
-        """How far one has read, and what was found, for the status line."""
-        hidden = self.galley.total - self.rows
-        parts = [f"{min(100, round(100 * self.first_line / hidden))}% read"] if hidden > 0 else []
+        """Share that is read and state of the search, for the status line."""
+        hidden = self.virtual_lines.total - self.rows
+        parts = [f"{min(100, round(100 * self.lines_above / hidden))}% read"] if hidden > 0 else []
         if self.contents.shows_source:
             parts.insert(0, "source")
-        if self.finder.needle:
-            parts.append(f"“{self.finder.needle}” {self.finder.finding}")
+        if self.find_bar.needle:
+            parts.append(f"“{self.find_bar.needle}” {self.find_bar.search_status}")
         return " · ".join(parts)
 
     def show(self, document: Document, *, title: str = "", description: str | None = None, key: str = "") -> None:
-        """Show a page. While `key` is the same, the place and what is opened are kept."""
-        self.stream.show(document, (safe_line(title), safe_text(description or "")), key)
+        """Show a parsed page. If `key` is unchanged, the position and expanded blocks are kept."""
+        self.loader.show(document, (safe_line(title), safe_text(description or "")), key)
 
     def show_markdown(self, markdown: str, *, title: str = "", description: str | None = None, key: str = "") -> None:
-        """Show a page that is not parsed yet: the beginning of a long one at once, all of it soon. `PageLoaded` follows."""
+        """Parse and show a page: the beginning of a long page first. Post `PageLoaded` when it is complete."""
         document = self.document
         if document is not None and key == self.key and markdown == document.source and self.contents.is_whole:
             self.show(document, title=title, description=description, key=key)
         else:
-            self.stream.read(markdown, (safe_line(title), safe_text(description or "")), key)
+            self.loader.load(markdown, (safe_line(title), safe_text(description or "")), key)
 
     def set_threads(
         self,
@@ -235,37 +342,61 @@ class PageView(Reader):
         *,
         known: bool = True,
     ) -> None:
-        """Mark the blocks, by their keys, with the number of open threads and of drafts on them: all there are, when
-        those of the page are `known`."""
-        self.threads.set(self.document, threads, drafts, known=known)
+        """Set the number of open threads and of drafts by block key. `known` is False while threads of the page are
+        still loading."""
+        self.threads.set(threads, drafts, known=known)
 
     def clear(self) -> None:
-        """Show nothing."""
-        self.state.settled()
-        self.stream.stop_reading()
-        self.selection.stop_copying()
-        self.stream.leave()
+        """Show an empty view."""
+        self.state.clear()
+        self.loader.cancel()
+        self.selection.cancel_copy()
+        self.loader.free_page()
         self.contents.document, self.contents.key, self.contents.page_units = None, "", ()
-        self.threads.forget()
-        self.place.wanted = None
-        self.reset()
+        self.threads.clear()
+        self.navigation.pending_jump = None
+        self.lay_out_again()
 
     def on_unmount(self) -> None:
-        self.stream.stop_reading()
+        self.loader.cancel()
 
-    # What is done with it
+    # Called by the base class
 
-    def reset(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
-        super().reset(anchor=anchor, laid=laid)
-        self.place.go_back()
+    def lay_out_again(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
+        super().lay_out_again(anchor=anchor, laid=laid)
+        self.navigation.restore_if_parsed()
 
     def before_painting(self) -> None:
         super().before_painting()
-        if self.stream.is_reading and self.painter.rows_on_show:
-            self.call_later(self.stream.painted)
+        if self.loader.is_loading and self.painter.visible_rows:
+            self.call_later(self.loader.resume)
 
-    def open_spot(self, hot: ClickableSpan, *, outside: bool) -> None:
-        if self.excerpt is not None and self.excerpt.open_spot is not None:
-            self.excerpt.open_spot(hot, outside)
+    def open_clickable(self, clickable: ClickableSpan, *, outside: bool) -> None:
+        if self.excerpt is not None and self.excerpt.open_clickable is not None:
+            self.excerpt.open_clickable(clickable, outside)
         else:
-            self.links.open(hot, outside=outside)
+            self.links.open(clickable, outside=outside)
+
+
+def preview(text: str) -> PageView:
+    """Return a page view of Markdown text."""
+    view = PageView()
+
+    async def show() -> None:
+        markdown = await asyncio.to_thread(keep_quoted_lines, text)  # In a thread: slow for a megabyte of quotes.
+        if not is_being_removed(view):
+            view.show_markdown(markdown, key="preview")
+
+    view.call_later(show)
+    return view
+
+
+def show_page(view: PageView, page: Page, key: str) -> None:
+    """Show a page: its Markdown, or its JSON document if it has no Markdown."""
+    title = f"{to_emoji(page.emoji)} {page.title}".strip()
+    if page.markdown is None and page.document is not None:
+        from octavo.documents.json_document import read_document  # lazy: almost every page has Markdown
+
+        view.show(read_document(page.document), title=title, description=page.description, key=key)
+    else:
+        view.show_markdown(page.markdown or "", title=title, description=page.description, key=key)

@@ -1,4 +1,5 @@
-"""A pane of lines one reads in: they are set only where one looks, and it has a cursor, letters at links and words to find."""
+"""`Reader`, the base of all page views: it scrolls lines that are laid out when they come into view, and has a block
+cursor, link hints and a find bar."""
 
 from __future__ import annotations
 
@@ -15,14 +16,23 @@ from textual.strip import Strip
 from octavo.documents.blocks import Block
 from octavo.tui.reader.background_layout import BackgroundLayout
 from octavo.tui.reader.block_cursor import BlockCursor
-from octavo.tui.reader.find_line import FindLine
-from octavo.tui.reader.hot_spots import HotSpots
+from octavo.tui.reader.contents import Contents, LoadingState, is_at_end, no_lines
+from octavo.tui.reader.find_bar import FindBar
 from octavo.tui.reader.line_painter import LinePainter
-from octavo.tui.reader.moves import START, Top, line_number, moved, position_of, top_of, within
-from octavo.tui.reader.pane import Contents, PaneState, is_at_end, no_lines
+from octavo.tui.reader.link_hints import Clickables
+from octavo.tui.reader.moves import (
+    START,
+    LinePosition,
+    limited_top,
+    lines_between,
+    position_after,
+    reading_position_of,
+    top_of_position,
+    top_showing_at,
+)
 from octavo.tui.reader.text_selection import TextSelection
 from octavo.tui.render.layout_context import Folds
-from octavo.tui.render.styled_lines import ClickableSpan, Line
+from octavo.tui.render.styled_lines import ClickableSpan
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.virtual_lines import VirtualLines
 from octavo.tui.widgets.commands import Command, Commands, HasCommands, HostApp
@@ -34,12 +44,17 @@ if TYPE_CHECKING:
     from octavo.tui.render.reading_position import ReadingPosition
     from octavo.tui.render.unit_layout import LaidUnits
 
-BRIEF, SLICE, EVERY, LATELY = 0.0015, 0.004, 0.01, 0.15
-"""Seconds of work between keys: at a time for `LATELY` after the reader moved, at a time else, and between two times."""
+WORK_SECONDS = 0.004
+"""Seconds of a search or a copy at a time, between keys."""
+WORK_SECONDS_SCROLLING = 0.0015
+"""Seconds of a search or a copy at a time, within `SCROLLING` seconds after scrolling."""
+WORK_INTERVAL = 0.01
+"""Seconds until the search or the copy continues."""
+SCROLLING = 0.15
 
 
 class Reader(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
-    """A pane of lines one reads. A view says what is in them (`contents`) and opens what is opened (`open_spot`)."""
+    """Scrollable pane of laid-out lines. Subclasses provide `contents` and open links in `open_clickable`."""
 
     DEFAULT_CSS = """
     Reader {
@@ -55,7 +70,7 @@ class Reader(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
     HIT_KEYS: ClassVar[tuple[str, ...]] = ()
 
     class Moved(Message):
-        """Another part is on show, there is more or less of it all, or the cursor is on another block."""
+        """The pane scrolled, its length changed, or the cursor selected another block."""
 
         def __init__(self, view: Reader) -> None:
             super().__init__()
@@ -65,25 +80,25 @@ class Reader(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
         def control(self) -> Reader:
             return self.view
 
-    class ReadOn(Message):
-        """`space` was pressed at the end: the reader wants what comes next."""
+    class NextPageRequested(Message):
+        """`space` was pressed at the end of the page: the user wants the next page."""
 
-    class BlockChosen(Message):
-        """The reader wants to say something about a block."""
+    class CommentRequested(Message):
+        """The user wants to comment on a block."""
 
         def __init__(self, block: Block) -> None:
             super().__init__()
             self.block = block
 
-    class ThreadWanted(Message):
-        """The reader wants to see what is said about a block."""
+    class ThreadRequested(Message):
+        """The user wants to see the thread on a block."""
 
         def __init__(self, block: Block) -> None:
             super().__init__()
             self.block = block
 
     class Copied(Message):
-        """Something was copied to the clipboard. `what` names it: code, paragraph."""
+        """Text was copied to the clipboard. `what` names it, for example “code” or “paragraph”."""
 
         def __init__(self, text: str, what: str) -> None:
             super().__init__()
@@ -93,304 +108,300 @@ class Reader(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
     def __init__(self, *, ascii: bool = False, mono: bool = False, id: str | None = None) -> None:
         super().__init__(id=id)
         self._ascii, self._mono = ascii, mono
-        self._look: Styles | None = None
+        self._text_styles: Styles | None = None
         self.contents = Contents(self)
         self.folds = Folds()
-        self.galley: VirtualLines[Any] = no_lines()
-        self.set_width = 0
-        self.changes = 0
+        self.virtual_lines: VirtualLines[Any] = no_lines()
+        self.layout_width = 0
+        self.paint_version = 0
         self.top = START
-        self._is_told = False
-        """Whether the scroll bar is being told which line is in the first row."""
+        self._is_setting_scroll_bar = False
+        """True while `update_scroll_bar` moves the scroll bar."""
         self.moved_at = -1.0
         self.covered_rows = 0
-        """How many rows at the bottom something else stands before."""
-        self._resizing: Timer | None = None
-        self._telling = False
+        """Rows at the bottom that another widget covers."""
+        self._resize_timer: Timer | None = None
+        self._is_notifying = False
         self.painter = LinePainter(self)
         self.background = BackgroundLayout(self)
         self.is_outdated = False
-        """Whether all was to be laid out while the pane was hidden, and had no width."""
-        self._working: Timer | None = None
+        """True if the layout changed while the pane was hidden and had no width."""
+        self._work_timer: Timer | None = None
         self.cursor: BlockCursor = BlockCursor(self)
-        self.finder = FindLine(self, self.painter, self.cursor)
-        self.spots = HotSpots(self, self.painter, self.cursor)
-        self.selection = TextSelection(self, lambda text: self.post_message(self.Copied(text, "selection")))
-        self.state = PaneState(self, self)
+        self.find_bar = FindBar(self)
+        self.clickables = Clickables(self)
+        self.selection = TextSelection(self)
+        self.state = LoadingState(self)
 
     @property
     def KEYBAR(self) -> tuple[str, ...]:
-        """The ids the key bar begins with: while something is searched, those that go from one place to the next."""
-        return (*self.HIT_KEYS, *self.FIRST_KEYS) if self.finder.needle else self.FIRST_KEYS
+        """Ids of the first commands in the key bar. During a search, the commands for the next and previous match come
+        first."""
+        return (*self.HIT_KEYS, *self.FIRST_KEYS) if self.find_bar.needle else self.FIRST_KEYS
 
-    # The look
-
-    @property
-    def look(self) -> Styles:
-        """The look that the theme gives."""
-        if self._look is None:
-            self._look = Styles.from_theme(self.app.theme_variables, ascii=self._ascii, mono=self._mono)
-        return self._look
+    # Styles
 
     @property
-    def ground(self) -> Style:
-        """The style of what has no style of its own."""
+    def text_styles(self) -> Styles:
+        """Text styles of the theme."""
+        if self._text_styles is None:
+            self._text_styles = Styles.from_theme(self.app.theme_variables, ascii=self._ascii, mono=self._mono)
+        return self._text_styles
+
+    @property
+    def base_style(self) -> Style:
+        """Style of text without a style of its own."""
         return self.visual_style.rich_style
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
-        fresh = Styles.from_theme(self.app.theme_variables, ascii=self._ascii, mono=self._mono)
-        if fresh != self._look:
-            self._look = fresh
-            self.reset()
+        text_styles = Styles.from_theme(self.app.theme_variables, ascii=self._ascii, mono=self._mono)
+        if text_styles != self._text_styles:
+            self._text_styles = text_styles
+            self.lay_out_again()
 
     # Laying out
 
     @property
     def pane_width(self) -> int:
-        """The cells of a row."""
+        """Width of a row in cells."""
         return self.scrollable_content_region.width
 
     @property
     def rows(self) -> int:
-        """The number of rows in view, without those that something else covers at the bottom."""
-        return max(1, self.size.height - max(self.covered_rows, self.finder.foot_rows))
+        """Visible rows, without those that are covered at the bottom."""
+        return max(1, self.size.height - max(self.covered_rows, self.find_bar.bar_rows))
 
     def cover(self, rows: int) -> None:
-        """Something else stands before so many rows at the bottom: what is on show is above it, also at the end."""
+        """Reserve rows at the bottom that another widget covers, so that the last lines can scroll above the widget."""
         if rows != self.covered_rows and self.is_running:
             self.covered_rows = rows
-            self.tell_length()
+            self.update_scroll_bar()
 
     def on_resize(self, event: Resize) -> None:
         width = self.pane_width
         if self.is_outdated and width > 0:
-            self.reset()
-        if width <= 0 or width == self.set_width:
-            self.tell_length()
-            self.cursor.keep_in_view()
-        elif not self.set_width or not len(self.galley):
-            self.reset()
-        elif self._resizing is None:
-            self._resizing = self.set_timer(0.04, self._resized)
+            self.lay_out_again()
+        if width <= 0 or width == self.layout_width:
+            self.update_scroll_bar()
+            self.cursor.keep_visible()
+        elif not self.layout_width or not len(self.virtual_lines):
+            self.lay_out_again()
+        elif self._resize_timer is None:
+            self._resize_timer = self.set_timer(0.04, self._finish_resize)
 
-    def _resized(self) -> None:
-        self._resizing = None
-        if self.pane_width != self.set_width:
-            self.reset()
+    def _finish_resize(self) -> None:
+        self._resize_timer = None
+        if self.pane_width != self.layout_width:
+            self.lay_out_again()
 
-    def reset(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
-        """Set everything anew. What stands at the top stays there: the block `anchor` names, else the one on show. `laid`:
-        units that a thread laid out."""
-        self._look = None
+    def lay_out_again(self, *, anchor: ReadingPosition | None = None, laid: LaidUnits | None = None) -> None:
+        """Lay out all units again, and keep the scroll position: at the block of `anchor`, otherwise at the current
+        top. `laid` has the units that a thread laid out."""
+        self._text_styles = None
         self.is_outdated = self.pane_width <= 0
         if self.is_outdated:
             return
-        position = anchor or position_of(self.galley, self.top, self.set_width)
-        self.set_width = self.pane_width
-        self.galley = self.background.lines(laid)
-        self.relaid()
-        self.changes += 1
+        position = anchor or reading_position_of(self.virtual_lines, self.top, self.layout_width)
+        self.layout_width = self.pane_width
+        self.virtual_lines = self.background.lines(laid)
+        self.lines_changed()
+        self.paint_version += 1
         if self.painter.was_painted:
             self.background.lay_out_short()
-        if position is not None and len(self.galley):
-            unit = self.contents.unit_of(min(position.unit, len(self.galley) - 1), position.top)
-            self.top = top_of(self.galley, position, unit, self.set_width)
-        self.tell_length()
-        self.cursor.keep_in_view()
-        self.work_soon()
+        if position is not None and len(self.virtual_lines):
+            unit = self.contents.find_unit(min(position.unit, len(self.virtual_lines) - 1), position.top)
+            self.top = top_of_position(self.virtual_lines, position, unit, self.layout_width)
+        self.update_scroll_bar()
+        self.cursor.keep_visible()
+        self.continue_work()
         self.refresh()
 
-    def relaid(self) -> None:
-        """Lines are others than before."""
-        self.cursor.relaid()
-        self.finder.relaid()
-        self.spots.hints = None
-        self.contents.relaid()
+    def lines_changed(self) -> None:
+        """Clear caches that depend on the lines."""
+        self.cursor.lines_changed()
+        self.find_bar.lines_changed()
+        self.clickables.hints = None
+        self.contents.lines_changed()
 
-    def change(self, unit: int) -> None:
-        """One unit looks different now, with the other slices of its block."""
-        for each in self.contents.together(unit):
-            self.galley.forget(each)
-        self.galley.lines(unit)
-        self.relaid()
-        self.changes += 1
-        self.tell_length()
-        self.cursor.keep_in_view()
+    def lay_out_unit(self, unit: int) -> None:
+        """Lay out a unit and the other slices of its block again."""
+        for each in self.contents.slices_of_block(unit):
+            self.virtual_lines.forget(each)
+        self.virtual_lines.lines(unit)
+        self.lines_changed()
+        self.paint_version += 1
+        self.update_scroll_bar()
+        self.cursor.keep_visible()
         self.refresh()
-        self.work_soon()
+        self.continue_work()
 
     def repaint(self) -> None:
-        """What lies over the lines is different now."""
-        self.changes += 1
+        """Paint the visible rows again, for example after another block was selected."""
+        self.paint_version += 1
         self.refresh()
 
-    # What is done while nothing else happens
+    # Background work
 
-    def work_soon(self) -> None:
-        """Lay out what nobody has looked at, and go on with what is done between keys."""
+    def continue_work(self) -> None:
+        """Lay out units in the background, and continue a search or a copy between keys."""
         if self.painter.was_painted and self.is_running:
             self.background.begin()
-        gathers = self.selection.is_gathering and self.contents.is_whole
-        if self._working is None and self.is_running and (self.finder.is_searching or gathers):
-            self._working = self.set_timer(EVERY, self._work)
+        collects = self.selection.is_collecting and self.contents.is_whole
+        if self._work_timer is None and self.is_running and (self.find_bar.is_searching or collects):
+            self._work_timer = self.set_timer(WORK_INTERVAL, self._do_work)
 
-    def _work(self) -> None:
-        self._working = None
-        seconds = BRIEF if time.perf_counter() - self.moved_at < LATELY else SLICE
-        if self.finder.is_searching:
-            self.finder.search_on(seconds)
-        elif self.selection.is_gathering and self.contents.is_whole:
-            self.selection.gather_on(seconds)
-        self.tell_length()
-        self.work_soon()
+    def _do_work(self) -> None:
+        self._work_timer = None
+        seconds = WORK_SECONDS_SCROLLING if time.perf_counter() - self.moved_at < SCROLLING else WORK_SECONDS
+        if self.find_bar.is_searching:
+            self.find_bar.search_on(seconds)
+        elif self.selection.is_collecting and self.contents.is_whole:
+            self.selection.collect_more(seconds)
+        self.update_scroll_bar()
+        self.continue_work()
 
     def on_unmount(self) -> None:
         self.background.stop()
 
-    # Which lines are in view
+    # Scrolling
 
     @property
-    def first_line(self) -> int:
-        """The number of lines above the first row, as far as it is known."""
-        return line_number(self.galley, self.top)
+    def lines_above(self) -> int:
+        """Number of lines above the first row. Estimated if lines above are not laid out."""
+        return self.virtual_lines.top(self.top.unit) + self.top.line
 
-    def go(self, top: Top) -> None:
-        """Bring a place into the first row, as far as there are lines below."""
-        before, self.top = self.top, within(self.galley, top, self.rows)
+    def go_to(self, top: LinePosition) -> None:
+        """Scroll to a position, or as far as there are lines below it."""
+        before, self.top = self.top, limited_top(self.virtual_lines, top, self.rows)
         if self.top != before:
             self.moved_at = time.perf_counter()
-            self.spots.hints = None
-            self.cursor.bring_along(down=self.top > before)
+            self.clickables.hints = None
+            self.cursor.follow_scrolling(down=self.top > before)
             self.refresh()
-            self.tell()
-        self.tell_length()
-        self.work_soon()
+            self.notify_moved()
+        self.update_scroll_bar()
+        self.continue_work()
 
     def go_by(self, lines: int) -> None:
-        """Move down by so many lines, or up if negative."""
-        self.go(moved(self.galley, self.top, lines))
+        """Scroll down by a number of lines, or up if negative."""
+        self.go_to(position_after(self.virtual_lines, self.top, lines))
 
-    def tell_length(self) -> None:
-        """Tell the scroll bar how many lines there are, and which is in the first row."""
-        self.top = within(self.galley, self.top, self.rows)
-        size = Size(max(self.set_width, 1), self.galley.total + max(0, self.size.height - self.rows))
-        self._is_told = True
+    def row_of(self, position: LinePosition, most: int | None = None) -> int:
+        """Return the row of a position, negative above the first row. Counting stops beyond `most`, by default the rows."""
+        return lines_between(self.virtual_lines, self.top, position, self.rows if most is None else most)
+
+    def show_in_row(self, position: LinePosition, row: int) -> None:
+        """Scroll until a position is in a row, limited by the first and last line."""
+        self.go_to(top_showing_at(self.virtual_lines, position, row, self.rows))
+
+    def update_scroll_bar(self) -> None:
+        """Update the length and the position of the scroll bar."""
+        self.top = limited_top(self.virtual_lines, self.top, self.rows)
+        size = Size(max(self.layout_width, 1), self.virtual_lines.total + max(0, self.size.height - self.rows))
+        self._is_setting_scroll_bar = True
         if size != self.virtual_size:
             self.virtual_size = size
-            self.tell()  # the share that is read has changed
-        if round(self.scroll_y) != self.first_line:
-            self.scroll_to(y=self.first_line, animate=False, immediate=True, force=True)
-        self._is_told = False
+            self.notify_moved()  # The status line shows the share above the last row.
+        if round(self.scroll_y) != self.lines_above:
+            self.scroll_to(y=self.lines_above, animate=False, immediate=True, force=True)
+        self._is_setting_scroll_bar = False
 
-    # Saying what happens
+    # Messages
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
-        if not self._is_told and round(new_value) != self.first_line:
-            self.go(Top(*self.galley.at(round(new_value))))
+        if not self._is_setting_scroll_bar and round(new_value) != self.lines_above:
+            self.go_to(LinePosition(*self.virtual_lines.at(round(new_value))))
 
-    def tell(self) -> None:
-        """Say, once the frame is drawn, that something moved, or how much there is."""
-        if not self._telling and self.is_running:
-            self._telling = True
-            self.call_after_refresh(self._tell)
+    def notify_moved(self) -> None:
+        """Post `Moved` after the next refresh."""
+        if not self._is_notifying and self.is_running:
+            self._is_notifying = True
+            self.call_after_refresh(self._post_moved)
 
-    def _tell(self) -> None:
-        self._telling = False
+    def _post_moved(self) -> None:
+        self._is_notifying = False
         self.post_message(self.Moved(self))
 
     def explain(self, sentence: str) -> None:
-        """Say why something cannot be done."""
+        """Show why an action is not possible."""
         if isinstance(self.app, HostApp):
             self.app.explain(sentence)
 
     # Painting
 
     def before_painting(self) -> None:
-        """A frame is about to be painted."""
-        self.cursor.before_painting(is_shown=self.spots.hints is None)
+        """Prepare for the next frame."""
+        self.cursor.before_painting(is_shown=self.clickables.hints is None)
+        self.background.request_deferred()
         self.contents.before_painting()
 
-    def decorated(self, strip: Strip, unit: int, place: int, line: Line) -> Strip:
-        """The strip of a line with what was found on it, the bar of the cursor, and what its contents mark at it."""
-        if self.finder.needle and self.finder.finds:
-            strip = self.finder.marked(strip, unit, place)
-        return self.contents.decorate(self.cursor.barred(strip, unit, line), unit, place, line)
-
-    def veiled(self, strip: Strip, row: int) -> Strip:
-        """The strip of a row with what lies over all else."""
-        return self.spots.veiled(self.contents.veiled(strip, row), row)
-
-    def foot(self) -> tuple[int, Strip] | None:
-        """A row that is covered, and what covers it."""
-        return self.finder.foot() if self.spots.hints is None else self.spots.foot()
-
     def render_lines(self, crop: Region) -> list[Strip]:
-        strips = self.selection.marked(self.painter.paint()[crop.y : crop.bottom], self.first_line + crop.y)
+        strips = self.selection.with_selection(self.painter.paint()[crop.y : crop.bottom], self.lines_above + crop.y)
         for line_filter in self.get_line_filters():
             strips = [strip.apply_filter(line_filter, self.background_colors[1]) for strip in strips]
         strips = disable_caches(strips)
         if crop.column_span != (0, self.pane_width):
-            strips = [strip.crop_extend(*crop.column_span, self.ground) for strip in strips]
+            strips = [strip.crop_extend(*crop.column_span, self.base_style) for strip in strips]
         return strips
 
     def render_line(self, y: int) -> Strip:
-        # Where its characters stand is asked of one row, under the mouse: to say so for all takes as long as painting.
-        return self.painter.paint()[y].apply_offsets(0, self.first_line + y)
+        # Textual asks for offsets of one row only, under the mouse. Offsets for all rows take as long as painting.
+        return self.painter.paint()[y].apply_offsets(0, self.lines_above + y)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        return self.selection.words_of(selection)
+        return self.selection.selected_text(selection)
 
     def selection_updated(self, selection: Selection | None) -> None:
         self.refresh()
 
     @property
     def cursor_region(self) -> Region:
-        """Where the block under the cursor stands on the screen: what nothing may cover."""
+        """Screen region of the selected block: dialogs must not cover it."""
         return self.cursor.region
 
-    # What is typed and clicked
+    # Keyboard and mouse
 
     @property
     def typing_keys(self) -> tuple[tuple[str, str], ...]:
-        """The keys that do something while letters are typed here, for the key bar. Empty while no letters are typed."""
-        return self.finder.typing_keys if self.spots.hints is None else self.spots.hints.keys
+        """Keys for the key bar while text is typed here. Empty otherwise."""
+        return self.find_bar.typing_keys if self.clickables.hints is None else self.clickables.hints.keys
 
     def check_consume_key(self, key: str, character: str | None = None) -> bool:
         return bool(self.typing_keys) and character is not None and character.isprintable()
 
     def on_key(self, event: Key) -> None:
-        if self.spots.press(event) or self.finder.press(event):
+        if self.clickables.press(event) or self.find_bar.press(event):
             event.stop()
             event.prevent_default()
 
     def on_paste(self, event: Paste) -> None:
-        if self.finder.paste(event.text):
+        if self.find_bar.paste(event.text):
             event.stop()
 
     def on_click(self, event: Click) -> None:
-        self.spots.click(event)
+        self.clickables.click(event)
 
     def on_focus(self, event: Focus) -> None:
         self.repaint()
 
     def on_blur(self, event: Blur) -> None:
-        self.spots.hints = None
-        self.finder.left()
+        self.clickables.hints = None
+        self.find_bar.close()
 
-    def open_spot(self, hot: ClickableSpan, *, outside: bool) -> None:
-        """Something on the page was opened; `outside`: in the browser."""
+    def open_clickable(self, clickable: ClickableSpan, *, outside: bool) -> None:
+        """Open a link, a tab, or another clickable span. `outside`: in the browser."""
 
 
 def _page(pane: Reader) -> int:
-    """Return the lines of a page, of which two stay in view when it is turned."""
+    """Return the lines of a page scroll: two rows remain visible."""
     return max(1, pane.rows - 2)
 
 
 def _read_on(_: object, pane: Reader) -> None:
     if is_at_end(pane):
-        pane.post_message(pane.ReadOn())
+        pane.post_message(pane.NextPageRequested())
     else:
         pane.go_by(_page(pane))
 

@@ -1,4 +1,4 @@
-"""The words that are selected in a pane, without the borders, bars and bullets around them."""
+"""Text selection in a pane: highlights selected text and copies it without borders, bars and bullets."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.style import Style
 from textual.actions import SkipAction
@@ -14,128 +14,134 @@ from textual.screen import Screen
 from textual.selection import Selection
 from textual.strip import Strip
 
-from octavo.tui.reader.pane import Pane
 from octavo.tui.render.painting import restyle, text_between
 from octavo.tui.render.styled_lines import cells
 from octavo.tui.render.virtual_lines import VirtualLines
 from octavo.tui.terminal.clipboard import COPIED_BYTES
 
-AT_ONCE = 0.015
-"""Seconds in which what is selected is copied at once. What takes longer is gathered a slice at a time between keys."""
+if TYPE_CHECKING:
+    from octavo.tui.reader.reading_pane import Reader
+
+FIRST_COLLECT_SECONDS = 0.015
+"""Seconds in which selected text is copied immediately. Longer text is collected between keys."""
 
 
-class CopiedLater(SkipAction):
-    """Not all that is to be copied is gathered yet: it is copied once it is."""
+class CopyPending(SkipAction):
+    """The selected text is not collected yet. It is copied later."""
 
 
-class CopiesLater(Screen[None]):
-    """A screen whose panes may take long to say what is selected in them: it is copied as soon as they know."""
+class CopiesWhenReady(Screen[None]):
+    """Screen whose panes may need time to collect selected text. The text is copied once it is complete."""
 
     def action_copy_text(self) -> None:
-        with suppress(CopiedLater):  # they say so
+        with suppress(CopyPending):  # The pane notifies the user.
             super().action_copy_text()
 
 
-class Gathering:
-    """The words of what is selected, as far as they are gathered."""
+class SelectionCollector:
+    """Collects the text of a selection."""
 
-    def __init__(self, selection: Selection, galley: VirtualLines[Any]) -> None:
-        self.selection, self.galley = selection, galley
+    def __init__(self, selection: Selection, virtual_lines: VirtualLines[Any]) -> None:
+        self.selection, self.virtual_lines = selection, virtual_lines
         start, end = selection
-        self._first, at = galley.at(start.y) if start is not None else (0, 0)
+        self._first, at = virtual_lines.at(start.y) if start is not None else (0, 0)
         self._start = (at, start.x) if start is not None else None
-        last, at = galley.at(end.y) if end is not None else (None, 0)
+        last, at = virtual_lines.at(end.y) if end is not None else (None, 0)
         self._last = math.inf if last is None else last
         self._end = (at, end.x) if end is not None else None
         self._next = self._first
-        self._words: list[str] = []
+        self._texts: list[str] = []
         self._size = 0
 
     @property
-    def words(self) -> str:
-        return "\n".join(self._words)
+    def text(self) -> str:
+        return "\n".join(self._texts)
 
-    def go_on(self, margin_of: Callable[[int], int], seconds: float) -> bool:
-        """Gather for so long. True when nothing more is to be gathered of the lines there are."""
-        until, galley = time.perf_counter() + seconds, self.galley
-        while (
-            self._next < len(galley) and self._next <= self._last and self._size <= COPIED_BYTES
-        ):  # more cannot be copied
+    def collect(self, margin_of: Callable[[int], int], seconds: float) -> bool:
+        """Collect text for a number of seconds. Return True after the last line of the selection, or of the lines there
+        are."""
+        until, virtual_lines = time.perf_counter() + seconds, self.virtual_lines
+        # The clipboard takes no more than COPIED_BYTES.
+        while self._next < len(virtual_lines) and self._next <= self._last and self._size <= COPIED_BYTES:
             unit, self._next = self._next, self._next + 1
             start = self._start if unit == self._first else None
             end = self._end if unit == self._last else None
-            if lines := galley.lines(unit)[: None if end is None else end[0] + 1]:
+            if lines := virtual_lines.lines(unit)[: None if end is None else end[0] + 1]:
                 lines = lines[0 if start is None else start[0] :]
                 start, end = start and (0, start[1]), end and (len(lines) - 1, end[1])
-                self._words.append(text_between(lines, margin_of(unit), start, end))
-                self._size += len(self._words[-1])
+                self._texts.append(text_between(lines, margin_of(unit), start, end))
+                self._size += len(self._texts[-1])
             if time.perf_counter() >= until:
                 return False
         return True
 
     @property
     def needs_more(self) -> bool:
-        """Whether lines that come below those there are belong to it."""
-        return self._last >= len(self.galley) and self._size <= COPIED_BYTES
+        """True if the selection continues below the lines that exist so far."""
+        return self._last >= len(self.virtual_lines) and self._size <= COPIED_BYTES
 
 
 class TextSelection:
-    """What is selected in a pane: it is marked, and its words can be copied."""
+    """Selected text of a pane."""
 
-    def __init__(self, pane: Pane, copied: Callable[[str], object]) -> None:
-        """`copied` is told of what is copied later than it was asked for."""
-        self.pane, self.copied = pane, copied
-        self._gathering: Gathering | None = None
+    def __init__(self, pane: Reader) -> None:
+        self.pane = pane
+        self._collector: SelectionCollector | None = None
 
-    def marked(self, strips: list[Strip], line: int) -> list[Strip]:
-        """Rows, the first of which shows `line`, with what is selected in them marked."""
+    def with_selection(self, strips: list[Strip], line: int) -> list[Strip]:
+        """Return strips with the selected text highlighted. `line` is the line number of the first strip."""
         selection = self.pane.text_selection
         if selection is None:
             return strips
         style = self.pane.screen.get_component_rich_style("screen--selection")
-        return [_selected(strip, selection, y, style) for y, strip in enumerate(strips, line)]
+        return [_highlighted(strip, selection, y, style) for y, strip in enumerate(strips, line)]
 
-    def words_of(self, selection: Selection) -> tuple[str, str] | None:
-        """The words that are selected. Raises CopiedLater when it takes long to find them: then they are copied later."""
-        if self._gather(selection, AT_ONCE if isinstance(self.pane.screen, CopiesLater) else math.inf):
-            gathering, self._gathering = self._gathering, None
-            return (gathering.words, "\n") if gathering is not None and len(self.pane.galley) else None
+    def selected_text(self, selection: Selection) -> tuple[str, str] | None:
+        """Return the selected text. Raise CopyPending if it takes long to collect: then the text is copied later."""
+        seconds = FIRST_COLLECT_SECONDS if isinstance(self.pane.screen, CopiesWhenReady) else math.inf
+        if self._collect(selection, seconds):
+            collector, self._collector = self._collector, None
+            return (collector.text, "\n") if collector is not None and len(self.pane.virtual_lines) else None
         self.pane.explain("Octavo will copy the selection when it is fully loaded.")
-        self.pane.work_soon()
-        raise CopiedLater
+        self.pane.continue_work()
+        raise CopyPending
 
-    def _gather(self, selection: Selection, seconds: float) -> bool:
-        """Gather the words of what is selected, for so long. True when all are."""
-        known, contents = self._gathering, self.pane.contents
-        if known is None or known.selection != selection or known.galley is not self.pane.galley:
-            known = self._gathering = Gathering(selection, self.pane.galley)
-        done = known.go_on(contents.margin_of, seconds)
-        return done and (contents.is_whole or not known.needs_more)
+    def _collect(self, selection: Selection, seconds: float) -> bool:
+        """Collect selected text for a number of seconds. Return True once it is complete."""
+        collector, contents = self._collector, self.pane.contents
+        if (
+            collector is None
+            or collector.selection != selection
+            or collector.virtual_lines is not self.pane.virtual_lines
+        ):
+            collector = self._collector = SelectionCollector(selection, self.pane.virtual_lines)
+        done = collector.collect(contents.margin_of, seconds)
+        return done and (contents.is_whole or not collector.needs_more)
 
-    def stop_copying(self) -> None:
-        """What is on show is left: what is not copied of it yet is not copied any more."""
-        if self._gathering is not None:
-            self._gathering = None
+    def cancel_copy(self) -> None:
+        """Cancel a copy that is not complete when the user leaves the page."""
+        if self._collector is not None:
+            self._collector = None
             self.pane.explain("Nothing was copied: you left the page before the selection was loaded.")
 
     @property
-    def is_gathering(self) -> bool:
-        """Whether something is to be copied once its words are known."""
-        return self._gathering is not None
+    def is_collecting(self) -> bool:
+        """True while selected text is collected for a copy."""
+        return self._collector is not None
 
-    def gather_on(self, seconds: float) -> None:
-        """Gather for so long, and copy what is selected once all its words are known."""
+    def collect_more(self, seconds: float) -> None:
+        """Collect selected text for a number of seconds, and copy it once it is complete."""
         selection = self.pane.text_selection
-        if self._gathering is None or selection != self._gathering.selection:
-            self._gathering = None  # nothing, or something else, is selected now
-        elif self._gather(selection, seconds):
-            words = self._gathering.words
+        if self._collector is None or selection != self._collector.selection:
+            self._collector = None  # The user has selected other text, or none.
+        elif self._collect(selection, seconds):
+            text = self._collector.text
             self.pane.screen.action_copy_text()
-            if len(words.encode("utf-8", "replace")) <= COPIED_BYTES:
-                self.copied(words)
+            if len(text.encode("utf-8", "replace")) <= COPIED_BYTES:
+                self.pane.post_message(self.pane.Copied(text, "selection"))
 
 
-def _selected(strip: Strip, selection: Selection, y: int, style: Style) -> Strip:
+def _highlighted(strip: Strip, selection: Selection, y: int, style: Style) -> Strip:
     if (span := selection.get_span(y)) is None:
         return strip
     text = strip.text

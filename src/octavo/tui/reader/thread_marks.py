@@ -1,8 +1,9 @@
-"""The threads of a page, and drafts: marks at the blocks they hang on, and the way from one thread to the next."""
+"""Thread marks of a page: the number of open threads and unsent drafts at the right of each block, and the commands for
+the next and previous thread."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -10,9 +11,8 @@ from rich.style import Style
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block, Document
-from octavo.tui.reader.block_cursor import BlockCursor
-from octavo.tui.reader.moves import Bring
-from octavo.tui.reader.pane import STILL, Pane, Stop
+from octavo.tui.reader.contents import STILL_LOADING
+from octavo.tui.reader.moves import BlockSpan
 from octavo.tui.render.page_parts import ThreadMarks
 from octavo.tui.render.painting import overlay_text
 from octavo.tui.render.styled_lines import Line, cells, line_blocks
@@ -20,128 +20,134 @@ from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
+    from octavo.tui.reader.page_view import PageView
 
-_NOT_KNOWN = "The threads on this page are still loading."
+_LOADING = "The threads on this page are still loading."
 
 
 class PageThreads:
-    """The open threads of a page, and what is written there and not sent, marked at the right of the blocks they hang on."""
+    """Open threads and unsent drafts of a page, by block."""
 
-    def __init__(self, pane: Pane, cursor: BlockCursor, go_to_block: Callable[[str, Bring], bool]) -> None:
-        self.pane, self.cursor, self._go_to_block = pane, cursor, go_to_block
+    def __init__(self, pane: PageView) -> None:
+        self.pane = pane
         self.marks = ThreadMarks()
         self.drafts = ThreadMarks()
-        self._is_waiting = False
-        """Whether there may be more on the page than is known."""
+        self._is_loading = False
+        """True while threads of the page are still loading."""
 
     def set(
         self,
-        document: Document | None,
         threads: Mapping[str, int | Sequence[Comment]],
         drafts: Mapping[str, int] = MappingProxyType({}),
         *,
         known: bool = True,
     ) -> None:
-        """Mark the blocks of a page, by their keys, with the number of open threads and of drafts on them. They are all
-        there are when the threads of the page are `known`."""
-        self._is_waiting = not (known and self.pane.contents.is_whole)
+        """Set the number of open threads and of drafts by block key. `known` is False while threads of the page are
+        still loading."""
+        self._is_loading = not (known and self.pane.contents.is_whole)
         counts = {
             key: count if isinstance(count, int) else sum(each.is_open for each in count)
             for key, count in threads.items()
         }
+        document = self.pane.document
         blocks = document.blocks if document is not None else ()
         self.marks, self.drafts = ThreadMarks(blocks, counts), ThreadMarks(blocks, drafts)
         self.pane.repaint()
 
-    def forget(self) -> None:
-        """Mark nothing: another page is to be shown."""
+    def clear(self) -> None:
+        """Remove all marks."""
         self.marks = self.drafts = ThreadMarks()
 
-    def read(self, document: Document) -> None:
-        """More of the page is read: mark that too."""
+    def mark_document(self, document: Document) -> None:
+        """Update the marks after more of the page was parsed."""
         self.marks = ThreadMarks(document.blocks, self.marks.counts)
         self.drafts = ThreadMarks(document.blocks, self.drafts.counts)
 
-    def why_none(self) -> str | None:
-        """Return why there is no thread to go to. None if there is."""
+    def disabled_reason(self) -> str | None:
+        """Return why there is no thread to go to. None if there is a thread."""
         if self.marks:
             return None
         if not self.pane.contents.is_whole:
-            return STILL
-        return _NOT_KNOWN if self._is_waiting else "No block on this page has an open thread."
+            return STILL_LOADING
+        return _LOADING if self._is_loading else "No block on this page has an open thread."
 
-    def go(self, step: int) -> None:
-        """Go to the next or the previous block with an open thread, and expand what hides it."""
-        units = self.pane.galley.units
-        found = self.cursor.next(
+    def go_to_thread(self, step: int) -> None:
+        """Select the next or previous block with an open thread, and expand blocks that hide it."""
+        units = self.pane.virtual_lines.units
+        found = self.pane.cursor.find_next(
             step,
-            lambda stop: stop[3].key in self._among(stop[0], self.marks),
+            lambda span: span.block.key in self._paths_by_block(span.unit, self.marks),
             lambda unit: self.marks.has_threads(units[unit].block, units[unit].slice),
         )
         if found is None:
             return
-        closed = self._hanging(found, closed=True)
-        if closed and not self._hanging(found, closed=False):
-            self._go_to_block(closed[0 if step > 0 else -1].key, "third")
+        hidden = self._marked_blocks(found, hidden=True)
+        if hidden and not self._marked_blocks(found, hidden=False):
+            self.pane.navigation.go_to_block(hidden[0 if step > 0 else -1].key, "third")
         else:
-            self.cursor.put(found, bring="third")
+            self.pane.cursor.select(found, scroll_to="third")
 
-    def at(self, stop: Stop) -> Block | None:
-        """The block an open thread hangs on that is shown at a stop."""
-        return next(iter(self._hanging(stop, closed=False)), None)
+    def block_at(self, span: BlockSpan) -> Block | None:
+        """Return the first visible block with an open thread at a selectable block. None if there is none."""
+        return next(iter(self._marked_blocks(span, hidden=False)), None)
 
-    def _hanging(self, stop: Stop, *, closed: bool) -> list[Block]:
-        """The blocks with a thread that is marked at a stop: those shown there, or those that something closed hides."""
-        paths = self._among(stop[0], self.marks).get(stop[3].key, ())
-        return [path[-1] for path in paths if self.pane.folds.hides(path) == closed]
+    def _marked_blocks(self, span: BlockSpan, *, hidden: bool) -> list[Block]:
+        """Return the blocks with an open thread that are marked at a selectable block: the visible blocks, or the
+        collapsed blocks if `hidden`."""
+        paths = self._paths_by_block(span.unit, self.marks).get(span.block.key, ())
+        return [path[-1] for path in paths if self.pane.folds.hides(path) == hidden]
 
-    def _among(self, unit: int, marks: ThreadMarks) -> dict[str, list[tuple[Block, ...]]]:
+    def _paths_by_block(self, unit: int, marks: ThreadMarks) -> dict[str, list[tuple[Block, ...]]]:
         if not marks:
             return {}
-        stops = {stop[3].key for stop in self.cursor.stops_of(unit)}
-        return marks.paths_at(stops, self.pane.galley.units[unit].slice)
+        spans = {span.block.key for span in self.pane.cursor.spans_of(unit)}
+        return marks.paths_at(spans, self.pane.virtual_lines.units[unit].slice)
 
-    def marked(self, strip: Strip, unit: int, place: int, line: Line, measure: int) -> Strip:
-        """The strip of a line with the mark of what hangs on a block that begins there. Text is `measure` cells wide."""
+    def with_mark(self, strip: Strip, unit: int, number: int, line: Line, line_width: int) -> Strip:
+        """Return the strip of a line with the thread mark of the block that begins there. Text lines are `line_width`
+        cells wide."""
         if not (self.marks or self.drafts) or line.block is None:
             return strip
-        begins = {id(stop[3]): stop[1] for stop in self.cursor.stops_of(unit)}
-        here = [block.key for block in line_blocks(line) if begins.get(id(block)) == place]
-        threads, drafts = (self._count(here, unit, marks) for marks in (self.marks, self.drafts))
+        first_lines = {id(span.block): span.first for span in self.pane.cursor.spans_of(unit)}
+        keys = [block.key for block in line_blocks(line) if first_lines.get(id(block)) == number]
+        threads, drafts = (self._count(keys, unit, marks) for marks in (self.marks, self.drafts))
         if not (threads or drafts):
             return strip
-        glyphs, end = self.pane.look.glyphs, strip.cell_length
-        at = self.pane.contents.margin_of(unit) + max(measure, line.width) + 1
-        marks = _shorter_and_shorter(glyphs.dot, threads, glyphs.pen, drafts)
+        glyphs, end = self.pane.text_styles.glyphs, strip.cell_length
+        at = self.pane.contents.margin_of(unit) + max(line_width, line.width) + 1
+        marks = _mark_texts(glyphs.dot, threads, glyphs.pen, drafts)
         mark = next((mark for mark in marks if at + cells(mark) <= end), marks[-1])
         return overlay_text(
-            strip, min(at, end - cells(mark)), mark, self.pane.ground + self.pane.look.note + Style(bold=True)
+            strip,
+            min(at, end - cells(mark)),
+            mark,
+            self.pane.base_style + self.pane.text_styles.note + Style(bold=True),
         )
 
     def _count(self, keys: Sequence[str], unit: int, marks: ThreadMarks) -> int:
-        """How many are marked at the blocks of these keys."""
-        among = self._among(unit, marks)
-        return sum(marks.counts[path[-1].key] for key in keys for path in among.get(key, ()))
+        """Return the number of threads or drafts marked at some blocks."""
+        paths = self._paths_by_block(unit, marks)
+        return sum(marks.counts[path[-1].key] for key in keys for path in paths.get(key, ()))
 
 
-def _shorter_and_shorter(dot: str, threads: int, pen: str, drafts: int) -> Sequence[str]:
-    """What a mark may say of so many threads and drafts, the first with words, the last with nothing but signs."""
+def _mark_texts(dot: str, threads: int, pen: str, drafts: int) -> Sequence[str]:
+    """Return texts of a thread mark, the longest first."""
     if not drafts:
         return f"{dot} {threads}", f"{dot}{threads}", dot
-    words = f"{pen} draft" if drafts == 1 else f"{pen} {drafts} drafts"
+    draft_text = f"{pen} draft" if drafts == 1 else f"{pen} {drafts} drafts"
     if not threads:
-        return words, pen
-    return f"{dot} {threads}  {words}", f"{dot} {threads} {pen}", f"{dot}{threads}{pen}", f"{dot}{pen}"
+        return draft_text, pen
+    return f"{dot} {threads}  {draft_text}", f"{dot} {threads} {pen}", f"{dot}{threads}{pen}", f"{dot}{pen}"
 
 
 PAGE_THREADS: Commands[PageThreads] = Commands(
     "page",
     (
-        Command("next_thread", "t", "Next thread", "Go to the next open thread", run=lambda _, threads: threads.go(1),
-                why_not=lambda _, threads: threads.why_none()),
+        Command("next_thread", "t", "Next thread", "Go to the next open thread", run=lambda _, threads: threads.go_to_thread(1),
+                why_not=lambda _, threads: threads.disabled_reason()),
         Command("prev_thread", "T", "Previous thread", "Go to the previous open thread",
-                run=lambda _, threads: threads.go(-1), shown=False,
-                why_not=lambda _, threads: threads.why_none()),
+                run=lambda _, threads: threads.go_to_thread(-1), shown=False,
+                why_not=lambda _, threads: threads.disabled_reason()),
     ),
     find=lambda view: view.threads,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""A page with conflicts: each conflict with its result and its sides, and the text without conflicts folded."""
+"""`ThreeWayView` shows a page with conflicts: each conflict with its result and its sides, and unchanged text collapsed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any, ClassVar, NamedTuple
 from textual.content import Content
 
 from octavo.documents.blocks import Block
-from octavo.documents.merging.merged_page import Choice
+from octavo.documents.merging.merged_page import MergeChoice
 from octavo.tui.reader.block_cursor import PANNING
-from octavo.tui.reader.find_line import FIND
-from octavo.tui.reader.pane import Contents, Pane, Stop, drop_lines
+from octavo.tui.reader.contents import Contents, remove_lines
+from octavo.tui.reader.find_bar import FIND
+from octavo.tui.reader.moves import BlockSpan
 from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, Reader
 from octavo.tui.render.conflict_lines import (
     ConflictDecision,
@@ -34,134 +35,136 @@ from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.empty_states import empty_lines
 
 WIDEST = 160
-_FEW = 3
-"""Changes between two conflicts: so many are shown, more are folded."""
+_MOST_CHANGES = 3
+"""Maximum number of changes between two conflicts that are shown. If there are more, they are collapsed."""
 
 
 class _Unit(NamedTuple):
-    """What is set at once: a fold, a part of the page around the conflicts, or a conflict."""
+    """A part of the page that is laid out at a time: a conflict, collapsed text, or text between conflicts."""
 
     kind: str
     block: Block | None = None
     diff: DiffUnit | None = None
-    words: str = ""
-    shown: ConflictView | PageConflict | None = None
+    text: str = ""
+    conflict: ConflictView | PageConflict | None = None
     number: int = 0
 
 
 class ConflictContents(Contents):
-    """The conflicts of a page, and what is between them."""
+    """Conflicts of a page, and the text between them."""
 
-    def __init__(self, pane: Pane) -> None:
+    def __init__(self, pane: Reader) -> None:
         super().__init__(pane)
         self.sides = ("main", "this change request")
-        """What the two are called."""
-        self.choices: Mapping[str, Choice] = {}
+        """Names of the two sides."""
+        self.choices: Mapping[str, MergeChoice] = {}
         self.pieces: tuple[ConflictView | PageConflict | UnconflictedText, ...] | None = None
-        self.is_unfolded = False
-        """Whether the page around the conflicts is shown."""
+        self.is_expanded = False
+        """True if the text between the conflicts is expanded."""
         self.conflicts: Sequence[ConflictView | PageConflict] = ()
-        """The conflicts on show."""
+        """The conflicts that are shown."""
         self._numbers: dict[str, int] = {}
-        """Which of the conflicts each is, by its name: what both sides moved is one, in two places."""
+        """Number of each conflict by its name. Text that both sides moved is shown at two places with one number."""
         self._blocks: dict[str, Block] = {}
 
     @property
-    def has_any(self) -> bool:
+    def has_content(self) -> bool:
         return self.pieces is not None
 
-    def take(self, pieces: tuple[ConflictView | PageConflict | UnconflictedText, ...], sides: tuple[str, str]) -> None:
-        """Have other pieces of a page to show."""
+    def set_pieces(
+        self, pieces: tuple[ConflictView | PageConflict | UnconflictedText, ...], sides: tuple[str, str]
+    ) -> None:
+        """Show other pieces of a page."""
         self.pieces, self.sides = pieces, sides
         self.conflicts = [each for each in pieces if not isinstance(each, UnconflictedText)]
         self._numbers = {name: at for at, name in enumerate(dict.fromkeys(each.name for each in self.conflicts), 1)}
         self._blocks = {each.key: Block("conflict", key=each.key) for each in self.conflicts}
 
-    def drop(self) -> None:
-        """Have nothing to show."""
-        self.take((), self.sides)
+    def clear(self) -> None:
+        """Show nothing."""
+        self.set_pieces((), self.sides)
         self.pieces = None
 
     @property
     def count(self) -> int:
-        """How many conflicts there are: what both sides moved is one."""
+        """Number of conflicts. Text that both sides moved counts once."""
         return len(self._numbers)
 
-    def number(self, shown: ConflictView | PageConflict) -> int:
-        """Which of them one is, counted from 1."""
-        return self._numbers[shown.name]
+    def number(self, conflict: ConflictView | PageConflict) -> int:
+        """Return the number of a conflict, counted from 1."""
+        return self._numbers[conflict.name]
 
-    def place(self, shown: ConflictView | PageConflict | None) -> int:
-        """Where one is among those on show; -1 if it is not."""
-        return next((at for at, each in enumerate(self.conflicts) if each is shown), -1)
+    def index_of(self, conflict: ConflictView | PageConflict | None) -> int:
+        """Return the index of a conflict among those shown. -1 if it is not shown."""
+        return next((at for at, each in enumerate(self.conflicts) if each is conflict), -1)
 
-    # Its units
+    # Units
 
     def layout_for(self, width: int, folds: Folds) -> UnitLayout:
-        inner, look = min(WIDEST, max(24, width - 4)), self.pane.look
+        inner, styles = min(WIDEST, max(24, width - 4)), self.pane.text_styles
 
-        def set_with(sources: DeferredContent | None) -> Callable[[_Unit], list[Line]]:
-            setting = LayoutContext(look, folds, render_block, room=inner, deferred=sources)
-            return lambda unit: self._guarded(setting, unit, inner)
+        def renderer_with(deferred: DeferredContent | None) -> Callable[[_Unit], list[Line]]:
+            context = LayoutContext(styles, folds, render_block, room=inner, deferred=deferred)
+            return lambda unit: self._render_guarded(context, unit, inner)
 
-        return UnitLayout((width, look, id(folds)), _guess, set_with, margin=2, measure=0)
+        return UnitLayout((width, styles, id(folds)), _estimate_height, renderer_with, margin=2, measure=0)
 
     def units(self) -> Sequence[_Unit]:
         units: list[_Unit] = []
         for piece in self.pieces or ():
             if not isinstance(piece, UnconflictedText):
-                units.append(_Unit("conflict", self._blocks[piece.key], shown=piece, number=self.number(piece)))
-            elif self.is_unfolded or piece.label:
-                units += [_Unit("label", words=piece.label)] if piece.label else []
+                units.append(_Unit("conflict", self._blocks[piece.key], conflict=piece, number=self.number(piece)))
+            elif self.is_expanded or piece.label:
+                units += [_Unit("label", text=piece.label)] if piece.label else []
                 units += [_Unit("around", each.block, each) for each in piece.units]
             else:
-                units += self._folded(piece)
+                units += self._units_between(piece)
         return units
 
-    def _folded(self, passage: UnconflictedText) -> list[_Unit]:
-        """Return the changes between two conflicts, and folds of the text that did not change."""
+    def _units_between(self, passage: UnconflictedText) -> list[_Unit]:
+        """Return units for the text between two conflicts: its changes, and collapsed unchanged text."""
         merged = [each for each in passage.units if each.kind not in ("block", "label", "title")]
         count = len({each.change_number for each in merged if each.change_number >= 0})
-        from_this = f"merged from {self.sides[1]} without conflicts"
-        if count > _FEW:
-            return [_Unit("fold", words=f"{count} changes {from_this}")]
+        merged_text = f"merged from {self.sides[1]} without conflicts"
+        if count > _MOST_CHANGES:
+            return [_Unit("fold", text=f"{count} changes {merged_text}")]
         units: list[_Unit] = []
-        same = 0
+        unchanged = 0
         for each in (*passage.units, None):
             if each is not None and each.kind == "block":
-                same += 1
+                unchanged += 1
             elif each is None or each in merged:
-                if same:
-                    blocks = "1 block" if same == 1 else f"{same} blocks"
-                    units.append(_Unit("fold", words=f"{blocks} without conflicts"))
-                same = 0
+                if unchanged:
+                    blocks = "1 block" if unchanged == 1 else f"{unchanged} blocks"
+                    units.append(_Unit("fold", text=f"{blocks} without conflicts"))
+                unchanged = 0
                 if each is not None:
                     if not units or units[-1].diff is None:
-                        units.append(_Unit("label", words=from_this))
+                        units.append(_Unit("label", text=merged_text))
                     units.append(_Unit("around", each.block, each))
         return units
 
-    def _guarded(self, setting: LayoutContext, unit: _Unit, width: int) -> list[Line]:
+    def _render_guarded(self, context: LayoutContext, unit: _Unit, width: int) -> list[Line]:
         block = unit.block or Block(unit.kind)
         return run_guarded(
-            partial(self._set, setting, unit, width),
-            partial(render_failed_block, block, self.written, self.pane.look, width),
+            partial(self._render, context, unit, width),
+            partial(render_failed_block, block, self.block_markdown, self.pane.text_styles, width),
         )
 
-    def _set(self, setting: LayoutContext, unit: _Unit, width: int) -> list[Line]:
-        look = self.pane.look
+    def _render(self, context: LayoutContext, unit: _Unit, width: int) -> list[Line]:
+        styles = self.pane.text_styles
         if unit.kind in ("fold", "label"):
             hint = "press = to expand" if width >= 50 else "= expand"
-            right = [Piece(hint, look.muted)] if unit.kind == "fold" else []
-            return [Line([]), labelled_rule(look, [Piece(unit.words, look.muted)], right, width)]
-        if unit.shown is None:
-            return render_unconflicted(setting, unit.diff, width) if unit.diff is not None else []
-        shown, place = unit.shown, (unit.number, self.count)
-        decided = ConflictDecision(self.choices.get(shown.name), self.sides)
-        if isinstance(shown, PageConflict):
-            lines = [Line([]), *render_page_conflict(setting, shown, decided, place, width)]
+            right = [Piece(hint, styles.muted)] if unit.kind == "fold" else []
+            return [Line([]), labelled_rule(styles, [Piece(unit.text, styles.muted)], right, width)]
+        if unit.conflict is None:
+            return render_unconflicted(context, unit.diff, width) if unit.diff is not None else []
+        conflict, numbering = unit.conflict, (unit.number, self.count)
+        decision = ConflictDecision(self.choices.get(conflict.name), self.sides)
+        if isinstance(conflict, PageConflict):
+            lines = [Line([]), *render_page_conflict(context, conflict, decision, numbering, width)]
         else:
-            lines = [Line([]), *render_conflict(setting, shown, decided, place, width)]
+            lines = [Line([]), *render_conflict(context, conflict, decision, numbering, width)]
         for line in lines[1:]:
             line.block = unit.block
         return lines
@@ -169,31 +172,36 @@ class ConflictContents(Contents):
     def empty_lines(self) -> list[Content]:
         return empty_lines("No conflicts on this page.", "Press J for the next page")
 
-    def has_stops(self, unit: int) -> bool:
-        return self.pane.galley.units[unit].shown is not None  # the rest of the page cannot be resolved
+    def has_spans(self, unit: int) -> bool:
+        return self.pane.virtual_lines.units[unit].conflict is not None  # Only conflicts are selectable.
 
-    def unit_of(self, near: int, key: str) -> int:
-        units = self.pane.galley.units
+    def find_unit(self, near: int, key: str) -> int:
+        units = self.pane.virtual_lines.units
         return next((at for at, each in enumerate(units) if each.block is not None and each.block.key == key), near)
 
-    def wide_at(self, stop: Stop) -> Iterable[Block]:
-        unit = self.pane.galley.units[stop[0]]
-        if not isinstance(unit.shown, ConflictView):
+    def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:
+        unit = self.pane.virtual_lines.units[span.unit]
+        if not isinstance(unit.conflict, ConflictView):
             return (block for each in (unit.diff.blocks if unit.diff is not None else ()) for block in each.walk())
-        shown = unit.shown
-        sides = (shown.main.new, shown.request.new, shown.base, *(each.new for each in shown.outcomes.values()))
+        conflict = unit.conflict
+        sides = (
+            conflict.main.new,
+            conflict.request.new,
+            conflict.base,
+            *(each.new for each in conflict.outcomes.values()),
+        )
         return (block for side in sides if side is not None for block in side.walk())
 
 
-def _guess(unit: _Unit) -> int:
-    """About how many lines a unit takes, without setting it."""
+def _estimate_height(unit: _Unit) -> int:
+    """Return the estimated number of lines of a unit."""
     if unit.diff is not None:
         return estimate_height(unit.diff)
-    return 2 if unit.shown is None else 12
+    return 2 if unit.conflict is None else 12
 
 
-def _about(group: Commands[Any]) -> Commands[Any]:
-    """What can be done with a page while it has conflicts."""
+def _while_conflicts(group: Commands[Any]) -> Commands[Any]:
+    """Return commands that are disabled while the page has no conflicts."""
     find: Callable[[Any], Any] = group.find
     nothing = "There are no conflicts on this page."
     return group.for_target(
@@ -201,19 +209,19 @@ def _about(group: Commands[Any]) -> Commands[Any]:
     )
 
 
-CONFLICTS: Commands[ThreeWay] = Commands(
+CONFLICTS: Commands[ThreeWayView] = Commands(
     "three",
     (
         Command("next", "n", "Next conflict", "Go to the next conflict", run=lambda _, view: view.go_to_conflict(1)),
         Command("previous", "N", "Previous conflict", "Go to the previous conflict", run=lambda _, view: view.go_to_conflict(-1), shown=False),
-        Command("unfold", "equals_sign,enter", "Context", "Show or hide unchanged text", run=lambda _, view: view.unfold(), shown=False),
+        Command("unfold", "equals_sign,enter", "Context", "Show or hide unchanged text", run=lambda _, view: view.toggle_context(), shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
 
 
-class ThreeWay(Reader):
-    """The conflicts of a page: `show` them, `choose` for them."""
+class ThreeWayView(Reader):
+    """Shows the conflicts of a page and their resolutions."""
 
     CONTEXT: ClassVar[str] = "conflicts on a page"
     HELP: ClassVar[str] = (
@@ -222,13 +230,13 @@ class ThreeWay(Reader):
     )
     FIRST_KEYS: ClassVar[tuple[str, ...]] = ("three.next",)
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
-        _about(CONFLICTS),
-        _about(
+        _while_conflicts(CONFLICTS),
+        _while_conflicts(
             FIND.only("filter").with_changed("filter", id="three.find", help="Find text in the conflicts", shown=False)
         ),
-        _about(READ_ON),
-        _about(MOTIONS.without("read_back")),
-        _about(PANNING),
+        _while_conflicts(READ_ON),
+        _while_conflicts(MOTIONS.without("read_back")),
+        _while_conflicts(PANNING),
     )
     contents: ConflictContents
 
@@ -237,95 +245,98 @@ class ThreeWay(Reader):
         self.contents = ConflictContents(self)
         self.key = ""
 
-    # What callers ask and do
+    # For callers
 
     @property
-    def conflict(self) -> ConflictView | PageConflict | None:
+    def selected_conflict(self) -> ConflictView | PageConflict | None:
         """The selected conflict."""
-        here = self.cursor.stop() if self.contents.pieces else None
-        unit = self.galley.units[here[0]] if here is not None else None
+        selected = self.cursor.current() if self.contents.pieces else None
+        unit = self.virtual_lines.units[selected.unit] if selected is not None else None
         every = self.contents.conflicts
-        return every[max(0, self.contents.place(unit.shown if isinstance(unit, _Unit) else None))] if every else None
+        conflict = unit.conflict if isinstance(unit, _Unit) else None
+        return every[max(0, self.contents.index_of(conflict))] if every else None
 
     @property
     def facts(self) -> str:
-        """The number of the selected conflict, for the status line."""
-        here = self.conflict
-        return f"conflict {self.contents.number(here)} of {self.contents.count}" if here is not None else ""
+        """Number of the selected conflict, for the status line."""
+        selected = self.selected_conflict
+        return f"conflict {self.contents.number(selected)} of {self.contents.count}" if selected is not None else ""
 
     def show(
         self,
         pieces: tuple[ConflictView | PageConflict | UnconflictedText, ...],
-        choices: Mapping[str, Choice],
+        choices: Mapping[str, MergeChoice],
         *,
         key: str,
         sides: tuple[str, str],
     ) -> None:
-        """Show a page; `sides` is what the two are called. While `key` is the same, the place is kept."""
-        self.state.settled()
+        """Show the conflicts of a page. `sides` has the names of the two sides. If `key` is unchanged, the position is
+        kept."""
+        self.state.clear()
         same, self.key = key == self.key, key
-        self.contents.take(pieces, sides)
+        self.contents.set_pieces(pieces, sides)
         self.contents.choices = dict(choices)
         if not same:
-            self.cursor.at, self.contents.is_unfolded = None, False
-            drop_lines(self)
-        self.reset()
+            self.cursor.selected, self.contents.is_expanded = None, False
+            remove_lines(self)
+        self.lay_out_again()
         if not same:
             self.go_to_unresolved()
-        self.finder.content_changed()
+        self.find_bar.content_changed()
         self.refresh_bindings()
-        self.tell()
+        self.notify_moved()
 
-    def choose(self, choices: Mapping[str, Choice]) -> None:
-        """Show other choices."""
+    def set_choices(self, choices: Mapping[str, MergeChoice]) -> None:
+        """Show other resolutions."""
         before, self.contents.choices = self.contents.choices, dict(choices)
-        for number, unit in enumerate(self.galley.units):
-            if unit.shown is not None and before.get(unit.shown.name) != self.contents.choices.get(unit.shown.name):
-                self.change(number)
-        if (here := self.cursor.stop()) is not None:
-            self.cursor.put(here)  # the result may be longer than before
+        for number, unit in enumerate(self.virtual_lines.units):
+            conflict = unit.conflict
+            if conflict is not None and before.get(conflict.name) != self.contents.choices.get(conflict.name):
+                self.lay_out_unit(number)
+        if (selected := self.cursor.current()) is not None:
+            self.cursor.select(selected)  # The result may have more lines now.
 
     def clear(self) -> None:
-        """Show nothing."""
-        self.state.settled()
-        self.contents.drop()
+        """Show an empty view."""
+        self.state.clear()
+        self.contents.clear()
         self.key = ""
-        self.reset()
+        self.lay_out_again()
 
     def go_to_unresolved(self) -> bool:
-        """Go to the next conflict without a choice or a suggestion, from the selected one on; if there is none, to the first
-        conflict of a page that is shown anew. Return whether there is one."""
+        """Go to the next conflict without a resolution or a suggestion, or after opening a page to its first conflict.
+        Return False if every conflict has one."""
         every = self.contents.conflicts
-        at = self.contents.place(self.conflict) if self.cursor.at is not None else 0
-        left = [each for each in every if each.name not in self.contents.choices and not each.is_suggested]
-        target = next((each for each in (*every[at:], *every[:at]) if each in left), None)
-        if target is not None or (self.cursor.at is None and every):
+        at = self.contents.index_of(self.selected_conflict) if self.cursor.selected is not None else 0
+        unresolved = [each for each in every if each.name not in self.contents.choices and not each.is_suggested]
+        target = next((each for each in (*every[at:], *every[:at]) if each in unresolved), None)
+        if target is not None or (self.cursor.selected is None and every):
             self._go_to(target or every[0])
         return target is not None
 
-    def _go_to(self, shown: ConflictView | PageConflict) -> None:
-        for number, unit in enumerate(self.galley.units):
-            if unit.shown is shown and (stop := next(iter(self.cursor.stops_of(number)), None)) is not None:
-                self.cursor.put(stop, bring="top")
+    def _go_to(self, conflict: ConflictView | PageConflict) -> None:
+        for number, unit in enumerate(self.virtual_lines.units):
+            if unit.conflict is conflict and (span := next(iter(self.cursor.spans_of(number)), None)) is not None:
+                self.cursor.select(span, scroll_to="top")
                 return
 
     def go_to_conflict(self, step: int) -> None:
-        """Go to the next conflict, at the end to the next page, or to the previous conflict."""
-        if self.finder.needle:
-            self.finder.step(step)
+        """Go to the next or previous conflict. After the last conflict, request the next page."""
+        if self.find_bar.needle:
+            self.find_bar.step(step)
             return
         every = self.contents.conflicts
-        at = self.contents.place(self.conflict) + step
+        at = self.contents.index_of(self.selected_conflict) + step
         if 0 <= at < len(every):
             self._go_to(every[at])
         elif at > 0:
-            self.post_message(self.ReadOn())
+            self.post_message(self.NextPageRequested())
 
-    def unfold(self) -> None:
-        """Show the page around the conflicts, or fold it again."""
-        here = self.conflict
-        self.contents.is_unfolded = not self.contents.is_unfolded
-        self.reset()
-        if here is not None:
-            self._go_to(here)
-        self.finder.content_changed()
+    def toggle_context(self) -> None:
+        """Expand or collapse the text between the conflicts."""
+        selected = self.selected_conflict
+        self.contents.is_expanded = not self.contents.is_expanded
+        self.lay_out_again()
+        if selected is not None:
+            self._go_to(selected)
+        self.find_bar.content_changed()

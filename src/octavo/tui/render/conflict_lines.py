@@ -9,7 +9,7 @@ from itertools import zip_longest
 
 from rich.style import Style
 
-from octavo.documents.merging.merged_page import NEVER_BOTH, SIDES, Choice
+from octavo.documents.merging.merged_page import NEVER_BOTH, SIDES, MergeChoice
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.comparison import split_unit as in_slices
 from octavo.tui.render.conflict_page import FIELDS, ConflictView, PageConflict, block_units
@@ -50,7 +50,7 @@ _UNCHANGED_COUNT = re.compile(r"(\d+) unchanged (\w+)")
 class ConflictDecision:
     """Choice made for a conflict, if any, and the names of its sides."""
 
-    choice: Choice | None
+    choice: MergeChoice | None
     sides: tuple[str, str]
 
     def name(self, number: int) -> str:
@@ -271,7 +271,7 @@ def _result(context: LayoutContext, conflict: ConflictView, decision: ConflictDe
         keys = [*decision.keys(), *edit, ("w", "accept")]
         lines, choice = (
             _with_keys(styles, "Suggested: merged word by word. Check the result.", styles.accent, keys, width),
-            Choice("words"),
+            MergeChoice("words"),
         )
     if choice is None:
         both = [("b", "both")] if conflict.kind not in NEVER_BOTH | {FIELDS} else []

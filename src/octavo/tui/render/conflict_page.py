@@ -11,7 +11,7 @@ from types import MappingProxyType
 from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Document, plain_text
 from octavo.documents.diff_model import AddedBlock, ChangedBlock, MovedBlock
-from octavo.documents.merging.merged_page import Choice, ChoiceKind, Conflict, MergedPage
+from octavo.documents.merging.merged_page import ChoiceKind, Conflict, MergeChoice, MergedPage
 from octavo.tui.render.comparison import PageComparison, compare, split_unit
 from octavo.tui.render.diff_sequence import build_diff
 from octavo.tui.render.diff_units import ContextSize, DiffUnit
@@ -76,7 +76,7 @@ class UnconflictedText:
 def prepare_conflicts(
     page: MergedPage,
     main: str | None = None,
-    choices: Mapping[str, Choice] | None = None,
+    choices: Mapping[str, MergeChoice] | None = None,
     *,
     named: Callable[[str], str] = str,
     titles: Mapping[str, str] = MappingProxyType({}),
@@ -98,7 +98,7 @@ def prepare_conflicts(
         base_text = next((_text_alone(conflict, each.base) for each in parts if each.base is not None), None)
         main_text = next((_text_alone(conflict, each.main) for each in parts if each.main is not None), "")
         request_text = next((_text_alone(conflict, each.request) for each in parts if each.request is not None), "")
-        offered = [*map(Choice, _OFFERED), *([Choice("words")] if conflict.merged_text is not None else [])]
+        offered = [*map(MergeChoice, _OFFERED), *([MergeChoice("words")] if conflict.merged_text is not None else [])]
         own_choice = (choices or {}).get(named(name))
         if own_choice is not None and own_choice.kind == "own":
             offered.append(own_choice)
@@ -146,7 +146,7 @@ def _main_text(page: MergedPage) -> tuple[str, list[int]]:
     return text, [line_of[conflict] for _, conflict in page.conflict_places]
 
 
-def _outcome(conflict: Conflict, choice: Choice) -> PageComparison:
+def _outcome(conflict: Conflict, choice: MergeChoice) -> PageComparison:
     return compare(_text_alone(conflict, conflict.main), _text_alone(conflict, conflict.text(choice)))
 
 

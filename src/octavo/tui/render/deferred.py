@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from octavo.tui.render.half_block_pictures import ThumbnailQuery
     from octavo.tui.render.link_targets import LinkTargets, LinkTitle, TitleQuery
     from octavo.tui.render.styled_lines import Line
-    from octavo.tui.terminal.scaled_picture import ScaledPicture
+    from octavo.tui.terminal.graphics import ScaledPicture
 
 
 class DiagramQuery(NamedTuple):

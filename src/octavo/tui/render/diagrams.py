@@ -52,7 +52,9 @@ async def draw_diagram(diagram: DiagramQuery) -> DrawnDiagram:
     """Return the drawings of a diagram, or the reason why there are none."""
     request = json.dumps({"source": diagram.source, "ascii": diagram.ascii}).encode()
     try:
-        result = await child_programs.ask("draw_diagram", request, seconds=SECONDS, memory=MEMORY, most=ANSWER_BYTES)
+        result = await child_programs.run_bounded(
+            "draw_diagram", request, seconds=SECONDS, memory=MEMORY, most=ANSWER_BYTES
+        )
     except OSError as error:
         return DrawnDiagram(problem=f"the program that draws diagrams could not be started ({error.strerror}).")
     drawings = tuple(parse_drawings(result.output))
@@ -60,7 +62,7 @@ async def draw_diagram(diagram: DiagramQuery) -> DrawnDiagram:
         return DrawnDiagram(drawings)
     return DrawnDiagram(
         problem=f"it took longer than {SECONDS:g} s."
-        if result.late
+        if result.exceeded
         else "the source contains something that is not supported."
     )
 

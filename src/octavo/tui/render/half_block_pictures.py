@@ -13,7 +13,7 @@ from rich.style import Style
 
 from octavo.documents.blocks import Block, Run, plain_text
 from octavo.tui.render.styled_lines import Piece
-from octavo.tui.terminal.scaled_picture import ScaledPicture
+from octavo.tui.terminal.graphics import ScaledPicture
 
 if TYPE_CHECKING:
     from octavo.api.places import ContentRef

@@ -7,7 +7,7 @@ import re
 from functools import cache, lru_cache
 
 from octavo.documents.emoji import from_editor_name
-from octavo.tui.terminal.ascii_twins import TWINS
+from octavo.tui.terminal.line_filters import ASCII_SYMBOLS
 
 _BY_SIGN = {
     "✓": "check square-check list-check clipboard-check clipboard-list-check ballot-check badge-check thumbs-up check-double tasks vote-yea",
@@ -167,7 +167,7 @@ _LONGEST = 50
 def icon_sign(name: str, *, ascii: bool = False) -> str | None:
     """Return the character for an icon, of one or two cells. None for brands and other icons without a character."""
     sign = _find_sign(name.removeprefix("fa-"))
-    sign = sign.translate(TWINS) if sign is not None and ascii else sign
+    sign = sign.translate(ASCII_SYMBOLS) if sign is not None and ascii else sign
     return sign if sign is None or not ascii or sign.isascii() else None
 
 

@@ -101,14 +101,14 @@ class LinkContext:
         return {page.id: page for page in self.tree.walk()}
 
     @cached_property
-    def known_places(self) -> links.LinkTargets:
+    def known_places(self) -> links.SpaceIndex:
         """Places that links may lead to."""
         from octavo.documents import links  # lazy: 10 ms, only for links
 
         pages = links.ids_by_path(
             (page.id, page.path, page.git.path if page.git is not None else None) for page in self.pages.values()
         )
-        return links.LinkTargets(pages, frozenset(self.pages), None, self.page_ref.space_id, self.origins)
+        return links.SpaceIndex(pages, frozenset(self.pages), None, self.page_ref.space_id, self.origins)
 
     def page_path(self, page_id: str) -> str:
         """Return the path of a page for resolving its relative links."""
@@ -156,13 +156,13 @@ class LinkTargets:
                 return LinkTitle(where=NOT_HERE)
             case links.BrokenLink(reason=reason):
                 return LinkTitle(problem=reason)
-            case links.ToPage(page=name, anchor=anchor):
+            case links.PageLink(page=name, anchor=anchor):
                 page = self.context.pages[name]
                 where = (page.path or "") + (f"#{anchor}" if anchor else "")
                 return LinkTitle(page.title or "Untitled", to_emoji(page.emoji), where)
-            case links.ToSpace(space=name, page=None) if (known := self._space_title(name)) is not None:
+            case links.SpaceLink(space=name, page=None) if (known := self._space_title(name)) is not None:
                 return known
-            case links.ToUrl() | links.ToAnchor() | links.BlockedScheme() | links.ToReusableContent():
+            case links.UrlLink() | links.AnchorLink() | links.BlockedScheme() | links.ReusableContentLink():
                 return None
             case target:
                 return self._titles.get(TitleQuery(self.context.page_ref, target)) if self._titles is not None else None
@@ -174,9 +174,9 @@ class LinkTargets:
         match self.resolve(href):
             case links.BlockedScheme():
                 return LinkDestination.REFUSED
-            case links.ToAnchor():
+            case links.AnchorLink():
                 return LinkDestination.ANCHOR
-            case links.ToUrl(url=url):
+            case links.UrlLink(url=url):
                 return LinkDestination.MAIL if url.startswith("mailto:") else LinkDestination.OUTSIDE
         named = self.title_of(href)
         if named is None:

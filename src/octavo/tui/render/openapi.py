@@ -9,7 +9,7 @@ from rich.style import Style
 
 from octavo.documents.blocks import Block
 from octavo.documents.openapi import Body, Operation, Response, Specification
-from octavo.documents.openapi_schemas import Field
+from octavo.documents.openapi_schemas import SchemaField
 from octavo.tui.render.block_slices import has_start
 from octavo.tui.render.deferred import DeferredContent, OperationLayout, OperationQuery
 from octavo.tui.render.embeds import file_name
@@ -240,7 +240,7 @@ def _render_operation(context: LayoutContext, operation: Operation, width: int) 
         out += _render_body(context, body, width)
     if operation.responses:
         out += _group_heading("responses", styles, out)
-        shown: set[Field] = set()
+        shown: set[SchemaField] = set()
         for response in operation.responses:
             out += _render_response(context, response, width, shown)
     if operation.curl:
@@ -285,7 +285,7 @@ def _group_heading(words: str, styles: Styles, above: list[Line], beside: str = 
     return [*([Line([])] if above else []), Line(head)]
 
 
-def _render_response(context: LayoutContext, response: Response, width: int, shown: set[Field]) -> list[Line]:
+def _render_response(context: LayoutContext, response: Response, width: int, shown: set[SchemaField]) -> list[Line]:
     """Render a response. A schema that was already shown is only named."""
     styles = context.styles
     good = response.status.startswith(("1", "2", "3"))
@@ -314,7 +314,7 @@ def _render_body(context: LayoutContext, body: Body, width: int) -> list[Line]:
     return out + (_render_schema(context, schema, width) if schema is not None else [])
 
 
-def _render_schema(context: LayoutContext, schema: Field, width: int) -> list[Line]:
+def _render_schema(context: LayoutContext, schema: SchemaField, width: int) -> list[Line]:
     """Render the content of a schema, without its name."""
     styles = context.styles
     out = _render_markdown(context, schema.description, width)
@@ -325,7 +325,7 @@ def _render_schema(context: LayoutContext, schema: Field, width: int) -> list[Li
     return out + (_wrapped_text(f"{styles.glyphs.more} {schema.more}", styles.muted, width) if schema.more else [])
 
 
-def _render_field(context: LayoutContext, each: Field, width: int) -> list[Line]:
+def _render_field(context: LayoutContext, each: SchemaField, width: int) -> list[Line]:
     styles, width = context.styles, max(width, 12)
     head = (
         [Piece(each.name, styles.strong + (Style(strike=True) if each.deprecated else PLAIN)), Piece(" ")]

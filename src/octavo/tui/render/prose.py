@@ -13,7 +13,7 @@ from octavo.tui.render.layout_context import LayoutContext
 from octavo.tui.render.styled_lines import Line, Piece, indent, pad, rule
 from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.wrap import wrap
-from octavo.tui.terminal.text_direction import reads_from_right
+from octavo.tui.terminal.line_filters import reads_from_right
 
 _SAMPLE_ITEMS = 40
 """Items that decide on which side the bullets of a list are."""
@@ -57,7 +57,7 @@ def render_heading(context: LayoutContext, block: Block, width: int) -> list[Lin
 def render_paragraph(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render a paragraph, right-aligned for right-to-left text.
 
-    The letters stay in reading order: the terminal reverses them, or `right_to_left.py` if the terminal does not.
+    The letters stay in reading order: the terminal reverses them, or `RightToLeft` if the terminal does not.
     """
     return _align(context.text_lines(block.runs, width), block, width)
 

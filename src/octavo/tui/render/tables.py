@@ -42,7 +42,7 @@ from octavo.tui.render.styled_lines import (
 )
 from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.wrap import wrap, wrap_items
-from octavo.tui.terminal.text_direction import reads_from_right
+from octavo.tui.terminal.line_filters import reads_from_right
 
 if TYPE_CHECKING:
     from octavo.tui.render.link_targets import LinkTargets

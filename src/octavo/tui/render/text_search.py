@@ -57,7 +57,7 @@ class _Section(NamedTuple):
     entries: list[_BlockText]
 
 
-class TextFinder:
+class BlockTextFinder:
     """Searchable text of a page, which is read in sections as the search advances."""
 
     def __init__(

@@ -1,1 +1,1 @@
-"""What an organization manages, described by data and shown by one browser: people, teams, sites, access, settings."""
+"""The tables for sites and the organization: declarations of resources, the screen that shows them, and their forms."""

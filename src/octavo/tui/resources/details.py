@@ -1,31 +1,95 @@
-"""The details of the selected row, below or beside the table."""
+"""The details of the selected row. Details that need requests are loaded after the cursor stays on the row."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
+from pydantic import ValidationError
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.events import Resize
+from textual.timer import Timer
 from textual.widgets import Static
+from textual.worker import Worker
 
+from octavo.api.errors import ApiError
 from octavo.api.labels import field_label
-from octavo.tui.resources.resource import Facts as Told
-from octavo.tui.resources.resource import Names, Resource
-from octavo.tui.shell.info_facts import of_fields
+from octavo.data.live import Live
+from octavo.tui.core.item_info import field_details
+from octavo.tui.core.view import View
+from octavo.tui.resources.resource import NO_VALID_ID, Arguments, DetailFacts, NameOf, Resource
 from octavo.tui.widgets.text_widgets import ChangingText, Fact, FactList
 
+LOAD_DELAY = 0.3
+"""Seconds on a row before its details are loaded, which can take a dozen requests."""
+LOADING: DetailFacts = (("", "Loading…"),)
+
+
+class DetailLoader:
+    """Loads the details of one row at a time."""
+
+    def __init__(self, view: View, get_live: Callable[[], Live], on_loaded: Callable[[], None]) -> None:
+        """`on_loaded` is called when details are loaded."""
+        self._view, self._live, self._on_loaded = view, get_live, on_loaded
+        self._facts: dict[tuple[str, str], DetailFacts] = {}
+        self._key: tuple[str, str] | None = None
+        self._timer: Timer | None = None
+        self._worker: Worker[None] | None = None
+
+    def forget(self) -> None:
+        """Forget the loaded details, which may be outdated."""
+        self._facts.clear()
+        self._stop()
+
+    def details_of(self, resource: Resource[Any], arguments: Arguments, item: Any | None) -> DetailFacts:
+        """Return the details of an item. If they are not loaded, load them once the cursor stays on the row."""
+        if resource.load_details is None or item is None:
+            self._stop()
+            return ()
+        key = (resource.plural, resource.key(item))
+        if key in self._facts:
+            return self._facts[key]
+        if key != self._key:
+            self._stop()
+            self._key = key
+            self._timer = self._view.set_timer(LOAD_DELAY, lambda: self._start(resource, arguments, item, key))
+        return LOADING
+
+    def _stop(self) -> None:
+        self._key = None
+        if self._timer is not None:
+            self._timer.stop()
+        if self._worker is not None:
+            self._worker.cancel()
+
+    def _start(self, resource: Resource[Any], arguments: Arguments, item: Any, key: tuple[str, str]) -> None:
+        # Not a coroutine, because that of a worker canceled before its start would never be awaited.
+        load = partial(self._load, resource, arguments, item, key)
+        self._worker = self._view.run_worker(load, exclusive=True, group="telling")
+
+    async def _load(self, resource: Resource[Any], arguments: Arguments, item: Any, key: tuple[str, str]) -> None:
+        assert resource.load_details is not None, "checked above"
+        try:
+            self._facts[key] = await resource.load_details(self._live(), arguments, item)
+        except ApiError as error:
+            self._facts[key] = (("error", f"Could not load more details: {error}"),)
+        except ValidationError:
+            self._facts[key] = (("error", NO_VALID_ID),)
+        self._on_loaded()
+
+
 TWO_COLUMNS = 84
-"""Cells from which on facts stand in two columns, where they are more than there are lines."""
-HIDDEN = "hidden"
-OWN_WORDS = frozenset({"ID", "path", "slug", "URL name", "host name", "subdomain", "title"})
-"""Facts that are what they say, also where something else has that as its id: a part of a site at the path `handbook`."""
+"""Width in cells from which the facts can use two columns."""
+HIDDEN_VALUE = "hidden"
+LITERAL_FACTS = frozenset({"ID", "path", "slug", "URL name", "host name", "subdomain", "title"})
+"""Facts that are never replaced by the name of another item, even if their value equals an ID."""
 
 
 class Details(VerticalScroll, can_focus=False):
-    """All that is known of one thing. The table has the keys: `read_on` is how it is read further."""
+    """Facts about one item. The table keeps the focus, and its keys scroll the details with `read_on`."""
 
     DEFAULT_CSS: ClassVar[str] = """
     Details {
@@ -45,13 +109,13 @@ class Details(VerticalScroll, can_focus=False):
             yield FactList(classes="details--left")
             yield FactList(classes="details--right")
 
-    def show(self, resource: Resource[Any], thing: Any | None, names: Names, told: Told = ()) -> None:
-        """Tell of a thing, or of nothing. `told`: what was asked for to tell it first."""
-        title = Content.styled(resource.title(thing), "bold") if thing is not None else Content("")
+    def show(self, resource: Resource[Any], item: Any | None, name_of: NameOf, loaded_facts: DetailFacts = ()) -> None:
+        """Show the facts about an item, with the facts `loaded_facts` at the top. None clears the details."""
+        title = Content.styled(resource.title(item), "bold") if item is not None else Content("")
         self.query_one(".details--title", Static).update(title)
-        said = {label for label, _ in told}
-        rest = [each for each in facts_of(resource, thing, names) if each[0] not in said]
-        self._facts = [Fact("note", label, value) for label, value in (*told, *rest)]
+        labels = {label for label, _ in loaded_facts}
+        others = [each for each in facts_of(resource, item, name_of) if each[0] not in labels]
+        self._facts = [Fact("note", label, value) for label, value in (*loaded_facts, *others)]
         self.scroll_home(animate=False)
         self._lay_out()
 
@@ -68,24 +132,28 @@ class Details(VerticalScroll, can_focus=False):
                 facts.facts = shown
 
     def read_on(self, pages: int) -> bool:
-        """Scroll by so many pages. False at the end."""
-        before = self.scroll_offset.y
+        """Scroll by a number of pages. Return False if the end was reached before."""
+        previous = self.scroll_offset.y
         self.scroll_relative(y=pages * max(1, self.size.height - 1), animate=False, immediate=True)
-        return self.scroll_offset.y != before
+        return self.scroll_offset.y != previous
 
 
-def facts_of(resource: Resource[Any], thing: Any | None, names: Names) -> list[tuple[str, Any]]:
-    """What is to be told of a thing: what its kind says first, then every field that says anything."""
-    if thing is None:
+def facts_of(resource: Resource[Any], item: Any | None, name_of: NameOf) -> list[tuple[str, Any]]:
+    """Return the facts about an item: those that its resource declares, then all fields with a value."""
+    if item is None:
         return []
-    first = [(label, value) for label, value in resource.details(thing) if value]
-    said, title = {label for label, _ in first}, resource.title(thing)
-    called = {each.value: each.name for each in resource.columns if isinstance(each.value, str)}
-    fields = [each for each in of_fields(thing, resource.secrets, called) if each[0] not in said and each[1] != title]
-    drawn = {each.name: each.draw for each in resource.columns if each.draw is not None}
-    rest = [
-        (label, drawn[label](value) if label in drawn else value if label in OWN_WORDS else names(value))
+    declared = [(label, value) for label, value in resource.details(item) if value]
+    labels, title = {label for label, _ in declared}, resource.title(item)
+    field_names = {each.value: each.name for each in resource.columns if isinstance(each.value, str)}
+    fields = [
+        each
+        for each in field_details(item, resource.secret_fields, field_names)
+        if each[0] not in labels and each[1] != title
+    ]
+    renderers = {each.name: each.render for each in resource.columns if each.render is not None}
+    others = [
+        (label, renderers[label](value) if label in renderers else value if label in LITERAL_FACTS else name_of(value))
         for label, value in fields
     ]
-    hidden = [(field_label(name), HIDDEN) for name in sorted(resource.secrets) if getattr(thing, name, None)]
-    return [*first, *rest, *hidden]
+    hidden = [(field_label(name), HIDDEN_VALUE) for name in sorted(resource.secret_fields) if getattr(item, name, None)]
+    return [*declared, *others, *hidden]

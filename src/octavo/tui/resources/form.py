@@ -1,30 +1,32 @@
-"""The form of a request: one field below the other, each with its error. It can be edited as YAML too."""
+"""The form of an API operation: one row per field, with the error below. The form can be edited as YAML too."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
 from pathlib import PurePath
 from time import monotonic
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 from textual.events import DescendantFocus
 from textual.timer import Timer
 from textual.widgets import Input, Static, TextArea
 
-from octavo.api.operation import Model, Operation
+from octavo.tui.core.dialog_draft import save_error
+from octavo.tui.core.file_dialogs import ask_for_file
 from octavo.tui.resources.form_fields import FormField
-from octavo.tui.resources.form_files import told_by
-from octavo.tui.resources.form_inputs import FieldRow
-from octavo.tui.resources.form_picking import Picking
-from octavo.tui.resources.form_references import References
-from octavo.tui.resources.form_state import NOTHING_CHANGED, FormRequest, FormState, Reads, Sent
-from octavo.tui.resources.form_values import FORM, Made
-from octavo.tui.shell.dialog_draft import why_not_saved
+from octavo.tui.resources.form_inputs import FieldRow, FormPickers
+from octavo.tui.resources.form_state import (
+    NOTHING_CHANGED,
+    FormRequest,
+    FormState,
+    SubmittedForm,
+    text_with_file,
+    values_from_file_name,
+)
+from octavo.tui.resources.form_values import FORM, FormResult
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
 from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.commands import Command, Commands
@@ -35,67 +37,40 @@ from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    pass
 
-T = TypeVar("T")
-
-NO_REFERENCES: Mapping[str, References] = MappingProxyType({})
-_PICKED = {False: "press enter or space to choose an option", True: "press enter or space to switch between yes and no"}
-_FROM_FILE = {
+_CHOICE_HINTS = {
+    False: "press enter or space to choose an option",
+    True: "press enter or space to switch between yes and no",
+}
+_FILE_HINTS = {
     "import_file": "a link (http or https) or a file, for example ~/notes.zip · press tab to complete the path",
     "text": "or the path to a file, for example ~/spec.yaml · press ctrl+f to choose a file",
     "customization_font": "press ctrl+f to add a font file · Octavo reads the weight from the file name",
 }
-_LONG = 4000
-"""Characters in all fields from which on they are not checked with each key."""
+_LONG_FORM = 4000
+"""Total length in characters above which the form is validated after a pause instead of after each key."""
 
 
-def fill_in(
-    shell: Shell,
-    operation: type[Operation[T]],
-    *,
-    title: str,
-    known: Mapping[str, Any],
-    draft: str,
-    sent: Callable[[Operation[T], T | None], None],
-    now: Model | None = None,
-    references: Mapping[str, References] = NO_REFERENCES,
-    read: Reads | None = None,
-    verb: str = "",
-    intro: str = "",
-    doing: str = "Sending…",
-    required: frozenset[str] = frozenset(),
-) -> None:
-    """Open the form of a request, and send it. Unsent text is kept as a draft.
-
-    `known`: arguments that are not asked for, such as `at`. `draft`: the name of the draft. `sent` is called with the
-    operation and its response; the response is None if it was lost and the change was made. `now`: the thing as it is; only
-    changes are sent. `references`: what can be chosen, by field. `read` reads the thing just before sending: its operation,
-    or a function. `doing`: the notice while the server works. `required`: fields that must be filled in, although the API
-    does not require them.
-    """
-    form = FormRequest(shell, operation, title, known, now, draft, sent, references, read, verb, intro, doing, required)
-    shell.push_screen(FormDialog(FormState(form)))
+def open_form(request: FormRequest) -> None:
+    """Open the form of a request. The form sends the request, or keeps its text as a draft."""
+    request.shell.push_screen(FormDialog(FormState(request)))
 
 
-def _send(app: App[Any], dialog: FormDialog) -> None:
-    dialog.send()
-
-
-FORM_KEYS: Commands[FormDialog] = Commands(
+FORM_COMMANDS: Commands[FormDialog] = Commands(
     "form",
     (
-        Command("send", "ctrl+s", "Save", "Save the changes", run=_send, writes=True, why_not=lambda _, form: form.why_not_send(),
+        Command("send", "ctrl+s", "Save", "Save the changes", run=lambda _, form: form.send(), writes=True, why_not=lambda _, form: form.why_not_send(),
                 title_now=lambda _, form: form.state.verb, priority=True),
-        Command("edit", "ctrl+e", "Edit as YAML", "Edit the form as YAML in your editor", run=lambda _, form: form.edit_outside(), priority=True),
+        Command("edit", "ctrl+e", "Edit as YAML", "Edit the form as YAML in your editor", run=lambda _, form: form.edit_as_yaml(), priority=True),
         Command("file", "ctrl+f", "Choose file", "Choose a file for this field", run=lambda _, form: form.choose_file(),
-                is_available=lambda _, form: form.takes_files, why_not=lambda _, form: form.why_no_file(), priority=True),
+                is_available=lambda _, form: form.accepts_files, why_not=lambda _, form: form.why_no_file(), priority=True),
         Command("reveal", "ctrl+r", "Show/hide", "Show or hide secrets", run=lambda _, form: form.reveal(),
                 is_available=lambda _, form: form.has_hidden, priority=True),
-        Command("restore", "ctrl+b", "Reset", "Reset this field", run=lambda _, form: form.restore(),
-                why_not=lambda _, form: form.why_not_restore(), priority=True, shown=False),
+        Command("restore", "ctrl+b", "Reset", "Reset this field", run=lambda _, form: form.reset_field(),
+                why_not=lambda _, form: form.why_not_reset(), priority=True, shown=False),
         Command("close", "escape", "Close", "Close the form and keep the draft, or cancel the upload",
-                run=lambda _, form: form.leave(), priority=True, title_now=lambda _, form: "Cancel" if form.state.is_uploading else None),
+                run=lambda _, form: form.cancel_or_close(), priority=True, title_now=lambda _, form: "Cancel" if form.state.is_uploading else None),
         Command("next", "tab", "Next", "Go to the next field", run=lambda _, form: form.focus_next(), shown=False),
         Command("previous", "shift+tab", "Previous", "Go to the previous field", run=lambda _, form: form.focus_previous(), shown=False),
     ),
@@ -104,7 +79,7 @@ FORM_KEYS: Commands[FormDialog] = Commands(
 
 
 class FormDialog(Dialog[None]):
-    """A form. It returns nothing: its state reports what was sent, also after the form was closed."""
+    """The dialog of a form. `FormState` sends the form, even after the dialog was closed."""
 
     CONTEXT: ClassVar[str] = "form"
     HELP: ClassVar[str] = (
@@ -116,28 +91,30 @@ class FormDialog(Dialog[None]):
         STYLES / "dialog.tcss",
         PurePath(__file__).with_name("form.tcss"),
     ]
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (FORM_KEYS,)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (FORM_COMMANDS,)
 
     def __init__(self, state: FormState) -> None:
         super().__init__()
         self.state: FormState = state
         self._shell = state.form.shell
-        self._picking = Picking(state, self._write)
+        self._pickers = FormPickers(state, self._set_text)
         self._rows = {
-            each.name: FieldRow(each, state.written[each.name], picked=self._picking.takes(each), id=f"field-{number}")
+            each.name: FieldRow(
+                each, state.texts[each.name], is_picked=self._pickers.is_picked(each), id=f"field-{number}"
+            )
             for number, each in enumerate(state.fields)
         }
-        self._clear = self._is_done = False
-        self._said = self._so_far = ""
-        self._sending: asyncio.Task[None] | None = None
-        self._made = state.made()
+        self._is_revealed = self._is_closing = False
+        self._message = self._progress = ""
+        self._send_task: asyncio.Task[None] | None = None
+        self._result = state.parse()
         self._clock = DraftClock()
-        self._timer: Timer | None = None
-        self._judging: Timer | None = None
+        self._draft_timer: Timer | None = None
+        self._validation_timer: Timer | None = None
 
     def body(self) -> ComposeResult:
         with DialogFrame() as frame:
-            frame.set_border_texts(self.state.form.title, self._foot)
+            frame.set_border_texts(self.state.form.title, self._footer)
             with VerticalScroll(classes="form--body", can_focus=False):
                 yield Static(safe_lines(self.state.form.intro), classes="form--intro")
                 group = ""
@@ -154,337 +131,333 @@ class FormDialog(Dialog[None]):
 
     def on_mount(self) -> None:
         state = self.state
-        self._shell.before_end.add(self._keep_now)
-        self.app.app_suspend_signal.subscribe(self, lambda _: self._keep_now())
+        self._shell.exit_callbacks.add(self._save_draft_now)
+        self.app.app_suspend_signal.subscribe(self, lambda _: self._save_draft_now())
         self.query_one(".form--intro").display = bool(state.form.intro)
-        if state.fault:
-            self._said = f"{state.fault} Press ctrl+e to correct your YAML."
+        if state.yaml_error:
+            self._message = f"{state.yaml_error} Press ctrl+e to correct your YAML."
         elif state.is_from_draft:
-            self._said = "This is your draft. It has not been sent."
-        self._shell.background(self._learn_names())
-        self._judge()
+            self._message = "This is your draft. It has not been sent."
+        self._shell.background(self._load_labels())
+        self._validate_form()
         if first := next((row for row in self._rows.values() if row.display), None):
             first.input.focus()
         else:
             self.query_one("#yes").focus()
 
     def on_unmount(self) -> None:
-        self._shell.before_end.discard(self._keep_now)
+        self._shell.exit_callbacks.discard(self._save_draft_now)
 
     def on_resize(self) -> None:
-        self.call_after_refresh(self._fit)
+        self.call_after_refresh(self._limit_height)
 
-    def _fit(self) -> None:
-        """Let the fields scroll where the screen is too low, so that what is said and the buttons are always seen."""
+    def _limit_height(self) -> None:
+        """Limit the height of the fields, so that the message and the buttons stay visible on a low screen."""
         if not self.query(".form--body"):
             return
-        frame, body = self.query_one(DialogFrame), self.query_one(".form--body")
-        others = sum(
+        frame, fields_container = self.query_one(DialogFrame), self.query_one(".form--body")
+        other_height = sum(
             each.outer_size.height + each.styles.margin.height
             for each in frame.children
-            if each is not body and each.display
+            if each is not fields_container and each.display
         )
-        body.styles.max_height = max(3, self.size.height - others - 4)
+        fields_container.styles.max_height = max(3, self.size.height - other_height - 4)
 
-    # What is written
+    # Text of the fields
 
     @on(Input.Changed)
     @on(TextArea.Changed)
-    def _typed(self, message: Input.Changed | TextArea.Changed) -> None:
+    def _handle_typing(self, message: Input.Changed | TextArea.Changed) -> None:
         row = next((each for each in message.control.ancestors if isinstance(each, FieldRow)), None)
         if row is None or row.is_picked:
             return
-        before, text = self.state.written[row.field.name], row.text
-        if text != (before or ""):
-            self._write(row.field, text)
+        previous, text = self.state.texts[row.field.name], row.text
+        if text != (previous or ""):
+            self._set_text(row.field, text)
 
-    def _write(self, field: FormField, text: str | None) -> None:
-        self.state.write(field.name, text)
-        for name, value in told_by(field, text).items():
-            if name in self._rows and not self.state.written[name]:
-                self.state.write(name, value)
-        self._said = ""
-        self._keep_soon()
-        if self._judging is not None:
-            self._judging.stop()
-            self._judging = None
-        if sum(len(each or "") for each in self.state.written.values()) > _LONG:
-            self._judging = self.set_timer(0.3, self._judge)
+    def _set_text(self, field: FormField, text: str | None) -> None:
+        self.state.set_text(field.name, text)
+        for name, value in values_from_file_name(field, text).items():
+            if name in self._rows and not self.state.texts[name]:
+                self.state.set_text(name, value)
+        self._message = ""
+        self._schedule_save()
+        if self._validation_timer is not None:
+            self._validation_timer.stop()
+            self._validation_timer = None
+        if sum(len(each or "") for each in self.state.texts.values()) > _LONG_FORM:
+            self._validation_timer = self.set_timer(0.3, self._validate_form)
         else:
-            self._judge()
+            self._validate_form()
 
-    def _judge(self) -> None:
-        """Show errors, and the fields that belong to the choices made."""
-        state, self._judging = self.state, None
+    def _validate_form(self) -> None:
+        """Validate the form. Show its errors, and the fields that belong to the current choices."""
+        state, self._validation_timer = self.state, None
         if not self.query(".form--buttons"):
             return
-        made = self._made = state.made()
-        wrong = state.wrong(made)
+        result = self._result = state.parse()
+        errors = state.visible_errors(result)
         for name, row in self._rows.items():
-            row.display = row.field.is_there(state.written)
-            row.say(wrong.get(name, ""), changed=state.is_changed(name))
+            row.display = row.field.is_active(state.texts)
+            row.show_state(errors.get(name, ""), changed=state.is_changed(name))
             if row.is_picked:
-                row.show_words(self._picking.words(row.field))
-        why = self.query_one(".form--why", ChangingText)
-        why.update(safe_lines(wrong.get(FORM, "") or self._said))
-        why.display = bool(wrong.get(FORM, "") or self._said)
+                row.show_label(self._pickers.label_of(row.field))
+        message_line = self.query_one(".form--why", ChangingText)
+        message_line.update(safe_lines(errors.get(FORM, "") or self._message))
+        message_line.display = bool(errors.get(FORM, "") or self._message)
         button = self.query_one("#yes", TextButton)
         button.is_dimmed = self.why_not_send() is not None
-        self._say_about()
-        self.query_one(DialogFrame).set_border_texts(self.state.form.title, self._foot)
+        self._show_hint()
+        self.query_one(DialogFrame).set_border_texts(self.state.form.title, self._footer)
         self.refresh_bindings()
-        self.call_after_refresh(self._fit)
+        self.call_after_refresh(self._limit_height)
 
     @property
-    def _foot(self) -> str:
-        """Return the count of changed fields, and the keys."""
+    def _footer(self) -> str:
+        """Footer of the frame: the number of changed fields, and the main keys."""
         changed = sum(self.state.is_changed(name) for name in self._rows)
         count = [f"{plural(changed, 'field')} changed"] if changed else []
         return " · ".join([*count, f"ctrl+s {self.state.verb.lower()}", "ctrl+e edit as YAML"])
 
     @on(DescendantFocus)
-    def _say_about(self) -> None:
+    def _show_hint(self) -> None:
         """Show the hint of the selected field."""
         if not self.query(".form--about"):
             return
-        row = self._row
-        limits = "" if row is None else _PICKED[row.field.kind == "yes or no"] if row.is_picked else row.field.limits
-        said = (row.field.hint, limits) if row is not None else ()
-        if row is not None and row.field.file:
-            said = (row.field.hint.partition(". ")[0], _FROM_FILE[row.field.file])
-        about = " · ".join(each.rstrip(".") for each in said if each)
-        self.query_one(".form--about", ChangingText).update(safe_lines(about))
+        row = self._focused_row
+        limits = (
+            "" if row is None else _CHOICE_HINTS[row.field.kind == "yes or no"] if row.is_picked else row.field.limits
+        )
+        parts = (row.field.hint, limits) if row is not None else ()
+        if row is not None and row.field.upload_kind:
+            parts = (row.field.hint.partition(". ")[0], _FILE_HINTS[row.field.upload_kind])
+        hint = " · ".join(each.rstrip(".") for each in parts if each)
+        self.query_one(".form--about", ChangingText).update(safe_lines(hint))
 
     @property
-    def _row(self) -> FieldRow | None:
+    def _focused_row(self) -> FieldRow | None:
         """The field with the cursor."""
         focused = self.focused
-        places = focused.ancestors if focused is not None else ()
-        return next((each for each in places if isinstance(each, FieldRow)), None)
+        ancestors = focused.ancestors if focused is not None else ()
+        return next((each for each in ancestors if isinstance(each, FieldRow)), None)
 
     @on(Input.Submitted)
-    def _submitted(self) -> None:
+    def _leave_field(self) -> None:
         self.focus_next()
 
-    # What is picked
+    # Choices
 
     @on(TextButton.Pressed)
-    async def _pressed(self, message: TextButton.Pressed) -> None:
+    async def _handle_button(self, message: TextButton.Pressed) -> None:
         button = message.button
+        button_row = next((each for each in button.ancestors if isinstance(each, FieldRow)), None)
         if button.id == "yes":
             await self.run_command("form.send")
         elif button.id == "no":
             await self.run_command("form.close")
-        elif (row := self._row) is not None or (row := self._row_of(button)) is not None:
-            self._picking.pick(row.field)
+        elif (row := self._focused_row or button_row) is not None:
+            self._pickers.pick(row.field)
 
-    def _row_of(self, button: TextButton) -> FieldRow | None:
-        return next((each for each in button.ancestors if isinstance(each, FieldRow)), None)
-
-    async def _learn_names(self) -> None:
-        await self._picking.learn_names()
-        self._judge()
+    async def _load_labels(self) -> None:
+        await self._pickers.load_labels()
+        self._validate_form()
 
     # Files
 
     @property
-    def takes_files(self) -> bool:
-        """Whether something here is filled from a file."""
-        return any(each.file for each in self.state.fields)
+    def accepts_files(self) -> bool:
+        """Whether the form has a field that can be filled from a file."""
+        return any(each.upload_kind for each in self.state.fields)
 
     @property
-    def _rows_for_files(self) -> list[FieldRow]:
-        return [each for each in self._rows.values() if each.field.file and each.display]
+    def _file_rows(self) -> list[FieldRow]:
+        return [each for each in self._rows.values() if each.field.upload_kind and each.display]
 
     @property
-    def _row_for_file(self) -> FieldRow | None:
-        """The field a file would be chosen for: the one with the cursor, else the only one there is."""
-        rows, here = self._rows_for_files, self._row
-        return here if here in rows else rows[0] if len(rows) == 1 else None
+    def _file_row(self) -> FieldRow | None:
+        """The field to choose a file for: the field with the cursor, or the only field that accepts a file."""
+        rows, focused_row = self._file_rows, self._focused_row
+        return focused_row if focused_row in rows else rows[0] if len(rows) == 1 else None
 
     def why_no_file(self) -> str | None:
-        """Why no file can be chosen."""
-        if self._row_for_file is not None:
+        """Return why no file can be chosen. None if a file can be chosen."""
+        if self._file_row is not None:
             return None
-        named = " and ".join(each.field.label for each in self._rows_for_files)
-        return f"This field does not accept a file. These fields accept files: {named}."
+        labels = " and ".join(each.field.label for each in self._file_rows)
+        return f"This field does not accept a file. These fields accept files: {labels}."
 
     def choose_file(self) -> None:
-        """Ask for a file for the field with the cursor, or for the only one that is filled from one."""
-        from octavo.tui.resources.form_files import with_file
-        from octavo.tui.shell.choosing_files import ask_for_file
+        """Ask for a file and fill the field from it."""
 
-        if (row := self._row_for_file) is None:
+        if (row := self._file_row) is None:
             return
         field = row.field
         row.input.focus()
 
         def chosen(path: str) -> None:
-            text = with_file(field, self.state.written[field.name], path)
-            self._write(field, text)
-            row.put(text)
+            text = text_with_file(field, self.state.texts[field.name], path)
+            self._set_text(field, text)
+            row.set_text(text)
 
-        ask_for_file(self._shell, field.label, field.file, chosen)
+        ask_for_file(self._shell, field.label, field.upload_kind, chosen)
 
-    # What is hidden, and what was there
+    # Hidden text and reset
 
     @property
     def has_hidden(self) -> bool:
-        """Whether something is hidden here."""
-        return any(each.masked for each in self.state.fields)
+        """Whether the form has a field with hidden text."""
+        return any(each.is_masked for each in self.state.fields)
 
     def reveal(self) -> None:
-        """Show what is hidden, or hide it again."""
-        self._clear = not self._clear
+        """Show hidden text, or hide it again."""
+        self._is_revealed = not self._is_revealed
         for row in self._rows.values():
-            row.reveal(self._clear)
+            row.reveal(self._is_revealed)
 
-    def why_not_restore(self) -> str | None:
-        """Why the field with the cursor cannot be put back."""
-        row = self._row
+    def why_not_reset(self) -> str | None:
+        """Return why the field with the cursor cannot be reset. None if it can be reset."""
+        row = self._focused_row
         if row is None:
             return "Select a field first."
         return None if self.state.is_changed(row.field.name) else f"{row.field.label} has not been changed."
 
-    def restore(self) -> None:
-        """Put the field with the cursor back to what it was."""
-        if (row := self._row) is not None:
-            before = self.state.begin[row.field.name]
-            self._write(row.field, before)
-            row.put(before)
+    def reset_field(self) -> None:
+        """Reset the field with the cursor."""
+        if (row := self._focused_row) is not None:
+            previous = self.state.initial_texts[row.field.name]
+            self._set_text(row.field, previous)
+            row.set_text(previous)
 
-    # The editor
+    # External editor
 
-    def edit_outside(self) -> None:
-        """Go on in the person's own editor, with all of it as YAML."""
+    def edit_as_yaml(self) -> None:
+        """Edit the form as YAML in the user's editor."""
         state, shell = self.state, self._shell
-        self._keep_now()
-        about = FileNote(state.form.title, state.editor_draft.place, shell.session.state.namespace)
+        self._save_draft_now()
+        note = FileNote(state.form.title, state.editor_draft.key, shell.session.state.namespace)
         result = edit_text(
             shell,
-            state.as_yaml(),
+            state.to_yaml(),
             shell.settings.state_folder / "editing",
             name="form",
             suffix=".yaml",
-            keep=lambda text: why_not_saved(state.editor_draft.save_now, text),
-            about=about,
-            line=state.fault_line,
+            keep=lambda text: save_error(state.editor_draft.save_now, text),
+            note=note,
+            line=state.yaml_error_line,
         )
         if not isinstance(result, Edited):
-            self._said = result.said
-        elif state.take_yaml(result.text):
-            self._said = ""
+            self._message = result.message
+        elif state.load_yaml(result.text):
+            self._message = ""
             for name, row in self._rows.items():
-                row.put(state.written[name])
+                row.set_text(state.texts[name])
         else:
-            self._said = (
-                f"{state.fault} Press ctrl+e to correct the YAML. To discard the YAML, delete all text in the file."
-            )
-        self._judge()
+            self._message = f"{state.yaml_error} Press ctrl+e to correct the YAML. To discard the YAML, delete all text in the file."
+        self._validate_form()
 
-    # Keeping, sending, leaving
+    # Draft, sending, closing
 
-    def _keep_soon(self) -> None:
-        if self._timer is not None:
-            self._timer.stop()
-        self._timer = self.set_timer(self._clock.seconds_until_save(monotonic()), self._keep)
+    def _schedule_save(self) -> None:
+        if self._draft_timer is not None:
+            self._draft_timer.stop()
+        self._draft_timer = self.set_timer(self._clock.seconds_until_save(monotonic()), self._save_draft)
 
-    def _keep(self) -> None:
-        if self._timer is not None:
-            self._timer.stop()
-            self._timer = None
+    def _save_draft(self) -> None:
+        if self._draft_timer is not None:
+            self._draft_timer.stop()
+            self._draft_timer = None
         self._clock.mark_saved()
-        self.state.keep()
+        self.state.save_draft()
 
-    def _keep_now(self) -> None:
-        self.state.keep_now()
+    def _save_draft_now(self) -> None:
+        self.state.save_draft_now()
 
     def why_not_send(self) -> str | None:
-        """Why it cannot be sent now, in a sentence."""
+        """Return why the form cannot be sent now. None if it can be sent."""
         state = self.state
         if state.is_sending:
             return "The form is already being sent."
-        for name, sentence in self._made.wrong.items():
-            if state.attempted and (name == FORM or name in self._rows):
+        for name, sentence in self._result.errors.items():
+            if state.was_attempted and (name == FORM or name in self._rows):
                 return sentence
-        return state.fault or None
+        return state.yaml_error or None
 
     def send(self) -> None:
-        """Send it, or go to what is wrong."""
-        self.state.attempted = True
-        self._judge()
-        made = self._made
-        if made.wrong:
-            self._go_to_wrong(made)
-        elif made.operation is None:
-            self._say(NOTHING_CHANGED)
+        """Send the form, or go to the first field with an error."""
+        self.state.was_attempted = True
+        self._validate_form()
+        result = self._result
+        if result.errors:
+            self._focus_error(result)
+        elif result.operation is None:
+            self._show_message(NOTHING_CHANGED)
         else:
-            self._keep()
-            self._say(self.state.form.doing)
-            self._sending = self._shell.background(self._sent())
+            self._save_draft()
+            self._show_message(self.state.form.progress_notice)
+            self._send_task = self._shell.background(self._send_and_report())
 
-    async def _sent(self) -> None:
-        began = monotonic()
-        waiting = self.set_interval(1.0, lambda: self._say_waiting(monotonic() - began))
+    async def _send_and_report(self) -> None:
+        started_at = monotonic()
+        seconds_timer = self.set_interval(1.0, lambda: self._show_seconds(monotonic() - started_at))
         try:
-            sent = await self.state.send(self._say_so_far)
+            outcome = await self.state.send(self._show_progress)
         except asyncio.CancelledError:
             if self in self.app.screen_stack:
-                self._say("Upload canceled. Nothing was sent. Your text is still here.")
+                self._show_message("Upload canceled. Nothing was sent. Your text is still here.")
             raise
         finally:
-            waiting.stop()
+            seconds_timer.stop()
         form = self.state.form
-        if isinstance(sent, Sent):
-            self._leave()
-            form.sent(sent.operation, sent.answer)
+        if isinstance(outcome, SubmittedForm):
+            self._close()
+            form.on_sent(outcome.operation, outcome.response)
         elif self not in self.app.screen_stack:
-            self._shell.say(f"{form.title}: {sent} Your text is saved as a draft.", tone="failed")
+            self._shell.say(f"{form.title}: {outcome} Your text is saved as a draft.", tone="failed")
         else:
             for name, row in self._rows.items():
-                row.put(self.state.written[name])
-            self._say("" if self.state.refused else sent)
-            self._go_to_wrong(self._made)
+                row.set_text(self.state.texts[name])
+            self._show_message("" if self.state.server_errors else outcome)
+            self._focus_error(self._result)
 
-    def _say_so_far(self, words: str) -> None:
-        """How far it is, without a look at all the fields."""
-        if self._so_far.partition(":")[0] != words.partition(":")[0]:
-            self.refresh_bindings()  # esc does something else while files are sent
-        self._so_far = words
-        for why in self.query(".form--why").results(ChangingText):
-            why.update(safe_lines(words))
-            why.display = True
+    def _show_progress(self, message: str) -> None:
+        """Show the progress without validating all fields."""
+        if self._progress.partition(":")[0] != message.partition(":")[0]:
+            self.refresh_bindings()  # During an upload, esc cancels the upload.
+        self._progress = message
+        for message_line in self.query(".form--why").results(ChangingText):
+            message_line.update(safe_lines(message))
+            message_line.display = True
 
-    def _say_waiting(self, seconds: float) -> None:
-        if not self.state.is_uploading and self._so_far:
-            self._say_so_far(f"{self._so_far.partition(' · ')[0]} · {seconds:.0f} s")
+    def _show_seconds(self, seconds: float) -> None:
+        if not self.state.is_uploading and self._progress:
+            self._show_progress(f"{self._progress.partition(' · ')[0]} · {seconds:.0f} s")
 
-    def _say(self, words: str) -> None:
-        self._so_far = ""
-        self._said = words
-        self._judge()
+    def _show_message(self, message: str) -> None:
+        self._progress = ""
+        self._message = message
+        self._validate_form()
 
-    def _go_to_wrong(self, made: Made) -> None:
-        names = [*self.state.refused, *made.wrong]
+    def _focus_error(self, result: FormResult) -> None:
+        names = [*self.state.server_errors, *result.errors]
         if first := next((row for name, row in self._rows.items() if name in names and row.display), None):
             first.input.focus()
 
-    def leave(self) -> None:
-        """Close; what is written is a draft."""
-        if self.state.is_uploading and self._sending is not None:
-            self._sending.cancel()
+    def cancel_or_close(self) -> None:
+        """Cancel the upload. Without an upload, save the draft and close the form."""
+        if self.state.is_uploading and self._send_task is not None:
+            self._send_task.cancel()
             return
         if not self.state.is_sending:
-            self._keep()
-        self._leave()
+            self._save_draft()
+        self._close()
 
-    def _leave(self) -> None:
+    def _close(self) -> None:
         if self.app.screen is self:
             self.dismiss(None)
         else:
-            self._is_done = True
+            self._is_closing = True
 
     def on_screen_resume(self) -> None:
-        """What is opened over it is closed: so is the form, where it was sent meanwhile."""
-        if self._is_done:
+        """Close the form after a dialog above it was closed, if the form was sent meanwhile."""
+        if self._is_closing:
             self.dismiss(None)

@@ -1,7 +1,7 @@
-"""What can be filled in of an operation, read off its request model: names, kinds, limits and hints. Pure.
+"""The form fields of an operation, derived from its request model: names, kinds, limits and hints.
 
-A model within it is laid out as the fields it has (`source.url`), shapes told apart by a tag as a choice of the tag and
-the fields that go with it. What has no such form, such as a list of objects, is written as YAML.
+A nested model becomes one field for each of its own fields (`source.url`). A union of models becomes a choice of its tag
+and the fields of the chosen model. Other structures, such as a list of objects, are written as YAML.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from octavo.api.text import COLOUR, FORMS, Id, KnownValues, Secret
 from octavo.documents import yaml_values
 from octavo.tui.widgets.wording import plural
 
-Kind = Literal[
+FieldKind = Literal[
     "line",
     "text",
     "number",
@@ -42,404 +42,432 @@ Kind = Literal[
     "list",
     "structure",
 ]
-"""How it is filled in. `structure`: an object, or what is in no other way, as YAML."""
+"""Kinds of form fields. `structure` is a value that is written as YAML, for example an object."""
 
-_LONG = 1024
-"""Characters from which on a text of no form has more than a line."""
+_MULTILINE_LENGTH = 1024
+"""Maximum length above which a text field without a pattern gets a multi-line input."""
 _ID_PATTERN = next(each.pattern for each in get_args(Id) if isinstance(each, StringConstraints))
 
 
 @dataclass(frozen=True)
-class When:
-    """A field is there where the choice of this name is one of these."""
+class VisibleWhen:
+    """A condition for showing a field: another field, `name`, has one of some values."""
 
     name: str
-    tags: frozenset[str]
+    values: frozenset[str]
 
 
 @dataclass(frozen=True)
 class FormField:
-    """One thing to fill in."""
+    """A field of a form."""
 
     name: str
-    """The way to it in the model: `source.url`."""
-    wire: tuple[str, ...]
-    """The same as it travels."""
-    kind: Kind
+    """Path in the model, for example `source.url`."""
+    json_path: tuple[str, ...]
+    """Path in the JSON of the request."""
+    kind: FieldKind
     label: str = ""
     group: str = ""
-    """What the model it is in is called, where more than one field is of that."""
+    """Label of the nested model that contains the field. Empty if the model has no other field."""
     hint: str = ""
-    """What its docstring says."""
-    required: bool = False
-    nullable: bool = False
-    """Whether null means something."""
+    """Explanation for the user: the docstring of the field in the model."""
+    is_required: bool = False
+    is_nullable: bool = False
+    """Whether the API accepts null as a value of the field."""
     choices: tuple[str, ...] = ()
-    """Of a choice and of choices. Of a list: words that stand for it."""
-    least: int | None = None
-    """Characters, or items of a list."""
-    most: int | None = None
-    form: str = ""
-    """What it must be, in words that go on with “must be”."""
-    low: float | None = None
-    high: float | None = None
-    items: Kind | None = None
-    """What is in a list."""
-    masked: bool = False
-    """Whether it is hidden until one asks to see it."""
-    file: str = ""
-    """As what a file is sent that it, or what is in it, is filled from. Empty: it is filled from none."""
+    """Options of a choice. For a list: words that replace the whole list."""
+    min_length: int | None = None
+    """Minimum number of characters, or of items in a list."""
+    max_length: int | None = None
+    format: str = ""
+    """Required format, worded to follow “must be”."""
+    minimum: float | None = None
+    maximum: float | None = None
+    item_kind: FieldKind | None = None
+    """Kind of the items of a list."""
+    is_masked: bool = False
+    """Whether the text is hidden until the user reveals it."""
+    upload_kind: str = ""
+    """Kind of upload that fills the field from a file. Empty if the field accepts no file."""
     example: str = ""
-    """An example of what is written in it."""
-    whens: tuple[When, ...] = ()
+    """Example of a valid text."""
+    conditions: tuple[VisibleWhen, ...] = ()
     default: Any = None
-    """What holds where it is left out."""
+    """Value that the API uses if the request omits the field."""
 
     @property
-    def top(self) -> str:
-        """The field of the operation that it is, or is in."""
+    def operation_field(self) -> str:
+        """Name of the field of the operation that contains this field."""
         return self.name.partition(".")[0]
 
     @property
     def limits(self) -> str:
-        """What it may be, in few words: `2 to 128 characters`."""
-        return " · ".join(_limits(self))
+        """Allowed values in a few words, for example `2 to 128 characters`."""
+        return " · ".join(_limit_labels(self))
 
     def label_of(self, choice: str) -> str:
-        """Return how one of the choices is shown. Other text is returned as it is."""
+        """Return the label of a choice. Other text is returned unchanged."""
         return label(choice) if choice in self.choices else choice
 
-    def is_there(self, written: Mapping[str, str | None]) -> bool:
+    def is_active(self, texts: Mapping[str, str | None]) -> bool:
         """Return whether the field belongs to the choices made in other fields."""
-        return all(written.get(each.name) in each.tags for each in self.whens)
+        return all(texts.get(each.name) in each.values for each in self.conditions)
 
 
 @dataclass(frozen=True)
-class _Shape:
-    """What an annotation says, without what is in it and around it."""
+class _Annotation:
+    """A type annotation, split into its types and their limits."""
 
-    kind: Any
+    type: Any
     limits: tuple[Any, ...] = ()
     others: tuple[Any, ...] = ()
-    """The other kinds it may be of."""
+    """All types of a union except `type`."""
     tag: str = ""
-    """The field that tells its kinds apart."""
+    """Name of the field that distinguishes the types of a union."""
 
 
 def fields_of(
-    operation: type[BaseModel], *, leave_out: frozenset[str] = frozenset(), required: frozenset[str] = frozenset()
+    operation: type[BaseModel],
+    *,
+    leave_out: frozenset[str] = frozenset(),
+    required_fields: frozenset[str] = frozenset(),
 ) -> tuple[FormField, ...]:
-    """Return the fields of the form of an operation, without its place and the fields that are known (`leave_out`).
+    """Return the form fields of an operation, without its place and the fields in `leave_out`.
 
-    `required`: fields that must be filled in, although the API does not require them.
+    `required_fields` must be filled in, although the API does not require them.
     """
     spec = SPECS.get(operation) if issubclass(operation, Operation) else None
-    asked_beside = set(spec.query) if spec is not None else set()
+    query_names = set(spec.query) if spec is not None else set()
     nullable = set(spec.nullable) if spec is not None else set()
     hints = hints_of(operation)
-    found: list[FormField] = []
+    result: list[FormField] = []
     for name, info in operation.model_fields.items():
-        if name != "at" and name not in leave_out | asked_beside:
-            found += _fields(name, (info.alias or camel(name),), info, hints.get(name, ""), name in nullable)
-    return tuple(replace(each, required=each.required or each.name in required) for each in found)
+        if name != "at" and name not in leave_out | query_names:
+            result += _fields_of(name, (info.alias or camel(name),), info, hints.get(name, ""), name in nullable)
+    return tuple(replace(each, is_required=each.is_required or each.name in required_fields) for each in result)
 
 
-def constants_of(operation: type[BaseModel], top: str, tags: Mapping[str, str | None]) -> dict[tuple[str, ...], Any]:
-    """What the models within the field `top` say whatever is filled in, by the way to it: their only tag."""
+def constants_of(operation: type[BaseModel], top: str, texts: Mapping[str, str | None]) -> dict[tuple[str, ...], Any]:
+    """Return the constant tags of the models nested in the field `top`, by JSON path."""
     info = operation.model_fields[top]
-    return dict(_constants((info.alias or camel(top),), top, _shape(info.annotation, info.metadata), tags))
+    return dict(_constants((info.alias or camel(top),), top, _unwrap(info.annotation, info.metadata), texts))
 
 
-def _fields(
-    name: str, wire: tuple[str, ...], info: FieldInfo, hint: str, nullable: bool, within: tuple[type, ...] = ()
+def _fields_of(
+    name: str, json_path: tuple[str, ...], info: FieldInfo, hint: str, nullable: bool, outer: tuple[type, ...] = ()
 ) -> list[FormField]:
-    shape = _shape(info.annotation, info.metadata)
+    annotation = _unwrap(info.annotation, info.metadata)
     default = None if info.is_required() or info.default_factory else info.default
-    made = FormField(
+    field = FormField(
         name=name,
-        wire=wire,
+        json_path=json_path,
         kind="structure",
-        label=info.title or words_of(name.rpartition(".")[2], is_reference=_is_id(shape)),
+        label=info.title or label_of(name.rpartition(".")[2], is_reference=_is_id(annotation)),
         hint=hint,
-        example=_as_text(next(iter(info.examples or ()), "")),
-        required=info.is_required(),
-        nullable=nullable,
+        example=_example_text(next(iter(info.examples or ()), "")),
+        is_required=info.is_required(),
+        is_nullable=nullable,
         default=default,
     )
-    if (laid_out := _laid_out(made, shape, within)) is not None:
-        return laid_out
-    return [replace(_plain(made, shape), file=file_of((shape.kind, *shape.others, *shape.limits)))]
+    if (nested := _nested_fields(field, annotation, outer)) is not None:
+        return nested
+    return [
+        replace(
+            _single_field(field, annotation),
+            upload_kind=upload_kind_of((annotation.type, *annotation.others, *annotation.limits)),
+        )
+    ]
 
 
-def _as_text(example: Any) -> str:
+def _example_text(example: Any) -> str:
     """Return an example as it is typed into its field: a list of text has one item per line, an object is YAML."""
     if isinstance(example, list) and all(isinstance(each, str) for each in example):
         return "\n".join(example)
     return example if isinstance(example, str) else yaml_values.to_yaml(example).rstrip("\n")
 
 
-def _plain(made: FormField, shape: _Shape) -> FormField:
-    """A field that holds one value, or a list."""
-    kinds = (shape.kind, *shape.others)
+def _single_field(field: FormField, annotation: _Annotation) -> FormField:
+    """Return a field for a single value or a list."""
+    kinds = (annotation.type, *annotation.others)
     if all(get_origin(each) is Literal for each in kinds):
-        words = tuple(word for each in kinds for word in get_args(each))
-        if all(isinstance(each, str) for each in words):
-            return replace(made, kind="choice", choices=words)
-    if get_origin(shape.kind) is tuple and get_args(shape.kind)[1:] == (...,):
-        return _list(made, shape)
-    if shape.others and not all(isinstance(each, type) and issubclass(each, str) for each in kinds):
-        return replace(made, masked=_is_hidden(kinds))
-    return _scalar(made, shape)
+        options = tuple(option for each in kinds for option in get_args(each))
+        if all(isinstance(each, str) for each in options):
+            return replace(field, kind="choice", choices=options)
+    if get_origin(annotation.type) is tuple and get_args(annotation.type)[1:] == (...,):
+        return _list_field(field, annotation)
+    if annotation.others and not all(isinstance(each, type) and issubclass(each, str) for each in kinds):
+        return replace(field, is_masked=_is_hidden(kinds))
+    return _scalar_field(field, annotation)
 
 
-def _scalar(made: FormField, shape: _Shape) -> FormField:
-    limited = _limited(made, shape.limits)
-    if shape.kind is bool:
+def _scalar_field(field: FormField, annotation: _Annotation) -> FormField:
+    limited = _with_limits(field, annotation.limits)
+    if annotation.type is bool:
         return replace(limited, kind="yes or no")
-    if isinstance(shape.kind, type) and issubclass(shape.kind, int | float):
+    if isinstance(annotation.type, type) and issubclass(annotation.type, int | float):
         return replace(limited, kind="number")
-    if isinstance(shape.kind, type) and issubclass(shape.kind, date | datetime):
+    if isinstance(annotation.type, type) and issubclass(annotation.type, date | datetime):
         return replace(limited, kind="date")
-    if shape.kind is not str:
-        return replace(limited, masked=_is_hidden((shape.kind,)))
-    if any(isinstance(each, Secret) for each in shape.limits):
-        return replace(limited, kind="secret", masked=True)
-    if known := next((each for each in shape.limits if isinstance(each, KnownValues)), None):
-        return replace(limited, kind="choice", choices=known.values)
-    pattern = _pattern(shape.limits)
-    if _is_id(shape):
+    if annotation.type is not str:
+        return replace(limited, is_masked=_is_hidden((annotation.type,)))
+    if any(isinstance(each, Secret) for each in annotation.limits):
+        return replace(limited, kind="secret", is_masked=True)
+    if known_values := next((each for each in annotation.limits if isinstance(each, KnownValues)), None):
+        return replace(limited, kind="choice", choices=known_values.values)
+    pattern = _pattern(annotation.limits)
+    if _is_id(annotation):
         return replace(limited, kind="reference")
     if pattern == COLOUR:
         return replace(limited, kind="colour")
-    long = pattern is None and (limited.most is None or limited.most > _LONG)
-    return replace(limited, kind="text" if long else "line")
+    is_long = pattern is None and (limited.max_length is None or limited.max_length > _MULTILINE_LENGTH)
+    return replace(limited, kind="text" if is_long else "line")
 
 
-def _list(made: FormField, shape: _Shape) -> FormField:
-    words = tuple(word for each in shape.others if get_origin(each) is Literal for word in get_args(each))
-    inner = _shape(get_args(shape.kind)[0], ())
-    if get_origin(inner.kind) is Literal and not inner.others:
-        return replace(_limited(made, shape.limits), kind="choices", choices=get_args(inner.kind))
-    if inner.kind is not str:
-        return _limited(made, shape.limits)
-    item = _scalar(made, inner)
-    items: Kind = "line" if item.kind == "text" else item.kind
-    kind: Kind = "list"
+def _list_field(field: FormField, annotation: _Annotation) -> FormField:
+    options = tuple(option for each in annotation.others if get_origin(each) is Literal for option in get_args(each))
+    inner = _unwrap(get_args(annotation.type)[0], ())
+    if get_origin(inner.type) is Literal and not inner.others:
+        return replace(_with_limits(field, annotation.limits), kind="choices", choices=get_args(inner.type))
+    if inner.type is not str:
+        return _with_limits(field, annotation.limits)
+    item = _scalar_field(field, inner)
+    items: FieldKind = "line" if item.kind == "text" else item.kind
+    kind: FieldKind = "list"
     if any(not (isinstance(each, type) and issubclass(each, str)) for each in inner.others):
-        items = "line"  # of which some may be objects
+        items = "line"  # Some items may be objects.
     elif inner.others:
         items = "reference" if item.kind == "reference" else "line"
-    return replace(_limited(made, shape.limits), kind=kind, items=items, choices=words, form="", masked=item.masked)
+    return replace(
+        _with_limits(field, annotation.limits),
+        kind=kind,
+        item_kind=items,
+        choices=options,
+        format="",
+        is_masked=item.is_masked,
+    )
 
 
-def _laid_out(made: FormField, shape: _Shape, within: tuple[type, ...]) -> list[FormField] | None:
-    """The fields of the model it is, or of the models it may be. None where that is none, or too much for a form."""
-    models = [each for each in (shape.kind, *shape.others) if isinstance(each, type) and issubclass(each, BaseModel)]
-    if len(models) != 1 + len(shape.others) or any(each in within for each in models):
+def _nested_fields(field: FormField, annotation: _Annotation, outer: tuple[type, ...]) -> list[FormField] | None:
+    """Return the fields of a nested model or a union of models. None if the value has no such fields, or too many."""
+    models = [
+        each for each in (annotation.type, *annotation.others) if isinstance(each, type) and issubclass(each, BaseModel)
+    ]
+    if len(models) != 1 + len(annotation.others) or any(each in outer for each in models):
         return None
     if len(models) == 1:
-        return _as_one(made, _of_model(made, models[0], within))
-    tag = shape.tag or _told_apart_by(models)
+        return _simplified(field, _model_fields(field, models[0], outer))
+    tag = annotation.tag or _tag_of(models)
     if not tag:
         return None
-    by_tag = {word: model for model in models for word in get_args(model.model_fields[tag].annotation)}
-    name = f"{made.name}.{tag}"
-    choice = replace(made, name=name, wire=(*made.wire, _wire(models[0], tag)), kind="choice", choices=tuple(by_tag))
+    by_tag = {option: model for model in models for option in get_args(model.model_fields[tag].annotation)}
+    name = f"{field.name}.{tag}"
+    choice = replace(
+        field, name=name, json_path=(*field.json_path, _json_name(models[0], tag)), kind="choice", choices=tuple(by_tag)
+    )
     merged: dict[str, FormField] = {}
-    for word, model in by_tag.items():
-        inner = _of_model(made, model, within)
+    for option, model in by_tag.items():
+        inner = _model_fields(field, model, outer)
         if inner is None:
             return None
         for each in inner:
-            here = When(name, frozenset({word}))
-            before = merged.get(each.name)
-            if before is not None and replace(before, whens=()) == replace(each, whens=()):
+            condition = VisibleWhen(name, frozenset({option}))
+            existing = merged.get(each.name)
+            if existing is not None and replace(existing, conditions=()) == replace(each, conditions=()):
                 merged[each.name] = replace(
-                    before, whens=(When(name, before.whens[0].tags | {word}), *before.whens[1:])
+                    existing,
+                    conditions=(VisibleWhen(name, existing.conditions[0].values | {option}), *existing.conditions[1:]),
                 )
-            elif before is not None:
+            elif existing is not None:
                 return None
             else:
-                merged[each.name] = replace(each, whens=(here, *each.whens))
-    choice = replace(choice, label=words_of(tag), group=made.label)
+                merged[each.name] = replace(each, conditions=(condition, *each.conditions))
+    choice = replace(choice, label=label_of(tag), group=field.label)
     return [choice, *merged.values()]
 
 
-def _of_model(made: FormField, model: type[BaseModel], within: tuple[type, ...]) -> list[FormField] | None:
+def _model_fields(field: FormField, model: type[BaseModel], outer: tuple[type, ...]) -> list[FormField] | None:
     hints = hints_of(model)
-    found: list[FormField] = []
+    result: list[FormField] = []
     for name, info in model.model_fields.items():
-        if _only_word(info) is not None:
+        if _constant_of(info) is not None:
             continue
-        wire = (*made.wire, _wire(model, name))
-        found += _fields(f"{made.name}.{name}", wire, info, hints.get(name, ""), False, (*within, model))
-    if any(each.kind == "structure" for each in found):
+        json_path = (*field.json_path, _json_name(model, name))
+        result += _fields_of(f"{field.name}.{name}", json_path, info, hints.get(name, ""), False, (*outer, model))
+    if any(each.kind == "structure" for each in result):
         return None
     return [
         replace(
             each,
-            group=f"{made.label} · {each.group}" if each.group else made.label,
-            required=each.required and made.required,
+            group=f"{field.label} · {each.group}" if each.group else field.label,
+            is_required=each.is_required and field.is_required,
         )
-        for each in found
+        for each in result
     ]
 
 
-def _as_one(made: FormField, found: list[FormField] | None) -> list[FormField] | None:
-    """A model of one field is called as what it is of."""
-    if not found:
+def _simplified(field: FormField, nested: list[FormField] | None) -> list[FormField] | None:
+    """Return the fields of a nested model. A single nested field takes the label of the field that holds the model."""
+    if not nested:
         return None
-    if len(found) > 1 or found[0].group != made.label:
-        return found
-    only = found[0]
-    return [replace(only, label=made.label, group="", hint=only.hint or made.hint, nullable=made.nullable)]
+    if len(nested) > 1 or nested[0].group != field.label:
+        return nested
+    single = nested[0]
+    return [replace(single, label=field.label, group="", hint=single.hint or field.hint, is_nullable=field.is_nullable)]
 
 
 def _constants(
-    wire: tuple[str, ...], name: str, shape: _Shape, tags: Mapping[str, str | None]
+    json_path: tuple[str, ...], name: str, annotation: _Annotation, texts: Mapping[str, str | None]
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
-    models = [each for each in (shape.kind, *shape.others) if isinstance(each, type) and issubclass(each, BaseModel)]
+    models = [
+        each for each in (annotation.type, *annotation.others) if isinstance(each, type) and issubclass(each, BaseModel)
+    ]
     if len(models) > 1:
-        tag = shape.tag or _told_apart_by(models)
-        chosen = tags.get(f"{name}.{tag}")
-        models = [each for each in models if tag and chosen in get_args(each.model_fields[tag].annotation)]
+        tag = annotation.tag or _tag_of(models)
+        chosen_tag = texts.get(f"{name}.{tag}")
+        models = [each for each in models if tag and chosen_tag in get_args(each.model_fields[tag].annotation)]
     for model in models:
         for inner, info in model.model_fields.items():
-            here, there = (*wire, _wire(model, inner)), f"{name}.{inner}"
-            if (word := _only_word(info)) is not None:
-                yield here, word
+            inner_path, inner_name = (*json_path, _json_name(model, inner)), f"{name}.{inner}"
+            if (constant := _constant_of(info)) is not None:
+                yield inner_path, constant
             else:
-                yield from _constants(here, there, _shape(info.annotation, info.metadata), tags)
+                yield from _constants(inner_path, inner_name, _unwrap(info.annotation, info.metadata), texts)
 
 
-def _only_word(info: FieldInfo) -> Any:
-    """What a field can only be, such as the tag of a shape."""
-    words = get_args(info.annotation) if get_origin(info.annotation) is Literal else ()
-    return words[0] if len(words) == 1 else None
+def _constant_of(info: FieldInfo) -> Any:
+    """Return the only possible value of a field, such as a tag. None if the field has several."""
+    values = get_args(info.annotation) if get_origin(info.annotation) is Literal else ()
+    return values[0] if len(values) == 1 else None
 
 
-def _told_apart_by(models: Sequence[type[BaseModel]]) -> str:
-    """The field all of them have, in which each says another word."""
+def _tag_of(models: Sequence[type[BaseModel]]) -> str:
+    """Return the name of the field that has a different constant in each model. Empty if there is no such field."""
     for name in models[0].model_fields:
-        words = [_only_word(each.model_fields[name]) if name in each.model_fields else None for each in models]
-        if None not in words and len(set(words)) == len(words):
+        options = [_constant_of(each.model_fields[name]) if name in each.model_fields else None for each in models]
+        if None not in options and len(set(options)) == len(options):
             return name
     return ""
 
 
-def _shape(annotation: Any, limits: Sequence[Any]) -> _Shape:
-    """What an annotation comes to, without `Annotated`, and without None."""
-    found = list(limits)
+def _unwrap(annotation: Any, limits: Sequence[Any]) -> _Annotation:
+    """Split a type annotation into its types and limits, without `Annotated` and None."""
+    result = list(limits)
     while get_origin(annotation) is Annotated:
-        annotation, *more = get_args(annotation)
-        found += more
+        annotation, *metadata = get_args(annotation)
+        result += metadata
     if get_origin(annotation) in (Union, UnionType):
-        kinds = [_shape(each, ()) for each in get_args(annotation) if each is not NoneType]
-        first = kinds[0]
-        every = [each for kind in kinds for each in (kind.kind, *kind.others)]
-        found += first.limits
-        return _Shape(every[0], tuple(_flat(found)), tuple(every[1:]), first.tag or _discriminator(found))
-    return _Shape(annotation, tuple(_flat(found)), (), _discriminator(found))
+        kinds = [_unwrap(each, ()) for each in get_args(annotation) if each is not NoneType]
+        first_member = kinds[0]
+        members = [each for kind in kinds for each in (kind.type, *kind.others)]
+        result += first_member.limits
+        return _Annotation(
+            members[0], tuple(_flatten(result)), tuple(members[1:]), first_member.tag or _discriminator(result)
+        )
+    return _Annotation(annotation, tuple(_flatten(result)), (), _discriminator(result))
 
 
-def _flat(limits: Sequence[Any]) -> Iterator[Any]:
+def _flatten(limits: Sequence[Any]) -> Iterator[Any]:
     for each in limits:
         if isinstance(each, FieldInfo):
-            yield from _flat(each.metadata)
+            yield from _flatten(each.metadata)
         else:
             yield each
 
 
 def _discriminator(limits: Sequence[Any]) -> str:
-    found = (each.discriminator for each in limits if isinstance(each, FieldInfo))
-    return next((each for each in found if isinstance(each, str)), "")
+    names = (each.discriminator for each in limits if isinstance(each, FieldInfo))
+    return next((each for each in names if isinstance(each, str)), "")
 
 
-def _limited(made: FormField, limits: Sequence[Any]) -> FormField:
+def _with_limits(field: FormField, limits: Sequence[Any]) -> FormField:
     changes: dict[str, Any] = {}
     for each in limits:
         match each:
             case StringConstraints():
-                changes |= {"least": each.min_length, "most": each.max_length, "form": FORMS.get(str(each.pattern), "")}
+                changes |= {
+                    "min_length": each.min_length,
+                    "max_length": each.max_length,
+                    "format": FORMS.get(str(each.pattern), ""),
+                }
             case MinLen():
-                changes["least"] = each.min_length
+                changes["min_length"] = each.min_length
             case MaxLen():
-                changes["most"] = each.max_length
+                changes["max_length"] = each.max_length
             case Ge():
-                changes["low"] = each.ge
+                changes["minimum"] = each.ge
             case Gt():
-                changes["low"] = each.gt
+                changes["minimum"] = each.gt
             case Le():
-                changes["high"] = each.le
+                changes["maximum"] = each.le
             case Lt():
-                changes["high"] = each.lt
-    return replace(made, **changes)
+                changes["maximum"] = each.lt
+    return replace(field, **changes)
 
 
-def _limits(made: FormField) -> Iterator[str]:
-    if made.form and made.kind != "reference":
-        yield made.form
-    if made.kind == "reference":
+def _limit_labels(field: FormField) -> Iterator[str]:
+    if field.format and field.kind != "reference":
+        yield field.format
+    if field.kind == "reference":
         return
-    noun = "item" if made.kind in ("list", "choices", "structure") else "character"
-    if made.least and made.most:
-        yield f"{made.least} to {made.most} {noun}s"
-    elif made.most:
-        yield f"at most {plural(made.most, noun)}"
-    elif made.least:
-        yield f"at least {plural(made.least, noun)}"
-    if made.low is not None and made.high is not None:
-        yield f"{made.low:g} to {made.high:g}"
-    elif made.low is not None:
-        yield f"at least {made.low:g}"
-    elif made.high is not None:
-        yield f"at most {made.high:g}"
-    if made.kind == "date":
+    noun = "item" if field.kind in ("list", "choices", "structure") else "character"
+    if field.min_length and field.max_length:
+        yield f"{field.min_length} to {field.max_length} {noun}s"
+    elif field.max_length:
+        yield f"at most {plural(field.max_length, noun)}"
+    elif field.min_length:
+        yield f"at least {plural(field.min_length, noun)}"
+    if field.minimum is not None and field.maximum is not None:
+        yield f"{field.minimum:g} to {field.maximum:g}"
+    elif field.minimum is not None:
+        yield f"at least {field.minimum:g}"
+    elif field.maximum is not None:
+        yield f"at most {field.maximum:g}"
+    if field.kind == "date":
         yield "for example 2026-11-23 or 2026-11-23T18:30Z"
-    if made.kind == "structure":
+    if field.kind == "structure":
         yield "YAML or JSON"
-    if made.kind == "list":
-        yield "one per line" + (f", or one of {', '.join(made.choices)}" if made.choices else "")
+    if field.kind == "list":
+        yield "one per line" + (f", or one of {', '.join(field.choices)}" if field.choices else "")
 
 
 def _pattern(limits: Sequence[Any]) -> str | None:
-    found = (each.pattern for each in limits if isinstance(each, StringConstraints))
-    return next((str(each) for each in found if each is not None), None)
+    patterns = (each.pattern for each in limits if isinstance(each, StringConstraints))
+    return next((str(each) for each in patterns if each is not None), None)
 
 
-def _is_id(shape: _Shape) -> bool:
-    return shape.kind is str and _pattern(shape.limits) == _ID_PATTERN
+def _is_id(annotation: _Annotation) -> bool:
+    return annotation.type is str and _pattern(annotation.limits) == _ID_PATTERN
 
 
 def _is_hidden(kinds: Sequence[Any]) -> bool:
-    """Whether what is hidden stands anywhere in an annotation."""
-    waiting = list(kinds)
-    while waiting:
-        each = waiting.pop()
+    """Return whether an annotation contains `Secret`."""
+    pending = list(kinds)
+    while pending:
+        each = pending.pop()
         if isinstance(each, Secret):
             return True
-        waiting += get_args(each)
+        pending += get_args(each)
     return False
 
 
-def file_of(kinds: Sequence[Any], *, deep: bool = True) -> str:
-    """As what a file is sent that something in an annotation is filled from: with `deep` also in models. Empty: none."""
-    waiting = list(kinds)
-    while waiting:
-        each = waiting.pop()
+def upload_kind_of(kinds: Sequence[Any], *, deep: bool = True) -> str:
+    """Return the kind of upload in an annotation, and with `deep` also in nested models. Empty if there is none."""
+    pending = list(kinds)
+    while pending:
+        each = pending.pop()
         if isinstance(each, OfFile):
             return each.kind
-        waiting += get_args(each)
+        pending += get_args(each)
         if deep and isinstance(each, type) and issubclass(each, BaseModel):
-            waiting += [part for info in each.model_fields.values() for part in (info.annotation, *info.metadata)]
+            pending += [part for info in each.model_fields.values() for part in (info.annotation, *info.metadata)]
     return ""
 
 
-def _wire(model: type[BaseModel], name: str) -> str:
+def _json_name(model: type[BaseModel], name: str) -> str:
     return model.model_fields[name].alias or camel(name)
 
 
-def words_of(name: str, *, is_reference: bool = False) -> str:
+def label_of(name: str, *, is_reference: bool = False) -> str:
     """Return the label of a field: `sso_url` is “SSO URL”, and `space_id` is “Space” if a space is chosen."""
     if is_reference:
         name = name.removesuffix("_id")
@@ -449,40 +477,40 @@ def words_of(name: str, *, is_reference: bool = False) -> str:
 
 @cache
 def hints_of(model: type[BaseModel]) -> Mapping[str, str]:
-    """What stands below the fields of a model, by name. Read from its source: it is no part of a running program."""
-    found: dict[str, str] = {}
+    """Return the docstrings of a model's fields, by field name, from the source of the model."""
+    result: dict[str, str] = {}
     for each in reversed(model.__mro__):
         if not each.__module__.startswith(("pydantic", "builtins", "typing", "abc")):
-            found |= _hints_in(each.__module__).get(each.__qualname__, {})
-    return found
+            result |= _module_hints(each.__module__).get(each.__qualname__, {})
+    return result
 
 
 @cache
-def _hints_in(module: str) -> Mapping[str, Mapping[str, str]]:
-    """What stands below the fields of the classes of a module, by the name of the class. It is read once for all of
-    them: Python's own way to the source of a class reads all of its module for each."""
+def _module_hints(module: str) -> Mapping[str, Mapping[str, str]]:
+    """Return the docstrings of the fields in a module, by class. Cached: `inspect` would read the module for each
+    class."""
     try:
         source = inspect.getsource(sys.modules[module])
     except (OSError, TypeError):
-        return {}  # it was made without one
-    found: dict[str, Mapping[str, str]] = {}
+        return {}  # A class created at run time has no source.
+    result: dict[str, Mapping[str, str]] = {}
 
-    def look(place: str, lines: Sequence[ast.stmt]) -> None:
-        for each in lines:
+    def collect(qualified_prefix: str, statements: Sequence[ast.stmt]) -> None:
+        for each in statements:
             if isinstance(each, ast.ClassDef):
-                found[place + each.name] = _below(each.body)
-                look(f"{place}{each.name}.", each.body)
+                result[qualified_prefix + each.name] = _attribute_docs(each.body)
+                collect(f"{qualified_prefix}{each.name}.", each.body)
             elif isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
-                look(f"{place}{each.name}.<locals>.", each.body)
+                collect(f"{qualified_prefix}{each.name}.<locals>.", each.body)
 
-    look("", ast.parse(source).body)
-    return found
+    collect("", ast.parse(source).body)
+    return result
 
 
-def _below(lines: Sequence[ast.stmt]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for line, after in itertools.pairwise(lines):
-        match line, after:
-            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(words))):
-                found[name] = " ".join(inspect.cleandoc(words).split())
-    return found
+def _attribute_docs(statements: Sequence[ast.stmt]) -> dict[str, str]:
+    result: dict[str, str] = {}
+    for statement, next_statement in itertools.pairwise(statements):
+        match statement, next_statement:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(options))):
+                result[name] = " ".join(inspect.cleandoc(options).split())
+    return result

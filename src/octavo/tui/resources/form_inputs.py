@@ -1,8 +1,11 @@
-"""The inputs of a form: lines, texts, buttons that open a list, and secrets."""
+"""The inputs of a form, and the pickers and option descriptions that fill them in."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 from textual.app import ComposeResult
@@ -12,134 +15,184 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Static, TextArea
 
+from octavo.api import permissions
+from octavo.api.errors import ApiError
+from octavo.api.operation import Operation
 from octavo.api.safety import address as safe_address
 from octavo.api.safety import text as safe_text
+from octavo.data.access import ROLES, actions
 from octavo.tui.resources.form_fields import FormField
+from octavo.tui.resources.form_state import FormState
+from octavo.tui.resources.reference_lists import OptionList, ReferenceList
 from octavo.tui.widgets.buttons import TextButton
+from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.safe_text import safe, safe_lines
 from octavo.tui.widgets.secret_input import SecretInput
 from octavo.tui.widgets.text_inputs import LineInput, PathInput, TextEditor
 from octavo.tui.widgets.text_widgets import ChangingText
 
-_NAMED = re.compile(r"(\s*(?:- )?[\w.$\"'-]+:(?:\s|$))(.*)", re.DOTALL)
+if TYPE_CHECKING:
+    from octavo.tui.core.shell import Shell
+
+_DESCRIPTIONS = {
+    "visibility": {
+        "public": "everyone, and search engines can index the site",
+        "unlisted": "everyone with the link, not search engines",
+        "share-link": "only visitors with a share link",
+        "visitor-auth": "only visitors who sign in",
+    },
+    "specification": {
+        "private": "only members can see the specification",
+        "public": "everyone can see the specification",
+    },
+    "edit_mode": {"live": "pages can be edited directly", "locked": "pages can be edited only in change requests"},
+    "agents_context": {
+        "included": "AI agents get context about the site",
+        "excluded": "AI agents get no context about the site",
+    },
+    "default_level": {"inherit": "same as the collection or organization"},
+    "spaces": {"sample": "a new space with sample pages", "empty": "a new space without pages"},
+}
+
+_GRANTS = (permissions.Grant, permissions.UpdateUser, permissions.UpdateTeam)
+_GUEST = ("Guest", "can access only spaces where they have a role")
+
+
+def null_choice(field: FormField, operation: type[Operation[Any]]) -> tuple[str, str]:
+    """Return the label of null in a field, and its explanation."""
+    if operation in _GRANTS:
+        return "none", "removes the assigned role"
+    if field.name == "default_level":
+        return "none", "only members with an assigned role have access"
+    return _GUEST if field.name in ("role", "default_role") else ("none", "")
+
+
+def description_of(field: FormField, option: str) -> str:
+    """Return the explanation of a choice. Empty if its label says enough."""
+    if option in ROLES and "admin" in field.choices:
+        return f"can {actions(option)}"
+    name = field.name.rpartition(".")[2]
+    if name == "visibility" and "private" in field.choices:
+        name = "specification"
+    return _DESCRIPTIONS.get(name, {}).get(option, "")
+
+
+_YAML_NAME = re.compile(r"(\s*(?:- )?[\w.$\"'-]+:(?:\s|$))(.*)", re.DOTALL)
 _BULLET = "•"
 
 
 class MaskedEditor(TextEditor):
-    """Several lines of which names are seen, and what they are of only when it is asked for."""
+    """A multi-line editor that shows names and hides values until the user reveals them."""
 
-    masked = True
+    is_masked = True
 
     def get_line(self, line_index: int) -> Text:
         line = super().get_line(line_index)
-        if not self.masked:
+        if not self.is_masked:
             return line
-        named = _NAMED.fullmatch(line.plain)
-        seen, hidden = (named[1], named[2]) if named is not None else ("", line.plain)
-        return Text(seen + re.sub(r"\S", _BULLET, hidden), end="")
+        match = _YAML_NAME.fullmatch(line.plain)
+        visible, hidden = (match[1], match[2]) if match is not None else ("", line.plain)
+        return Text(visible + re.sub(r"\S", _BULLET, hidden), end="")
 
     def action_copy(self) -> None:
-        if not self.masked:
+        if not self.is_masked:
             super().action_copy()
 
     def action_cut(self) -> None:
-        if not self.masked:
+        if not self.is_masked:
             super().action_cut()
 
-    def show(self, clear: bool) -> None:
-        """Let it be seen, or hide it again."""
-        self.masked = not clear
-        self.notify_style_update()  # it keeps the lines it drew
+    def reveal(self, is_revealed: bool) -> None:
+        """Show the values, or hide them again."""
+        self.is_masked = not is_revealed
+        self.notify_style_update()  # Clears the cache of rendered lines.
         self.refresh()
 
 
-def _at_its_end(editor: TextArea) -> TextArea:
-    """Go on where one left off, as lines do."""
+def _move_to_end(editor: TextArea) -> TextArea:
+    """Move the cursor to the end of the text, where it is in a line input."""
     editor.cursor_location = editor.document.end
     return editor
 
 
 class FieldRow(Vertical):
-    """A field of a form: its name, where it is written, and below that what is wrong with it."""
+    """A field of a form: its label, its input, and below that its error."""
 
-    def __init__(self, field: FormField, written: str | None, *, picked: bool, id: str) -> None:
-        """`picked`: it is chosen from a list, and not written."""
+    def __init__(self, field: FormField, original_text: str | None, *, is_picked: bool, id: str) -> None:
+        """`is_picked`: the user chooses the value from a list instead of typing it."""
         super().__init__(id=id, classes="form--field")
-        self.field, self._written, self._picked = field, written, picked
+        self.field, self._original_text, self.is_picked = field, original_text, is_picked
 
     def compose(self) -> ComposeResult:
         with Horizontal(classes="form--row"):
             yield ChangingText(safe(self.field.label), classes="form--label")
-            self.input = self._made()
-            self._shown = self._text
+            self.input = self._build_input()
+            self._initial_input_text = self._input_text
             yield self.input
             if self.field.kind == "colour":
                 yield Static("", classes="form--swatch")
         yield ChangingText("", classes="form--wrong")
 
-    def _made(self) -> Widget:
-        field, written = self.field, self._written or ""
+    def _build_input(self) -> Widget:
+        field, original_text = self.field, self._original_text or ""
         limits = "an ID" if field.kind == "reference" else field.limits
-        if field.file and field.kind in ("structure", "text"):
+        if field.upload_kind and field.kind in ("structure", "text"):
             limits = "press ctrl+f to choose a file"
-        said = " · ".join(filter(None, ["required" if field.required else "", limits]))
+        hint = " · ".join(filter(None, ["required" if field.is_required else "", limits]))
         if field.example and field.kind in ("structure", "text", "list"):
-            said = ", ".join(filter(None, (said, f"for example:\n{field.example}")))
+            hint = ", ".join(filter(None, (hint, f"for example:\n{field.example}")))
         elif field.example:
-            said = " · ".join(filter(None, (said, f"for example {field.example}")))
-        if self._picked:
+            hint = " · ".join(filter(None, (hint, f"for example {field.example}")))
+        if self.is_picked:
             return TextButton("")
         if field.kind == "secret":
-            secret = SecretInput(placeholder=said)
-            secret.value = written
+            secret = SecretInput(placeholder=hint)
+            secret.value = original_text
             return secret
-        if field.file and field.kind == "line":
-            return PathInput(written, placeholder="required · a link, or a file such as ~/notes.zip")
-        if field.kind in ("text", "list", "structure", "choices") or "\n" in written:
-            editor = (MaskedEditor if field.masked else TextEditor)(written, placeholder=said)
-            editor.styles.min_height = 2 if written else max(2, min(8, 1 + said.count("\n")))
-            return _at_its_end(editor)
-        return LineInput(written, placeholder=said)
+        if field.upload_kind and field.kind == "line":
+            return PathInput(original_text, placeholder="required · a link, or a file such as ~/notes.zip")
+        if field.kind in ("text", "list", "structure", "choices") or "\n" in original_text:
+            editor = (MaskedEditor if field.is_masked else TextEditor)(original_text, placeholder=hint)
+            editor.styles.min_height = 2 if original_text else max(2, min(8, 1 + hint.count("\n")))
+            return _move_to_end(editor)
+        return LineInput(original_text, placeholder=hint)
 
     @property
-    def is_picked(self) -> bool:
-        """Whether it is chosen from a list, and not written."""
-        return self._picked
-
-    @property
-    def _text(self) -> str:
-        """What stands in it."""
+    def _input_text(self) -> str:
+        """The text in the input."""
         if isinstance(self.input, TextArea):
             return self.input.text
         return self.input.value if isinstance(self.input, Input) else ""
 
     @property
     def text(self) -> str:
-        """What is written in it. Where nobody wrote, just what it was given: it may be shown in other characters."""
-        return (self._written or "") if self._text == self._shown else self._text
+        """The text of the field: until the user types, the original text, because the input shows sanitized
+        characters."""
+        return (self._original_text or "") if self._input_text == self._initial_input_text else self._input_text
 
-    def put(self, written: str | None) -> None:
-        """Write something else in it."""
-        text = written or ""
+    def set_text(self, text: str | None) -> None:
+        """Replace the text of the field."""
+        text = text or ""
         if text == self.text:
             return
         if isinstance(self.input, TextArea):
             self.input.load_text(safe_text(text))
-            _at_its_end(self.input)
+            _move_to_end(self.input)
         elif isinstance(self.input, Input):
             self.input.value = safe_address(text)
-        self._written, self._shown = text, self._text
+        self._original_text, self._initial_input_text = text, self._input_text
 
-    def show_words(self, words: str) -> None:
-        """What was picked, in words."""
+    def show_label(self, label: str) -> None:
+        """Show the label of the chosen value."""
         if isinstance(self.input, TextButton):
-            self.input.label = f"{words} ▾"
+            self.input.label = f"{label} ▾"
 
-    def say(self, sentence: str, *, changed: bool) -> None:
-        """What is wrong with it, if anything, and whether it is other than it was."""
-        wrong = self.query_one(".form--wrong", ChangingText)
-        wrong.update(safe_lines(sentence))
-        wrong.display = bool(sentence)
+    def show_state(self, sentence: str, *, changed: bool) -> None:
+        """Show the error of the field, and mark the field if it has changed."""
+        error_line = self.query_one(".form--wrong", ChangingText)
+        error_line.update(safe_lines(sentence))
+        error_line.display = bool(sentence)
         self.set_class(changed, "-changed")
         sign = Content("+ ") if changed else Content("  ")
         self.query_one(".form--label", ChangingText).update(sign + safe(self.field.label))
@@ -150,9 +203,217 @@ class FieldRow(Vertical):
             except ColorParseError:
                 swatch.display = False
 
-    def reveal(self, clear: bool) -> None:
-        """Let what is hidden be seen, or hide it again."""
+    def reveal(self, is_revealed: bool) -> None:
+        """Show hidden text, or hide it again."""
         if isinstance(self.input, MaskedEditor):
-            self.input.show(clear)
+            self.input.reveal(is_revealed)
         elif isinstance(self.input, SecretInput):
-            self.input.password = not clear
+            self.input.password = not is_revealed
+
+
+_MAX_LABELS = 4
+_NULL = "\0null"
+"""Represents null among the options. No other value contains a NUL character."""
+
+SearchOptions = Callable[[str], Awaitable[Sequence[Choice[str]]]]
+
+
+@dataclass
+class _PickerState:
+    """The picker of a field, and its options as far as they are loaded."""
+
+    options: OptionList
+    is_loading: bool = False
+    """Whether the list is still loading."""
+    search: SearchOptions | None = None
+    choices: Callable[[], Sequence[Choice[str]]] = tuple
+    picker: Picker[str] | None = None
+
+    def title(self, field: FormField) -> str:
+        """Return the title of the picker."""
+        return f"{field.label}{' · press esc to finish' if field.kind in ('list', 'choices') else ''}{self.options.title_suffix}"
+
+
+class FormPickers:
+    """Opens the pickers of a form, and knows the labels of chosen values."""
+
+    def __init__(self, state: FormState, set_text: Callable[[FormField, str | None], None]) -> None:
+        """`set_text` is called with the new text of a field."""
+        self._state, self._set_text = state, set_text
+        self._labels: dict[str, dict[str, str]] = {}
+        """Labels of values, by field and ID."""
+
+    @property
+    def _shell(self) -> Shell:
+        return self._state.form.shell
+
+    @property
+    def _references(self) -> Mapping[str, ReferenceList]:
+        return self._state.form.reference_lists
+
+    def is_picked(self, field: FormField) -> bool:
+        """Return whether the value of a field is chosen instead of typed."""
+        is_reference = "reference" in (field.kind, field.item_kind) and field.name in self._references
+        return field.kind in ("choice", "choices", "yes or no") or is_reference
+
+    def label_of(self, field: FormField) -> str:
+        """Return the labels of a field's values."""
+        text = self._state.texts[field.name]
+        if text is None:
+            return null_choice(field, self._state.form.operation)[0]
+        if not text.strip():
+            return self._empty_label(field)
+        labels_by_id = self._labels.get(field.name, {})
+        labels = [labels_by_id.get(each) or field.label_of(each) for each in text.splitlines() if each.strip()]
+        others = f" and {len(labels) - _MAX_LABELS} more" if len(labels) > _MAX_LABELS else ""
+        return ", ".join(labels[:_MAX_LABELS]) + others
+
+    def _empty_label(self, field: FormField) -> str:
+        if field.is_required:
+            return "choose"
+        if self._state.form.item is None:
+            return "not set"
+        return "unchanged" if field.name in self._state.unreported_fields else "not set"
+
+    async def load_labels(self) -> None:
+        """Load the labels of the values that the form starts with."""
+        for field in self._state.fields:
+            if field.name in self._references and (self._state.texts[field.name] or "").strip():
+                reference_list = self._references[field.name]
+                self._add_labels(field, reference_list.loaded_choices(self._shell, self._state.texts))
+                op = reference_list.list_operation(self._state.texts)
+                if op is None or self._labels[field.name]:
+                    continue
+                try:
+                    self._add_labels(field, (await reference_list.load(self._shell, op)).choices)
+                except ApiError:
+                    continue  # The ID is shown instead.
+
+    def _add_labels(self, field: FormField, choices: Sequence[Choice[str]]) -> None:
+        self._labels.setdefault(field.name, {}).update({each.value: each.title for each in choices})
+
+    def pick(self, field: FormField) -> None:
+        """Open the choices of a field. A field for yes or no is switched instead."""
+        text = self._state.texts[field.name] or ""
+        if field.kind == "yes or no":
+            switched = {"yes": "no", "no": "yes" if field.is_required or self._state.initial_texts[field.name] else ""}
+            self._set_text(field, switched.get(text, "yes"))
+        elif field.name in self._references:
+            self._pick_reference(field, self._references[field.name])
+        else:
+            choices = [Choice(each, field.label_of(each), description_of(field, each)) for each in field.choices]
+            self._choose(field, _PickerState(OptionList(choices)))
+
+    def _pick_reference(self, field: FormField, reference_list: ReferenceList) -> None:
+        """Open a picker with the items loaded so far. Items loaded later are added to the open picker."""
+        op = reference_list.list_operation(self._state.texts)
+        if op is None:
+            self._shell.explain(reference_list.blocked_message)
+            return
+        state = _PickerState(OptionList(reference_list.loaded_choices(self._shell, self._state.texts)), is_loading=True)
+        self._choose(field, state)
+        self._shell.background(self._load_options(field, reference_list, op, state))
+
+    async def _load_options(
+        self, field: FormField, reference_list: ReferenceList, op: Operation[Any], state: _PickerState
+    ) -> None:
+        search = reference_list.search_operation
+
+        async def search_options(query: str) -> Sequence[Choice[str]]:
+            assert search is not None, "the list must support search"
+            try:
+                choices = (await reference_list.load(self._shell, search(query))).choices
+            except ApiError:
+                return ()  # The items loaded so far stay.
+            self._add_labels(field, choices)
+            return choices
+
+        try:
+            state.options = await reference_list.load(self._shell, op)
+        except ApiError as error:
+            self._shell.say(
+                f"Could not load the list: {error} Press ctrl+e to edit the form as YAML and enter the ID there.",
+                tone="failed",
+            )
+            if not state.options.choices and state.picker is not None and self._shell.screen is state.picker:
+                state.picker.dismiss(None)
+                return
+        state.is_loading = False
+        self._add_labels(field, state.options.choices)
+        if search is not None and not state.options.is_complete:
+            state.search = search_options
+        if state.picker is not None:
+            state.picker.show_loaded(state.title(field), state.choices(), state.search)
+
+    def _choose(self, field: FormField, state: _PickerState) -> None:
+        if field.kind in ("list", "choices"):
+            self._choose_several(field, state)
+            return
+        text = self._state.texts[field.name]
+        special_choices: list[Choice[str]] = []
+        if not field.is_required and not (self._state.initial_texts[field.name] or ""):
+            special_choices.append(Choice("", "not set"))
+        if field.is_nullable:
+            special_choices.append(Choice(_NULL, *null_choice(field, self._state.form.operation)))
+
+        def chosen(answer: str | None) -> None:
+            if answer is not None:
+                self._set_text(field, None if answer == _NULL else answer)
+
+        state.choices = lambda: [*special_choices, *state.options.choices]
+        self._show(field, state, chosen, _NULL if text is None else text)
+
+    def _show(
+        self, field: FormField, state: _PickerState, chosen: Callable[[str | None], None], selected: str | None
+    ) -> None:
+        state.picker = Picker(
+            state.title(field),
+            state.choices(),
+            initial=selected,
+            find_more=state.search,
+            is_loading=state.is_loading,
+        )
+        self._shell.push_screen(state.picker, chosen)
+
+    def _choose_several(self, field: FormField, state: _PickerState, cursor_value: str | None = None) -> None:
+        """Let the user add and remove items until the picker is closed."""
+        selected = [each.strip() for each in (self._state.texts[field.name] or "").splitlines() if each.strip()]
+
+        def label_of(value: str) -> str:
+            return self._labels.get(field.name, {}).get(value) or field.label_of(value)
+
+        def choices() -> list[Choice[str]]:
+            details = {each.value: each.detail for each in state.options.choices}
+            return [
+                *(Choice(each, label_of(each), details.get(each, ""), "remove", "SELECTED", "✓") for each in selected),
+                *(
+                    replace(each, group=each.group or "ADD", sign=" ")
+                    for each in state.options.choices
+                    if each.value not in selected
+                ),
+                *(
+                    Choice(each, field.label_of(each), description_of(field, each), group="INSTEAD", sign=" ")
+                    for each in exclusive
+                    if each not in selected
+                ),
+            ]
+
+        # Words that replace the whole list.
+        exclusive = field.choices if field.kind == "list" else ()
+
+        def chosen(value: str | None) -> None:
+            if value is None:
+                return
+            if value in selected:
+                new_values = [each for each in selected if each != value]
+            elif value in exclusive:
+                new_values = [value]
+            else:
+                new_values = [*(each for each in selected if each not in exclusive), value]
+            self._set_text(field, "\n".join(new_values))
+            # The cursor moves to the next item that can be added, because most users add several.
+            addable = (each.value for each in state.options.choices if each.value not in selected)
+            self._choose_several(field, state, next((each for each in addable if each != value), None))
+
+        state.choices = choices
+        self._show(field, state, chosen, cursor_value)

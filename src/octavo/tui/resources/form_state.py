@@ -1,291 +1,486 @@
-"""The state of a form: its text, how it differs from the thing as it is, and sending it."""
+"""The state of a form: its text, its changes, its draft, its uploads, and sending."""
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
+
+from pydantic import BaseModel
 
 from octavo.api.errors import ApiError, NotFound, Outcome
 from octavo.api.operation import SPECS, Model, Operation
-from octavo.data.writes.uploads import NotSendable
+from octavo.api.places import OrganizationRef
+from octavo.data.writes import uploads
+from octavo.data.writes.uploads import FileToUpload, NotSendable
 from octavo.data.writes.write_kind import cause_of
+from octavo.documents import yaml_values
 from octavo.documents.yaml_values import YamlError
-from octavo.tui.resources import form_yaml
-from octavo.tui.resources.form_fields import FormField, fields_of
-from octavo.tui.resources.form_files import SentFiles, stood_in
-from octavo.tui.resources.form_references import References
-from octavo.tui.resources.form_values import FORM, Made, beginnings, make, refused_field, same, untold
-from octavo.tui.shell.dialog_draft import DialogDraft
+from octavo.tui.core.dialog_draft import DialogDraft
+from octavo.tui.core.item_labels import format_size
+from octavo.tui.resources.form_fields import FormField, fields_of, upload_kind_of
+from octavo.tui.resources.form_values import (
+    FORM,
+    FormResult,
+    build_request,
+    field_in_error,
+    form_to_yaml,
+    initial_texts,
+    is_same_text,
+    unreported_fields,
+    yaml_to_texts,
+)
+from octavo.tui.resources.reference_lists import ReferenceList
 from octavo.untrusted_input import parse_json
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
+
+PLACEHOLDER_URL = "https://file.invalid/"
+"""Prefix of a URL that represents a file until the file is uploaded. No host has this name."""
+_FORMATS_BY_SUFFIX = {
+    "md": "markdown",
+    "markdown": "markdown",
+    "html": "html",
+    "htm": "html",
+    "docx": "docx",
+    "zip": "zip",
+}
+_PATH = re.compile(r"\s*(?:~|\.{0,2})/[^\n]*\s*")
+_WEIGHTS = {
+    "thin": 100,
+    "hairline": 100,
+    "extralight": 200,
+    "ultralight": 200,
+    "light": 300,
+    "medium": 500,
+    "semibold": 600,
+    "demibold": 600,
+    "extrabold": 800,
+    "ultrabold": 800,
+    "bold": 700,
+    "black": 900,
+    "heavy": 900,
+}
+"""Font weights by their names in file names, longer names first."""
+
+ReportProgress = Callable[[str], None]
+
+
+def is_path(text: str | None) -> bool:
+    """Return whether a text is a file path."""
+    return text is not None and _PATH.fullmatch(text) is not None
+
+
+def with_placeholder(field: FormField, text: str | None) -> str | None:
+    """Return the text to validate. A path is replaced by a placeholder URL where the API requires a URL."""
+    return (
+        PLACEHOLDER_URL + quote(text.strip()) if field.upload_kind == "import_file" and text and is_path(text) else text
+    )
+
+
+def text_with_file(field: FormField, text: str | None, path: str) -> str:
+    """Return the text of a field after a file was chosen for it."""
+    if field.upload_kind != "customization_font":
+        return path
+    try:
+        parsed = yaml_values.parse_yaml(text or "")
+        font_faces = parsed.value if parsed is not None and isinstance(parsed.value, list) else []
+    except YamlError:
+        return text or ""
+    return yaml_values.to_yaml([*font_faces, {"weight": font_weight(path), "storageKey": path}]).rstrip("\n")
+
+
+def values_from_file_name(field: FormField, text: str | None) -> Mapping[str, str]:
+    """Return values for other fields that follow from a file name: the format of the pages in the file."""
+    source = _FORMATS_BY_SUFFIX.get((text or "").strip().rpartition(".")[2].lower())
+    return {"source": source} if field.upload_kind == "import_file" and is_path(text) and source is not None else {}
+
+
+def font_weight(path: str) -> int:
+    """Return the font weight in the name of a font file. 400 if the name contains none."""
+    name = re.sub(r"[\W_]", "", path.rpartition("/")[2].lower())
+    number = re.search(r"(?<!\d)([1-9]00)(?!\d)", path.rpartition("/")[2])
+    return next((weight for word, weight in _WEIGHTS.items() if word in name), int(number[1]) if number else 400)
+
+
+class FormUploads:
+    """Replaces the paths in a request by uploaded files. No file is uploaded twice."""
+
+    def __init__(self, shell: Shell) -> None:
+        self._shell = shell
+        self._uploaded: dict[FileToUpload, tuple[str, str]] = {}
+        """URL and storage key of each uploaded file."""
+
+    async def upload_all(self, operation: Any, report_progress: ReportProgress) -> Any:
+        """Return the operation with all files uploaded or read. `report_progress` is called with the progress. Raises ApiError,
+        NotSendable."""
+        replacements: dict[tuple[str, str], str] = {}
+        paths = list(dict.fromkeys(_files_in(operation)))
+        checked_files = {
+            (kind, text): await asyncio.to_thread(uploads.check_file, _path(text), kind)
+            for kind, text in paths
+            if kind != "text"
+        }
+        for kind, text in paths:
+            if kind == "text":
+                replacements[kind, text] = await asyncio.to_thread(uploads.read_text, text)
+            else:
+                address, key = await self._upload(checked_files[kind, text], report_progress)
+                replacements[kind, text] = key if kind == "customization_font" else address
+        return _replace_paths(operation, replacements) if replacements else operation
+
+    async def _upload(self, file: FileToUpload, report_progress: ReportProgress) -> tuple[str, str]:
+        organization = self._shell.workspace.organization
+        if file not in self._uploaded:
+            assert organization is not None, "a form must belong to an organization"
+            total_size = format_size(file.size)
+
+            def report_bytes(done: int, size: int) -> None:
+                sent_size = format_size(done) if done else "0"
+                report_progress(
+                    f"Sending {file.path.name}: {sent_size} of {total_size}, {100 * done // size}%. Press esc to cancel."
+                )
+
+            organization_ref = OrganizationRef(organization_id=organization.id)
+            session = self._shell.session
+            uploaded = await uploads.upload(session.live, session.upload, organization_ref, file, report_bytes)
+            self._uploaded[file] = (uploaded.url, uploaded.key)
+        return self._uploaded[file]
+
+    def forget(self) -> None:
+        """Forget the uploaded files: the server has deleted or used them, so they must be uploaded again."""
+        self._uploaded.clear()
+
+
+def _path(text: str) -> str:
+    return unquote(text.removeprefix(PLACEHOLDER_URL)) if text.startswith(PLACEHOLDER_URL) else text
+
+
+def _files_in(value: Any) -> Iterator[tuple[Any, str]]:
+    """Return the kind of upload and the path of each file in a request."""
+    for name, each in value if isinstance(value, BaseModel) else ():
+        kind = _upload_kind(value, name)
+        if isinstance(each, str) and kind and _is_file(kind, each):
+            yield kind, each
+        for inner in each if isinstance(each, tuple) else (each,):
+            if isinstance(inner, BaseModel):
+                yield from _files_in(inner)
+
+
+def _replace_paths(value: Any, replacements: dict[tuple[str, str], str]) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_replace_paths(each, replacements) for each in value)
+    if not isinstance(value, BaseModel):
+        return value
+    changes: dict[str, Any] = {}
+    for name in value.model_fields_set:
+        each = getattr(value, name)
+        replacement = replacements.get((_upload_kind(value, name), each)) if isinstance(each, str) else None
+        changes[name] = replacement if replacement is not None else _replace_paths(each, replacements)
+    return value.model_copy(update=changes)
+
+
+def _upload_kind(value: BaseModel, name: str) -> str:
+    info = type(value).model_fields[name]
+    annotations: Sequence[Any] = (info.annotation, *info.metadata)
+    return upload_kind_of(annotations, deep=False)
+
+
+def _is_file(kind: str, text: str) -> bool:
+    if kind == "import_file":
+        return text.startswith(PLACEHOLDER_URL)
+    return kind == "customization_font" or is_path(text)
+
 
 NOTHING_CHANGED = "You have not changed anything."
-_MAYBE = "The change may already have been made. Check the list before you send the form again."
+_MAYBE_SENT = "The change may already have been made. Check the list before you send the form again."
 
 
-Reads = Operation[Any] | Callable[[], Awaitable[Model | None]]
-"""What says how a thing is now: its operation, or what finds it elsewhere. None: it is not there. Raises ApiError."""
+ItemReader = Operation[Any] | Callable[[], Awaitable[Model | None]]
+"""Operation or function that loads the current item. A function returns None if the item was deleted. Raises
+ApiError."""
 
 
 @dataclass(frozen=True)
 class FormRequest:
-    """What a form is of."""
+    """The operation that a form fills in, the item to change, and the texts of the dialog."""
 
     shell: Shell
     operation: type[Operation[Any]]
+    _: KW_ONLY
     title: str
-    known: Mapping[str, Any]
-    """The arguments that are not asked."""
-    now: Model | None
-    """What the thing is like. None: one is made."""
-    draft: str
-    """Under which what is written is kept."""
-    sent: Callable[[Any, Any], None]
-    """Called with what was sent, and its answer."""
-    references: Mapping[str, References]
-    read: Reads | None
-    """What is asked just before it is changed."""
-    verb: str
-    intro: str
-    doing: str = "Sending…"
-    """The notice while the server works."""
-    required: frozenset[str] = frozenset()
+    arguments: Mapping[str, Any]
+    """Arguments that the form does not ask for, such as `at`."""
+    draft_name: str
+    """Name under which the unsent text is saved."""
+    on_sent: Callable[[Any, Any], None]
+    """Called with the operation that was sent and its response. The response is None if it was lost."""
+    item: Model | None = None
+    """The item to change. Only changed fields are sent. None if the form creates an item."""
+    item_reader: ItemReader | None = None
+    """Loads the item just before it is changed."""
+    reference_lists: Mapping[str, ReferenceList] = field(default_factory=dict)
+    """Lists to choose from, by field name."""
+    verb: str = ""
+    """Label of the button that sends the form. Empty for “Create” or “Save”."""
+    intro: str = ""
+    progress_notice: str = "Sending…"
+    """Notice while the server works."""
+    required_fields: frozenset[str] = frozenset()
     """Fields that must be filled in, although the API does not require them."""
 
-    async def look(self) -> Model | None:
-        """How the thing is now. None: it is not there. Raises ApiError."""
-        if self.read is None:
-            return self.now
+    async def load_item(self) -> Model | None:
+        """Return the item as it is now. None if it was deleted. Raises ApiError."""
+        if self.item_reader is None:
+            return self.item
         try:
-            found = (
-                await self.shell.session.live.fetch(self.read)
-                if isinstance(self.read, Operation)
-                else await self.read()
+            current = (
+                await self.shell.session.live.fetch(self.item_reader)
+                if isinstance(self.item_reader, Operation)
+                else await self.item_reader()
             )
         except NotFound:
             return None
-        return found if isinstance(found, Model) else None
+        return current if isinstance(current, Model) else None
 
 
 @dataclass(frozen=True)
-class Sent:
+class SubmittedForm:
     """A form that was sent."""
 
     operation: Operation[Any]
-    answer: Any
-    """None where it was lost, and what was asked for is there."""
+    response: Any
+    """Response of the server. None if the response was lost, but the change was made."""
 
 
 class FormState:
-    """What is written so far. What is said of it is asked by the dialog, which may be closed while it is sent."""
+    """The text of a form, and the state of sending the form. The dialog can be closed before the form is sent."""
 
     def __init__(self, form: FormRequest) -> None:
         self.form = form
         self.fields: tuple[FormField, ...] = fields_of(
-            form.operation, leave_out=frozenset(form.known), required=form.required
+            form.operation, leave_out=frozenset(form.arguments), required_fields=form.required_fields
         )
-        self.begin = beginnings(self.fields, form.now)
-        self.untold = untold(self.fields, form.now)
-        """The fields of which nobody says how they are now."""
-        if form.now is None and not self._is_anew:
-            # What is changed is there, and not known: nothing is said of it before somebody does.
-            self.begin = dict.fromkeys(self.begin, "")
-        self.written: dict[str, str | None] = dict(self.begin)
-        self.refused: dict[str, str] = {}
-        """What the server said, or somebody else did, by field."""
-        self.attempted = False
-        """Whether it was tried to send it: then all that is missing is said."""
+        self.initial_texts = initial_texts(self.fields, form.item)
+        self.unreported_fields = unreported_fields(self.fields, form.item)
+        """Names of the fields whose present value the server does not send."""
+        if form.item is None and not self._is_creation:
+            # The item exists but is not loaded, so its fields start empty and are sent only if the user fills them in.
+            self.initial_texts = dict.fromkeys(self.initial_texts, "")
+        self.texts: dict[str, str | None] = dict(self.initial_texts)
+        self.server_errors: dict[str, str] = {}
+        """Errors from the server and conflicts with other users, by field name."""
+        self.was_attempted = False
+        """Whether the user tried to send the form. After that, errors in all fields are shown."""
         self.is_sending = False
         self.is_uploading = False
-        """Whether its files are on their way: that can be stopped."""
-        self._files = SentFiles(form.shell)
-        self.draft = DialogDraft(form.shell, form.draft)
-        self.editor_draft = DialogDraft(form.shell, f"{form.draft} as YAML")
-        self.fault = ""
-        """What is wrong with what an editor wrote, which is kept beside."""
-        self.fault_line = 1
-        self.is_from_draft = self._take_draft()
+        """Whether files are being uploaded. The user can cancel an upload."""
+        self._uploads = FormUploads(form.shell)
+        self.form_draft = DialogDraft(form.shell, form.draft_name)
+        self.editor_draft = DialogDraft(form.shell, f"{form.draft_name} as YAML")
+        self.yaml_error = ""
+        """Error in the YAML from the editor. The YAML is saved as a separate draft."""
+        self.yaml_error_line = 1
+        self.is_from_draft = self._load_draft()
 
     @property
     def verb(self) -> str:
-        """What sending it is called."""
-        return self.form.verb or ("Create" if self._is_anew else "Save")
+        """Label of the button that sends the form."""
+        return self.form.verb or ("Create" if self._is_creation else "Save")
 
     @property
-    def _is_anew(self) -> bool:
-        """Whether something is made, and nothing changed that is there."""
+    def _is_creation(self) -> bool:
+        """Whether the form creates an item."""
         spec = SPECS.get(self.form.operation)
-        return self.form.now is None and (spec is None or not spec.changes)
+        return self.form.item is None and (spec is None or not spec.changes)
 
-    # What is written
+    # Text
 
-    def made(self) -> Made:
-        """What it comes to."""
+    def parse(self) -> FormResult:
+        """Return the operation that the text makes, or the errors in it."""
         form = self.form
-        written = {each.name: stood_in(each, self.written[each.name]) for each in self.fields}
-        return make(form.operation, self.fields, form.known, self.begin, written, anew=self._is_anew)
+        texts = {each.name: with_placeholder(each, self.texts[each.name]) for each in self.fields}
+        return build_request(
+            form.operation, self.fields, form.arguments, self.initial_texts, texts, is_new=self._is_creation
+        )
 
-    def write(self, name: str, text: str | None) -> None:
-        """Another text is in a field."""
-        if self.written[name] != text:
-            self.written[name] = text
-            self.refused.pop(name, None)
-            self.refused.pop(FORM, None)
+    def set_text(self, name: str, text: str | None) -> None:
+        """Set the text of a field."""
+        if self.texts[name] != text:
+            self.texts[name] = text
+            self.server_errors.pop(name, None)
+            self.server_errors.pop(FORM, None)
 
     def is_changed(self, name: str) -> bool:
-        """Whether something else is written in a field than what was there."""
-        return not same(self.written[name], self.begin[name])
+        """Return whether the text of a field differs from the original text."""
+        return not is_same_text(self.texts[name], self.initial_texts[name])
 
-    def wrong(self, made: Made) -> dict[str, str]:
-        """What is to be said: of what nobody wrote in nothing, until it is sent."""
+    def visible_errors(self, result: FormResult) -> dict[str, str]:
+        """Return the errors to show. Errors in unchanged fields are shown only after an attempt to send."""
         shown = {
             name: sentence
-            for name, sentence in made.wrong.items()
-            if self.attempted or (name == FORM and made.changed) or (name != FORM and self.is_changed(name))
+            for name, sentence in result.errors.items()
+            if self.was_attempted
+            or (name == FORM and result.changed_fields)
+            or (name != FORM and self.is_changed(name))
         }
-        return {**shown, **self.refused}
+        return {**shown, **self.server_errors}
 
-    # What is kept of it
+    # Draft
 
-    def _take_draft(self) -> bool:
-        """Take up what was written before. Whether there was anything."""
+    def _load_draft(self) -> bool:
+        """Load the saved draft. Return whether the form now has changes."""
         try:
-            kept = parse_json(self.draft.text) if self.draft.text else {}
+            saved = parse_json(self.form_draft.text) if self.form_draft.text else {}
         except ValueError:
-            kept = {}
+            saved = {}
         for each in self.fields:
-            if isinstance(kept, dict) and each.name in kept and isinstance(kept[each.name], str | None):
-                self.written[each.name] = kept[each.name]
+            if isinstance(saved, dict) and each.name in saved and isinstance(saved[each.name], str | None):
+                self.texts[each.name] = saved[each.name]
         if text := self.editor_draft.text:
-            self.take_yaml(text)
+            self.load_yaml(text)
         return any(self.is_changed(each.name) for each in self.fields)
 
     @property
     def draft_text(self) -> str:
-        """What is kept: only what was changed."""
-        changed = {each.name: self.written[each.name] for each in self.fields if self.is_changed(each.name)}
+        """The changed fields as JSON. Empty without changes."""
+        changed = {each.name: self.texts[each.name] for each in self.fields if self.is_changed(each.name)}
         return json.dumps(changed, ensure_ascii=False) if changed else ""
 
-    def keep(self) -> None:
-        """Keep what is written."""
-        self.draft.keep(self.draft_text)
+    def save_draft(self) -> None:
+        """Save the draft."""
+        self.form_draft.autosave(self.draft_text)
 
-    def keep_now(self) -> None:
-        """Keep it before this returns: the app ends, or stops."""
-        self.draft.keep_now(self.draft_text)
+    def save_draft_now(self) -> None:
+        """Save the draft before returning, because Octavo quits or is suspended."""
+        self.form_draft.autosave_now(self.draft_text)
 
-    # The editor
+    # External editor
 
-    def as_yaml(self) -> str:
-        """All of it as a text for the editor: what could not be read there goes on as it is."""
-        title = f"{self.form.title}"
-        return self.editor_draft.text or form_yaml.text_of(title, self.fields, self.begin, self.written)
+    def to_yaml(self) -> str:
+        """Return the form as YAML. YAML that could not be read before is returned unchanged."""
+        return self.editor_draft.text or form_to_yaml(self.form.title, self.fields, self.initial_texts, self.texts)
 
-    def take_yaml(self, text: str) -> bool:
-        """Take what an editor wrote. Whether it could be read: if not, it is kept beside, and `fault` says why. Where all was
-        taken out, what was written there before is dropped, and nothing is changed."""
+    def load_yaml(self, text: str) -> bool:
+        """Set the fields from YAML. Return False if the YAML has an error.
+
+        YAML with an error is saved as a draft. Empty text discards that draft and changes no field.
+        """
         if not text.strip():
-            self.fault, self.fault_line = "", 1
-            self.editor_draft.drop()
+            self.yaml_error, self.yaml_error_line = "", 1
+            self.editor_draft.delete()
             return True
         try:
-            written = form_yaml.written_of(text, self.fields, self.begin)
+            texts = yaml_to_texts(text, self.fields, self.initial_texts)
         except YamlError as fault:
-            self.fault, self.fault_line = f"{fault.place}: {fault.sentence}", fault.line
-            self.editor_draft.keep(text)
+            self.yaml_error, self.yaml_error_line = f"{fault.place}: {fault.sentence}", fault.line
+            self.editor_draft.autosave(text)
             return False
-        for name, each in written.items():
-            self.write(name, each)
-        self.fault, self.fault_line = "", 1
-        self.editor_draft.drop()
-        self.keep()
+        for name, each in texts.items():
+            self.set_text(name, each)
+        self.yaml_error, self.yaml_error_line = "", 1
+        self.editor_draft.delete()
+        self.save_draft()
         return True
 
     # Sending
 
-    async def send(self, say: Callable[[str], None]) -> Sent | str:
-        """Send it. Else what is to be said, and where that is of a field it is in `refused`. `say` is told how far it is."""
+    async def send(self, report_progress: Callable[[str], None]) -> SubmittedForm | str:
+        """Send the form. Return the error if it was not sent. `report_progress` is called with the progress.
+
+        An error in a single field is in `server_errors` too.
+        """
         self.is_sending = True
         try:
-            return await self._send(say)
+            return await self._send(report_progress)
         finally:
             self.is_sending = self.is_uploading = False
 
-    async def _send(self, say: Callable[[str], None]) -> Sent | str:
+    async def _send(self, report_progress: Callable[[str], None]) -> SubmittedForm | str:
         live = self.form.shell.session.live
-        if self.form.read is not None and (said := await self._look_again()):
-            return said
-        made = self.made()
-        if made.operation is None:
-            if not made.changed:
-                self.draft.drop()
-            return next(iter(self.wrong(made).values()), NOTHING_CHANGED)
-        answer: Any = None
+        if self.form.item_reader is not None and (error_sentence := await self._check_for_changes()):
+            return error_sentence
+        result = self.parse()
+        if result.operation is None:
+            if not result.changed_fields:
+                self.form_draft.delete()
+            return next(iter(self.visible_errors(result).values()), NOTHING_CHANGED)
+        response: Any = None
         try:
-            self.is_uploading = any(each.file for each in self.fields)
-            operation = await self._files.put_in(made.operation, say)
+            self.is_uploading = any(each.upload_kind for each in self.fields)
+            operation = await self._uploads.upload_all(result.operation, report_progress)
             self.is_uploading = False
-            say(self.form.doing)
+            report_progress(self.form.progress_notice)
         except (ApiError, NotSendable) as error:
-            return self._refuse(str(error))
+            return self._add_error(str(error))
         try:
-            answer = await live.write(operation)
+            response = await live.write(operation)
         except ApiError as error:
             if isinstance(error, NotFound):
-                self._files.forget()  # what was sent waits for a while only
+                self._uploads.forget()  # The server deletes uploaded files after some time.
             if error.outcome is not Outcome.UNKNOWN:
-                return self._refuse(str(error))
-            if not await self._is_so(made):
-                return self._refuse(f"{cause_of(error)} {_MAYBE}", whole=True)
-        self.draft.drop()
-        return Sent(operation, answer)
+                return self._add_error(str(error))
+            if not await self._was_applied(result):
+                return self._add_error(f"{cause_of(error)} {_MAYBE_SENT}", for_whole_form=True)
+        self.form_draft.delete()
+        return SubmittedForm(operation, response)
 
-    def _refuse(self, sentence: str, *, whole: bool = False) -> str:
-        there = [each for each in self.fields if each.is_there(self.written)]
-        self.refused[FORM if whole else refused_field(sentence, there)] = f"{sentence[:1].upper()}{sentence[1:]}"
+    def _add_error(self, sentence: str, *, for_whole_form: bool = False) -> str:
+        active_fields = [each for each in self.fields if each.is_active(self.texts)]
+        self.server_errors[FORM if for_whole_form else field_in_error(sentence, active_fields)] = (
+            f"{sentence[:1].upper()}{sentence[1:]}"
+        )
         return sentence
 
-    async def _look_again(self) -> str:
-        """See whether somebody else changed it meanwhile. What is to be said of that: empty when it may be sent."""
+    async def _check_for_changes(self) -> str:
+        """Check whether another user has changed the item. Return the error, or an empty string if the form can be
+        sent."""
         try:
-            found = await self.form.look()
+            current = await self.form.load_item()
         except ApiError as error:
-            return self._refuse(f"Could not check for newer changes, so nothing was sent: {error}", whole=True)
-        if found is None:
-            return self._refuse("The item was deleted, so nothing was sent.", whole=True)
-        before, self.begin = self.begin, beginnings(self.fields, found)
-        clashes: dict[str, str] = {}
+            return self._add_error(
+                f"Could not check for newer changes, so nothing was sent: {error}", for_whole_form=True
+            )
+        if current is None:
+            return self._add_error("The item was deleted, so nothing was sent.", for_whole_form=True)
+        previous, self.initial_texts = self.initial_texts, initial_texts(self.fields, current)
+        conflicts: dict[str, str] = {}
         for each in self.fields:
-            name, there = each.name, self.begin[each.name]
-            if same(before[name], there):
+            name, now_text = each.name, self.initial_texts[each.name]
+            if is_same_text(previous[name], now_text):
                 continue
-            if same(self.written[name], before[name]):
-                self.written[name] = there  # nobody wrote in it here
-            elif not same(self.written[name], there):
-                quoted = _quoted(each, there)
-                theirs = f"changed this field to {quoted}" if quoted else "cleared this field"
-                clashes[name] = f"Someone else {theirs}. To use your value instead, {self.verb.lower()} again."
-        self.refused |= clashes
-        return "Someone else changed the same fields. Check the fields, then save again." if clashes else ""
+            if is_same_text(self.texts[name], previous[name]):
+                self.texts[name] = now_text  # The user has not edited this field.
+            elif not is_same_text(self.texts[name], now_text):
+                quoted = _quoted(each, now_text)
+                their_change = f"changed this field to {quoted}" if quoted else "cleared this field"
+                conflicts[name] = f"Someone else {their_change}. To use your value instead, {self.verb.lower()} again."
+        self.server_errors |= conflicts
+        return "Someone else changed the same fields. Check the fields, then save again." if conflicts else ""
 
-    async def _is_so(self, made: Made) -> bool:
-        """Whether what was sent is so, where its answer was lost: seen, where it can be looked at."""
-        if self.form.read is None:
+    async def _was_applied(self, result: FormResult) -> bool:
+        """Return whether the item has the values that were sent. Used if the response was lost."""
+        if self.form.item_reader is None:
             return False
         try:
-            found = await self.form.look()
+            current = await self.form.load_item()
         except ApiError:
             return False
-        if found is None:
+        if current is None:
             return False
-        now = beginnings(self.fields, found)
-        return all(same(now[each.name], self.written[each.name]) for each in self.fields if each.top in made.changed)
+        current_texts = initial_texts(self.fields, current)
+        return all(
+            is_same_text(current_texts[each.name], self.texts[each.name])
+            for each in self.fields
+            if each.operation_field in result.changed_fields
+        )
 
 
-def _quoted(made: FormField, written: str | None) -> str:
-    text = made.label_of(" ".join((written or "").split()))
+def _quoted(field: FormField, text_of_field: str | None) -> str:
+    text = field.label_of(" ".join((text_of_field or "").split()))
     return f"“{text[:60]}{'…' if len(text) > 60 else ''}”" if text else ""

@@ -1,16 +1,19 @@
-"""What is written in a form, as the operation it makes, or as what is wrong with it. Pure.
+"""Converts the text of a form to an operation or to errors, and to commented YAML for an editor and back.
 
-What is written in a field is text, whatever the field is of: empty is left out, None is null, a list has one item on
-each line, `yes` and `no` are what they say, an object is YAML.
+Every field is filled in with text. Empty text is not sent, None is null, a list has one item per line, a boolean is
+`yes` or `no`, and an object is YAML. In the YAML of a form, a field with a value is a line, and an empty field is a
+comment that the user can uncomment. If the user deletes a line, its field gets its original text.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
+from textwrap import wrap
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -19,83 +22,83 @@ from pydantic_core import ErrorDetails
 from octavo.api.operation import SPECS, Operation
 from octavo.api.wrong_values import rule
 from octavo.documents import yaml_values
-from octavo.documents.yaml_values import YamlError
+from octavo.documents.yaml_values import YamlError, YamlValue
 from octavo.tui.resources.form_fields import FormField, constants_of
 
-Written = Mapping[str, str | None]
-"""What is written in each field, by its name."""
+FieldTexts = Mapping[str, str | None]
+"""Text of each field, by field name."""
 
 FORM = ""
-"""The name of what is wrong with no field alone."""
+"""Field name of errors that belong to no single field."""
 EMPTY_FORM = "Fill in at least one field."
 _MISSING: Any = object()
 
 
 @dataclass(frozen=True)
-class Made:
-    """What a form comes to."""
+class FormResult:
+    """The operation of a form, or the errors in it."""
 
     operation: Operation[Any] | None
-    """None: something is wrong, or nothing was changed."""
-    wrong: Mapping[str, str] = field(default_factory=dict)
-    """A sentence for each field that cannot be so. `FORM` is of several."""
-    changed: frozenset[str] = frozenset()
-    """The fields of the operation that are other than they were."""
+    """The operation to send. None if the form has errors or no changes."""
+    errors: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """Error sentences by field name, or under `FORM` for the whole form."""
+    changed_fields: frozenset[str] = frozenset()
+    """Names of the operation's fields that have changed."""
 
 
-# What it begins with
+# Initial text
 
 
-def beginnings(fields: Iterable[FormField], now: BaseModel | Mapping[str, Any] | None) -> dict[str, str | None]:
-    """What stands in each field before anything is written: how the thing is, or what holds where nothing is said."""
-    return {each.name: _begins(each, now) for each in fields}
+def initial_texts(fields: Iterable[FormField], item: BaseModel | Mapping[str, Any] | None) -> dict[str, str | None]:
+    """Return the initial text of each field: the values of the item, or the defaults of a new item."""
+    return {each.name: _initial_text(each, item) for each in fields}
 
 
-def untold(fields: Iterable[FormField], now: BaseModel | Mapping[str, Any] | None) -> frozenset[str]:
-    """The fields of which answers never say how they are: what stands in them may be anything."""
-    return frozenset(each.name for each in fields if now is not None and _now(each, now) is _MISSING)
+def unreported_fields(fields: Iterable[FormField], item: BaseModel | Mapping[str, Any] | None) -> frozenset[str]:
+    """Return the names of the fields whose present value the server does not send."""
+    return frozenset(each.name for each in fields if item is not None and _present_value(each, item) is _MISSING)
 
 
-def _begins(made: FormField, now: BaseModel | Mapping[str, Any] | None) -> str | None:
-    if now is None:
-        return as_written(made, made.default) if made.default is not None else ""
-    value = _now(made, now)
-    return "" if value is _MISSING else as_written(made, value)
+def _initial_text(field: FormField, item: BaseModel | Mapping[str, Any] | None) -> str | None:
+    if item is None:
+        return text_of_value(field, field.default) if field.default is not None else ""
+    value = _present_value(field, item)
+    return "" if value is _MISSING else text_of_value(field, value)
 
 
-def _now(made: FormField, now: BaseModel | Mapping[str, Any]) -> Any:
-    value: Any = now
-    for name, wire in zip(made.name.split("."), made.wire, strict=True):
-        value = _within(value, name, wire)
+def _present_value(field: FormField, item: BaseModel | Mapping[str, Any]) -> Any:
+    value: Any = item
+    for name, wire in zip(field.name.split("."), field.json_path, strict=True):
+        value = _inner_value(value, name, wire)
     return value
 
 
-def _within(value: Any, name: str, wire: str) -> Any:
+def _inner_value(value: Any, name: str, wire: str) -> Any:
     if isinstance(value, BaseModel):
-        # The only field of a model may be what an answer has in the place of that model: the id of a team.
+        # In responses, an ID can replace a model with a single field: the ID of a team.
         return getattr(value, name, _MISSING)
     if isinstance(value, Mapping):
         return value.get(wire, value.get(name, _MISSING))
     return None if value is None else _MISSING
 
 
-def as_written(made: FormField, value: Any) -> str | None:
-    """A value as it is written in its field. Empty for one that no such field can have."""
+def text_of_value(field: FormField, value: Any) -> str | None:
+    """Return a value as the text of its field. Empty if the field cannot contain the value."""
     if value is None:
-        return None if made.nullable and made.kind in ("choice", "reference", "yes or no") else ""
-    if made.kind == "structure":
-        return yaml_values.to_yaml(_plain(value)).rstrip("\n") if value not in ((), {}, []) else ""
-    if made.kind == "yes or no":
+        return None if field.is_nullable and field.kind in ("choice", "reference", "yes or no") else ""
+    if field.kind == "structure":
+        return yaml_values.to_yaml(_json_value(value)).rstrip("\n") if value not in ((), {}, []) else ""
+    if field.kind == "yes or no":
         return {True: "yes", False: "no"}.get(value, "") if isinstance(value, bool) else ""
-    if made.kind in ("list", "choices"):
+    if field.kind in ("list", "choices"):
         if isinstance(value, str):
-            return value if value in made.choices else ""
-        return "\n".join(filter(None, map(_one, value))) if isinstance(value, Sequence) else ""
-    return _one(value)
+            return value if value in field.choices else ""
+        return "\n".join(filter(None, map(_line_of, value))) if isinstance(value, Sequence) else ""
+    return _line_of(value)
 
 
-def _one(value: Any) -> str:
-    """A value of a line: of a thing that came whole it is the id."""
+def _line_of(value: Any) -> str:
+    """Return a value as one line of text. An object is represented by its ID."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or value is None:
@@ -104,259 +107,435 @@ def _one(value: Any) -> str:
         return str(value)
     if isinstance(value, date):
         return value.isoformat().replace("+00:00", "Z")
-    named = value.get("id") if isinstance(value, Mapping) else getattr(value, "id", None)
-    if isinstance(named, str):
-        return named
+    object_id = value.get("id") if isinstance(value, Mapping) else getattr(value, "id", None)
+    if isinstance(object_id, str):
+        return object_id
     return "" if isinstance(value, BaseModel) else json.dumps(value, ensure_ascii=False)
 
 
-def _plain(value: Any) -> Any:
-    """A value of models as JSON has it."""
+def _json_value(value: Any) -> Any:
+    """Return a value with its models converted to JSON."""
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
     if isinstance(value, Mapping):
-        return {str(name): _plain(each) for name, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+        return {str(name): _json_value(each) for name, each in value.items()}
+    return [_json_value(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-# What it comes to
+# From text to operation
 
 
-def make(
+def build_request(
     operation: type[Operation[Any]],
     fields: Sequence[FormField],
-    known: Mapping[str, Any],
-    begin: Written,
-    written: Written,
+    arguments: Mapping[str, Any],
+    initial: FieldTexts,
+    texts: FieldTexts,
     *,
-    anew: bool,
-) -> Made:
-    """Return the operation that the text of a form makes: its required fields, and what differs from `begin`.
+    is_new: bool,
+) -> FormResult:
+    """Return the operation that the text of a form makes: its required fields, and what differs from `initial`.
 
-    Without a change there is no operation. Where something is created (`anew`), an empty form is an error, even if the API
+    Without a change there is no operation. Where something is created (`is_new`), an empty form is an error, even if the API
     would accept it: enter on an empty form must not create anything.
     """
-    there = [each for each in fields if each.is_there(written)]
-    was_there = {each.name for each in fields if each.is_there(begin)}
+    active_fields = [each for each in fields if each.is_active(texts)]
+    active_before = {each.name for each in fields if each.is_active(initial)}
     changed = {
-        each.top for each in there if not same(written[each.name], begin[each.name]) or each.name not in was_there
+        each.operation_field
+        for each in active_fields
+        if not is_same_text(texts[each.name], initial[each.name]) or each.name not in active_before
     }
-    if not changed and not anew:
-        return Made(None)
+    if not changed and not is_new:
+        return FormResult(None)
     required = {name for name, info in operation.model_fields.items() if info.is_required()}
     values: dict[str, Any] = {}
-    wrong = {
+    errors = {
         each.name: f"{each.label} is required."
-        for each in there
-        if each.required and each.top not in required and written[each.name] is not None and not _filled(written, each)
+        for each in active_fields
+        if each.is_required
+        and each.operation_field not in required
+        and texts[each.name] is not None
+        and not (texts[each.name] or "").strip()
     }
-    if there and not changed and required.isdisjoint(each.top for each in there) and not wrong:
-        wrong = {FORM: EMPTY_FORM}
-    for top in dict.fromkeys(each.top for each in there):
-        if top in changed | required:
-            wrong |= _fill(values, operation, top, [each for each in there if each.top == top], begin, written)
-    if not wrong:
+    if (
+        active_fields
+        and not changed
+        and required.isdisjoint(each.operation_field for each in active_fields)
+        and not errors
+    ):
+        errors = {FORM: EMPTY_FORM}
+    for operation_field in dict.fromkeys(each.operation_field for each in active_fields):
+        if operation_field in changed | required:
+            errors |= _add_values(
+                values,
+                operation,
+                operation_field,
+                [each for each in active_fields if each.operation_field == operation_field],
+                initial,
+                texts,
+            )
+    if not errors:
         try:
-            made = operation.model_validate({**known, **values})
-        except ValidationError as invalid:
-            wrong = _complaints(invalid, there, written)
+            request = operation.model_validate({**arguments, **values})
+        except ValidationError as validation_error:
+            errors = _field_errors(validation_error, active_fields, texts)
         else:
-            return Made(made, {}, frozenset(changed))
-    return Made(None, wrong, frozenset(changed))
+            return FormResult(request, {}, frozenset(changed))
+    return FormResult(None, errors, frozenset(changed))
 
 
-def _filled(written: Written, made: FormField) -> bool:
-    return bool((written[made.name] or "").strip())
+def is_same_text(first: str | None, second: str | None) -> bool:
+    """Return whether two texts of a field are equal apart from surrounding spaces."""
+    return first == second if first is None or second is None else first.strip() == second.strip()
 
 
-def same(one: str | None, other: str | None) -> bool:
-    """Whether two texts of a field are the same, but for the space around them."""
-    return one == other if one is None or other is None else one.strip() == other.strip()
-
-
-def _fill(
+def _add_values(
     values: dict[str, Any],
     operation: type[Operation[Any]],
-    top: str,
+    operation_field: str,
     fields: Sequence[FormField],
-    begin: Written,
-    written: Written,
+    initial: FieldTexts,
+    texts: FieldTexts,
 ) -> dict[str, str]:
-    """Put what is written of one field of the operation into `values`. What cannot be read, in a sentence each."""
-    found: dict[tuple[str, ...], Any] = {}
-    wrong: dict[str, str] = {}
+    """Add the values of one of the operation's fields to `values`. Return the errors by field name."""
+    values_by_path: dict[tuple[str, ...], Any] = {}
+    errors: dict[str, str] = {}
     for each in fields:
         try:
-            value = _value(each, written[each.name], begin[each.name] or "")
+            value = _request_value(each, texts[each.name], initial[each.name] or "")
         except YamlError as fault:
-            wrong[each.name] = f"{fault.place}: {fault.sentence}"
+            errors[each.name] = f"{fault.place}: {fault.sentence}"
         else:
             if value is not _MISSING:
-                found[each.wire] = value
-    if wrong:
-        return wrong
-    said = {way: value for way, value in found.items() if value is not None}
-    if not said:
-        if found and not _may_be_null(operation, top):
+                values_by_path[each.json_path] = value
+    if errors:
+        return errors
+    present_values = {path: value for path, value in values_by_path.items() if value is not None}
+    if not present_values:
+        if values_by_path and not _is_nullable(operation, operation_field):
             return {fields[0].name: f"You can change {fields[0].label}, but you cannot remove it."}
-        values |= {way[0]: None for way in found}
+        values |= {path[0]: None for path in values_by_path}
         return {}
-    tops = {way[:end] for way in said for end in range(1, len(way))}
-    constants = constants_of(operation, top, written) if tops else {}
-    for way, value in {**{way: value for way, value in constants.items() if way[:-1] in tops}, **said}.items():
-        _put(values, way, value)
+    parent_paths = {path[:end] for path in present_values for end in range(1, len(path))}
+    constants = constants_of(operation, operation_field, texts) if parent_paths else {}
+    for path, value in {
+        **{path: value for path, value in constants.items() if path[:-1] in parent_paths},
+        **present_values,
+    }.items():
+        _set_path(values, path, value)
     return {}
 
 
-def _may_be_null(operation: type[Operation[Any]], top: str) -> bool:
+def _is_nullable(operation: type[Operation[Any]], operation_field: str) -> bool:
     spec = SPECS.get(operation)
-    return spec is None or top in spec.nullable
+    return spec is None or operation_field in spec.nullable
 
 
-def _put(values: dict[str, Any], way: Sequence[str], value: Any) -> None:
-    for name in way[:-1]:
+def _set_path(values: dict[str, Any], path: Sequence[str], value: Any) -> None:
+    for name in path[:-1]:
         values = values.setdefault(name, {})
-    values[way[-1]] = value
+    values[path[-1]] = value
 
 
-def _value(made: FormField, written: str | None, begin: str) -> Any:
-    """What goes into the request for a field. Raises Fault."""
-    if written is None:
+def _request_value(field: FormField, text: str | None, initial: str) -> Any:
+    """Return the value of a field for the request. Raises YamlError."""
+    if text is None:
         return None
-    text = written if made.kind == "text" else written.strip()
+    text = text if field.kind == "text" else text.strip()
     if not text.strip():
-        return _emptied(made) if begin.strip() else _MISSING
-    if made.kind == "yes or no":
+        return _cleared_value(field) if initial.strip() else _MISSING
+    if field.kind == "yes or no":
         return {"yes": True, "no": False}.get(text, text)
-    if made.kind == "structure":
-        read = yaml_values.parse_yaml(text)
-        return read.value if read is not None else None
-    if made.kind == "choices" or (made.kind == "list" and text not in made.choices):
-        return [_item(made, number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    if field.kind == "structure":
+        parsed = yaml_values.parse_yaml(text)
+        return parsed.value if parsed is not None else None
+    if field.kind == "choices" or (field.kind == "list" and text not in field.choices):
+        return [_list_item(field, number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     return text
 
 
-def _emptied(made: FormField) -> Any:
-    """What goes out for what was something, and shall be nothing."""
-    if made.nullable:
+def _cleared_value(field: FormField) -> Any:
+    """Return the value for a field whose text was deleted."""
+    if field.is_nullable:
         return None
-    if made.kind in ("list", "choices"):
+    if field.kind in ("list", "choices"):
         return []
-    if made.kind == "structure":
+    if field.kind == "structure":
         return {}
-    return _MISSING if made.required else ""
+    return _MISSING if field.is_required else ""
 
 
-def _item(made: FormField, number: int, line: str) -> Any:
+def _list_item(field: FormField, number: int, line: str) -> Any:
     line = line.strip()
-    if made.items != "line" or not line.startswith("{"):
+    if field.item_kind != "line" or not line.startswith("{"):
         return line
     try:
-        read = yaml_values.parse_yaml(line)
+        parsed = yaml_values.parse_yaml(line)
     except YamlError as fault:
         raise YamlError(number, fault.sentence) from None
-    return read.value if read is not None else line
+    return parsed.value if parsed is not None else line
 
 
-# What is wrong with it
+# Errors
 
 
-def _complaints(invalid: ValidationError, fields: Sequence[FormField], written: Written) -> dict[str, str]:
-    """What is wrong, by field: of each the first."""
-    found: dict[str, list[tuple[ErrorDetails, Sequence[int | str]]]] = {}
-    for error in invalid.errors(include_url=False, include_input=False):
-        name, inside = _field_of(error, fields)
-        found.setdefault(name, []).append((error, inside))
+def _field_errors(validation_error: ValidationError, fields: Sequence[FormField], texts: FieldTexts) -> dict[str, str]:
+    """Return the first error of each field."""
+    errors_by_field: dict[str, list[tuple[ErrorDetails, Sequence[int | str]]]] = {}
+    for error in validation_error.errors(include_url=False, include_input=False):
+        name, inner_path = _field_of(error, fields)
+        errors_by_field.setdefault(name, []).append((error, inner_path))
     by_name = {each.name: each for each in fields}
-    return {name: _complaint(by_name.get(name), errors, written.get(name) or "") for name, errors in found.items()}
+    return {
+        name: _error_sentence(by_name.get(name), errors, texts.get(name) or "")
+        for name, errors in errors_by_field.items()
+    }
 
 
-def _complaint(made: FormField | None, errors: Sequence[tuple[ErrorDetails, Sequence[int | str]]], text: str) -> str:
-    first, inside = errors[0]
-    alike = [error for error, _ in errors if error["type"] == first["type"]]
+def _error_sentence(
+    field: FormField | None, errors: Sequence[tuple[ErrorDetails, Sequence[int | str]]], text: str
+) -> str:
+    first, inner_path = errors[0]
+    similar = [error for error, _ in errors if error["type"] == first["type"]]
     if first["type"] == "value_error" and not first["loc"]:
         return _sentence(str(first["ctx"]["error"]))
-    if made is None:
-        return _sentence(f"{'.'.join(map(str, first['loc'])) or 'The value'} {rule(first, alike)}")
-    if made.kind in ("list", "choices") and inside and isinstance(inside[0], int):
-        return _sentence(f"line {inside[0] + 1} {rule(first, alike)}")
-    if first["type"].startswith("union_tag") and made.choices:
-        return f"{made.label} must be one of {', '.join(made.choices)}."
-    if made.kind != "structure":
-        return _sentence(f"{made.label} {rule(first, alike)}")
-    place, inside = _found(text, inside)
-    return f"{place}{_sentence(f'{_way(inside) or made.label} {rule(first, alike)}')}"
+    if field is None:
+        return _sentence(f"{'.'.join(map(str, first['loc'])) or 'The value'} {rule(first, similar)}")
+    if field.kind in ("list", "choices") and inner_path and isinstance(inner_path[0], int):
+        return _sentence(f"line {inner_path[0] + 1} {rule(first, similar)}")
+    if first["type"].startswith("union_tag") and field.choices:
+        return f"{field.label} must be one of {', '.join(field.choices)}."
+    if field.kind != "structure":
+        return _sentence(f"{field.label} {rule(first, similar)}")
+    place, inner_path = _locate(text, inner_path)
+    return f"{place}{_sentence(f'{_dotted_path(inner_path) or field.label} {rule(first, similar)}')}"
 
 
-def _found(text: str, inside: Sequence[int | str]) -> tuple[str, Sequence[int | str]]:
-    """Where in a text something stands, or what it would be in; and the way to it, without the names of shapes."""
-    bare = text.strip()  # as it was read for its value: some control characters are blanks to `strip`
-    above = text[: text.find(bare)].count("\n")
-    read = yaml_values.parse_yaml(bare)
-    way: list[int | str] = []
-    for number, part in enumerate(inside):
-        below = None
-        if read is not None and isinstance(part, int) and part < len(read.items):
-            below = read.items[part]
-        elif read is not None and isinstance(part, str):
-            below = read.parts.get(part)
-        if below is not None:
-            read = below
-            way.append(part)
-        elif number == len(inside) - 1:
-            way.append(part)
-    return ("" if read is None else f"Line {read.line + above}, column {read.column}: "), way
+def _locate(text: str, inner_path: Sequence[int | str]) -> tuple[str, Sequence[int | str]]:
+    """Return the position of an error in YAML, and its path without the names of union members."""
+    stripped = text.strip()  # `_value` strips the text too, and `strip` removes some control characters.
+    lines_above = text[: text.find(stripped)].count("\n")
+    parsed = yaml_values.parse_yaml(stripped)
+    path: list[int | str] = []
+    for number, path_part in enumerate(inner_path):
+        child = None
+        if parsed is not None and isinstance(path_part, int) and path_part < len(parsed.items):
+            child = parsed.items[path_part]
+        elif parsed is not None and isinstance(path_part, str):
+            child = parsed.parts.get(path_part)
+        if child is not None:
+            parsed = child
+            path.append(path_part)
+        elif number == len(inner_path) - 1:
+            path.append(path_part)
+    return ("" if parsed is None else f"Line {parsed.line + lines_above}, column {parsed.column}: "), path
 
 
-def _way(inside: Sequence[int | str]) -> str:
-    """The way to something in an object: `items[0].name`."""
-    way = ""
-    for part in inside:
-        way += f"[{part}]" if isinstance(part, int) else f".{part}" if way else part
-    return way
+def _dotted_path(parts: Sequence[int | str]) -> str:
+    """Return the path to a value in an object, for example `items[0].name`."""
+    path = ""
+    for part in parts:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
+    return path
 
 
-def _sentence(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:]}{'' if words.endswith('.') else '.'}"
+def _sentence(sentence: str) -> str:
+    return f"{sentence[:1].upper()}{sentence[1:]}{'' if sentence.endswith('.') else '.'}"
 
 
 def _field_of(error: ErrorDetails, fields: Sequence[FormField]) -> tuple[str, Sequence[int | str]]:
-    """The field an error is about, and the way from there on. Pydantic's way names the shapes it tried as well."""
-    near = list(fields)
-    depth, inside = 0, list(error["loc"])
-    while inside and near:
-        part = inside[0]
-        on = [each for each in near if len(each.wire) > depth and each.wire[depth] == part]
-        if on:
-            near, depth = on, depth + 1
-            inside.pop(0)
-            if len(near) == 1 and len(near[0].wire) == depth:
+    """Return the field with an error, and the path inside its value. Pydantic adds the names of union members to the
+    path."""
+    candidates = list(fields)
+    depth, inner_path = 0, list(error["loc"])
+    while inner_path and candidates:
+        path_part = inner_path[0]
+        matches = [each for each in candidates if len(each.json_path) > depth and each.json_path[depth] == path_part]
+        if matches:
+            candidates, depth = matches, depth + 1
+            inner_path.pop(0)
+            if len(candidates) == 1 and len(candidates[0].json_path) == depth:
                 break
         elif depth == 0:
-            return FORM, inside
-        elif any(len(each.wire) > depth for each in near):
-            inside.pop(0)  # the name of a shape
+            return FORM, inner_path
+        elif any(len(each.json_path) > depth for each in candidates):
+            inner_path.pop(0)  # The name of a union member.
         else:
             break
-    if not near or depth == 0:
-        return FORM, inside
-    return near[0].name, [part for part in inside if not _is_shape(part)]
+    if not candidates or depth == 0:
+        return FORM, inner_path
+    return candidates[0].name, [path_part for path_part in inner_path if not _is_union_member(path_part)]
 
 
-def _is_shape(part: int | str) -> bool:
-    """Whether it is how pydantic calls a kind of value: `literal['a']`, `constrained-str`, `Invitation`."""
+def _is_union_member(path_part: int | str) -> bool:
+    """Return whether a part of a path is Pydantic's name for a type: `literal['a']`, `constrained-str`,
+    `Invitation`."""
     return (
-        isinstance(part, str) and re.fullmatch(r"[a-z-]+\[.*\]|constrained-\w+|[A-Z]\w*|str|int|bool", part) is not None
+        isinstance(path_part, str)
+        and re.fullmatch(r"[a-z-]+\[.*\]|constrained-\w+|[A-Z]\w*|str|int|bool", path_part) is not None
     )
 
 
-def refused_field(sentence: str, fields: Sequence[FormField]) -> str:
-    """The field a server speaks of when it refuses a request. `FORM` when it names none."""
-    best: tuple[int, int, str] | None = None
+def field_in_error(sentence: str, fields: Sequence[FormField]) -> str:
+    """Return the field that an error of the server mentions. `FORM` if it mentions none."""
+    best_match: tuple[int, int, str] | None = None
     for each in fields:
-        ways = {".".join(each.wire), each.wire[-1], each.wire[0], each.label, each.name}
-        for way in ways:
-            if found := re.search(rf"(?<![\w-]){re.escape(way)}(?![\w-])", sentence, re.IGNORECASE):
-                rank = (found.start(), -len(way), each.name)
-                best = min(best, rank) if best is not None else rank
-    return best[2] if best is not None else FORM
+        names = {".".join(each.json_path), each.json_path[-1], each.json_path[0], each.label, each.name}
+        for name in names:
+            if match := re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", sentence, re.IGNORECASE):
+                rank = (match.start(), -len(name), each.name)
+                best_match = min(best_match, rank) if best_match is not None else rank
+    return best_match[2] if best_match is not None else FORM
+
+
+# YAML for an editor
+
+_YAML_WIDTH = 96
+
+
+def form_to_yaml(title: str, fields: Sequence[FormField], initial: FieldTexts, texts: FieldTexts) -> str:
+    """Return a form as YAML."""
+    has_values = any((each or "").strip() for each in initial.values())
+    lines = [
+        f"# {title}",
+        "#",
+        "# Save and close the file to return to the form. Nothing is sent yet. Lines that begin with # are ignored.",
+        "# Only changed values are sent." if has_values else "# Only the values that you fill in are sent.",
+    ]
+    operation_fields = dict.fromkeys(each.operation_field for each in fields)
+    for operation_field in operation_fields:
+        lines.append("")
+        lines += _yaml_lines([each for each in fields if each.operation_field == operation_field], 0, texts)
+    return "\n".join(lines) + "\n"
+
+
+def yaml_to_texts(text: str, fields: Sequence[FormField], initial: FieldTexts) -> dict[str, str | None]:
+    """Return the text of each field from YAML. Raises YamlError with the line of the error."""
+    parsed = yaml_values.parse_yaml(text)
+    texts = dict(initial)
+    if parsed is None or parsed.value is None:
+        return texts
+    if parsed.text is not None or parsed.items or not isinstance(parsed.value, dict):
+        raise YamlError(parsed.line, "Each value needs a name, for example “title: Tides”.")
+    _read_texts(parsed, fields, 0, initial, texts)
+    return texts
+
+
+def _yaml_lines(fields: Sequence[FormField], depth: int, texts: FieldTexts) -> Iterator[str]:
+    """Return the lines of fields that share the first `depth` parts of their path."""
+    first = fields[0]
+    if len(first.json_path) == depth + 1:
+        yield from _field_lines(first, depth, texts)
+        return
+    has_text = any(each.is_active(texts) and (texts[each.name] or "").strip() for each in fields)
+    margin, prefix = "  " * depth, "" if has_text else "# "
+    if depth == 0 and first.group:
+        yield f"# {first.group.partition(' · ')[0]}"
+    yield f"{margin}{prefix}{first.json_path[depth]}:"
+    for name in dict.fromkeys(each.json_path[depth + 1] for each in fields):
+        for line in _yaml_lines([each for each in fields if each.json_path[depth + 1] == name], depth + 1, texts):
+            yield line if has_text or line.lstrip().startswith("#") else f"# {line}"
+
+
+def _field_lines(field: FormField, depth: int, texts: FieldTexts) -> Iterator[str]:
+    margin = "  " * depth
+    notes = [field.label + (" (required)" if field.is_required else "")]
+    notes += [field.limits] if field.limits else []
+    notes += [f"one of {', '.join(field.choices)}"] if field.choices and field.kind != "list" else []
+    notes += ["true or false"] if field.kind == "yes or no" else []
+    notes += ["or null"] if field.is_nullable else []
+    notes += [f"example: {field.example.splitlines()[0]}"] if field.example and field.kind != "structure" else []
+    comment = ". ".join(filter(None, [" · ".join(notes), field.hint]))
+    for line in wrap(comment, _YAML_WIDTH - len(margin)):
+        yield f"{margin}# {line}"
+    if field.kind == "structure" and field.example:
+        yield f"{margin}# Example:"
+        yield from (f"{margin}#   {line}" for line in field.example.splitlines())
+    value = texts[field.name]
+    name = field.json_path[-1]
+    if not field.is_active(texts) or (value is not None and not value.strip()):
+        yield f"{margin}# {name}:"
+        return
+    for line in yaml_values.to_yaml({name: _editor_value(field, value)}).splitlines():
+        yield f"{margin}{line}" if line else ""
+
+
+def _editor_value(field: FormField, text: str | None) -> Any:
+    """Return the value of a field for the editor. Text that cannot be parsed stays text."""
+    if text is None:
+        return None
+    text = text if field.kind == "text" else text.strip()
+    if field.kind == "yes or no":
+        return {"yes": True, "no": False}.get(text, text)
+    if field.kind == "number":
+        try:
+            return int(text)
+        except ValueError:
+            return text
+    if field.kind == "choices" or (field.kind == "list" and text not in field.choices):
+        return [_editor_item(line.strip()) for line in text.splitlines() if line.strip()]
+    if field.kind == "structure":
+        try:
+            parsed = yaml_values.parse_yaml(text)
+        except YamlError:
+            return text
+        return parsed.value if parsed is not None else None
+    return text
+
+
+def _editor_item(line: str) -> Any:
+    try:
+        parsed = yaml_values.parse_yaml(line) if line.startswith("{") else None
+    except YamlError:
+        return line
+    return parsed.value if parsed is not None else line
+
+
+def _read_texts(
+    parsed: YamlValue, fields: Sequence[FormField], depth: int, initial: FieldTexts, texts: dict[str, str | None]
+) -> None:
+    for name, parsed_part in parsed.parts.items():
+        matching = [each for each in fields if each.json_path[depth] == name]
+        if not matching:
+            names = ", ".join(dict.fromkeys(each.json_path[depth] for each in fields))
+            raise YamlError(parsed_part.line, f"Unknown name “{name[:60]}”. Valid names: {names}.")
+        if len(matching[0].json_path) == depth + 1:
+            name, text = matching[0].name, _text_of(matching[0], parsed_part)
+            # The original text is kept if only its spaces differ.
+            texts[name] = initial[name] if is_same_text(text, initial[name]) else text
+        elif parsed_part.value is None:
+            texts |= {each.name: None if initial[each.name] is None else "" for each in matching}
+        elif not parsed_part.parts:
+            inner_names = ", ".join(dict.fromkeys(each.json_path[depth + 1] for each in matching))
+            raise YamlError(parsed_part.line, f"{name} must contain values with these names: {inner_names}.")
+        else:
+            _read_texts(parsed_part, matching, depth + 1, initial, texts)
+
+
+def _text_of(field: FormField, parsed_part: YamlValue) -> str | None:
+    if parsed_part.value is None:
+        return None if field.is_nullable and field.kind in ("choice", "reference", "yes or no") else ""
+    if field.kind == "structure":
+        if isinstance(parsed_part.value, str):
+            return parsed_part.value  # Text that could not be parsed when the file was written.
+        return yaml_values.to_yaml(parsed_part.value).rstrip("\n") if parsed_part.value not in ([], {}) else ""
+    if field.kind in ("list", "choices") and parsed_part.text is None:
+        if parsed_part.parts:
+            raise YamlError(
+                parsed_part.line, f"{field.json_path[-1]} must be a list: start each item on its own line with “- ”."
+            )
+        return "\n".join(_item_line(field, each) for each in parsed_part.items)
+    if parsed_part.text is None:
+        raise YamlError(parsed_part.line, f"{field.json_path[-1]} must be a single value.")
+    if isinstance(parsed_part.value, bool):
+        return "yes" if parsed_part.value else "no"
+    return parsed_part.text
+
+
+def _item_line(field: FormField, item: YamlValue) -> str:
+    if item.text is not None and "\n" not in item.text:
+        return item.text
+    if field.item_kind == "line" and item.parts:
+        return json.dumps(item.value, ensure_ascii=False)
+    raise YamlError(item.line, f"Each item in {field.json_path[-1]} must be one line of text.")

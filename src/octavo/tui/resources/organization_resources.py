@@ -2,337 +2,334 @@
 
 from __future__ import annotations
 
-from octavo.api import (
-    collections,
-    fonts,
-    invites,
-    openapi,
-    organizations,
-    spaces,
-    sso,
-    subdomains,
-    teams,
-    translations,
-)
+from octavo.api import collections, fonts, invites, openapi, organizations, spaces, sso, subdomains, teams, translations
 from octavo.api.labels import label
 from octavo.api.organizations import Organization
 from octavo.api.places import CollectionRef
-from octavo.tui.resources import acting, specification_reading
-from octavo.tui.resources.access_resources import ACCESS, IN_THE_TREE, MEMBER_SPACES, SPACES, in_space
-from octavo.tui.resources.browser import BrowserScreen
-from octavo.tui.resources.references import people
-from octavo.tui.resources.resource import Action, Column, Known, Resource, Rights, by, made
+from octavo.tui.resources import resource_commands, specifications
+from octavo.tui.resources.reference_lists import member_list
+from octavo.tui.resources.resource import (
+    Action,
+    Arguments,
+    RequiredPermissions,
+    Resource,
+    ResourceColumn,
+    build_operation,
+    id_argument,
+)
+from octavo.tui.resources.resource_browser import BrowserScreen
+from octavo.tui.resources.space_resources import ACCESS_TABLES, EDIT_IN_TREE, MEMBER_SPACES, SPACES, space_arguments
 from octavo.tui.widgets.wording import plural
 
 GUEST = "Guest"
 
 MEMBER_TEAMS: Resource[teams.TeamOfMember] = Resource(
     "team", "teams", teams.ListOfMember,
-    about="Teams that this member belongs to.",
+    description="Teams that this member belongs to.",
     title=lambda each: each.team.title,
     key=lambda each: each.team.id,
-    named=by("team_id", "team.id"),
+    ids=id_argument("team_id", "team.id"),
     columns=(
-        Column("TEAM", "team.title"),
-        Column("TEAM ROLE", "member.role", 10, coded=True),
-        Column("MEMBERS", "team.members", 8, right=True),
+        ResourceColumn("TEAM", "team.title"),
+        ResourceColumn("TEAM ROLE", "member.role", 10, is_code=True),
+        ResourceColumn("MEMBERS", "team.members", 8, align_right=True),
     ),
     delete=teams.DeleteMember,
-    holder=lambda each: each.team,
-    rights=Rights(of_thing=True, one_leaves=True),
-    again=lambda known, each: made(teams.AddMember, {**known, "team_id": each.team.id, "role": _team_role(each.member)}),
-    elsewhere="To add a member to a team or change a team role, go to Teams, select the team, and press enter.",
-    verbs=("remove this member from", "removed this member from"),
+    permission_source=lambda each: each.team,
+    permissions=RequiredPermissions(on_item=True, allows_leaving=True),
+    recreate=lambda arguments, each: build_operation(teams.AddMember, {**arguments, "team_id": each.team.id, "role": _team_role(each.member)}),
+    read_only_reason="To add a member to a team or change a team role, go to Teams, select the team, and press enter.",
+    delete_verbs=("remove this member from", "removed this member from"),
 )  # fmt: skip
 
 
-def _team_role(of: teams.Membership) -> str | None:
-    return of.role if of.role in ("owner", "member") else None
+def _team_role(membership: teams.Membership) -> str | None:
+    return membership.role if membership.role in ("owner", "member") else None
 
 
-def _who_was_invited(op: invites.Invite, answer: invites.Invited | None) -> str:
-    """Return how many people an invitation added, and who was not invited."""
-    if answer is None:
+def _invite_notice(op: invites.Invite, response: invites.Invited | None) -> str:
+    """Return the notice after an invitation: how many members are new, and who was not invited."""
+    if response is None:
         return "The invitations were sent, but the server did not report how many members are new. Check the list of members."
-    new, without = answer.invited, answer.failed_sso_emails
-    already = len(answer.users) - new
-    said = [f"Invited {plural(new, 'new member')}." if new else "No new members were invited."]
+    added, rejected = response.invited, response.failed_sso_emails
+    already = len(response.users) - added
+    sentences = [f"Invited {plural(added, 'new member')}." if added else "No new members were invited."]
     if already > 0:
-        said.append(f"{plural(already, 'person was already a member', 'people were already members')}.")
-    if without:
-        said.append(f"Not invited (SSO does not recognize the email address): {', '.join(without)}.")
-    return " ".join(said)
+        sentences.append(f"{plural(already, 'person was already a member', 'people were already members')}.")
+    if rejected:
+        sentences.append(f"Not invited (SSO does not recognize the email address): {', '.join(rejected)}.")
+    return " ".join(sentences)
 
 
 MEMBERS: Resource[organizations.Member] = Resource(
     "member", "members", organizations.ListMembers,
-    about="Members of the organization, newest first.",
+    description="Members of the organization, newest first.",
     get=organizations.GetMember, create=invites.Invite, update=organizations.UpdateMember, delete=organizations.DeleteMember,
     title=lambda each: each.user.name,
     key=lambda each: each.user.id,
-    named=by("user_id", "user.id"),
+    ids=id_argument("user_id", "user.id"),
     columns=(
-        Column("NAME", "user.name"),
-        Column("EMAIL", "user.email", drop=4),
-        Column("ROLE", "role", 9, none=GUEST, coded=True),
-        Column("LAST SEEN", "last_seen_at", 9, right=True, drop=1, none="never"),
-        Column("JOINED", "joined_at", 6, right=True, drop=2),
-        Column("TEAMS", "teams", 5, right=True, drop=3),
-        Column("SPACES", "spaces", 6, right=True, drop=3),
-        Column("DISABLED", lambda each: each.disabled or None, 8, drop=5),
-        Column("SSO", lambda each: each.sso or None, 3, drop=5, shown=False),
+        ResourceColumn("NAME", "user.name"),
+        ResourceColumn("EMAIL", "user.email", drop_rank=4),
+        ResourceColumn("ROLE", "role", 9, empty_text=GUEST, is_code=True),
+        ResourceColumn("LAST SEEN", "last_seen_at", 9, align_right=True, drop_rank=1, empty_text="never"),
+        ResourceColumn("JOINED", "joined_at", 6, align_right=True, drop_rank=2),
+        ResourceColumn("TEAMS", "teams", 5, align_right=True, drop_rank=3),
+        ResourceColumn("SPACES", "spaces", 6, align_right=True, drop_rank=3),
+        ResourceColumn("DISABLED", lambda each: each.disabled or None, 8, drop_rank=5),
+        ResourceColumn("SSO", lambda each: each.sso or None, 3, drop_rank=5, is_shown=False),
     ),
     children=(MEMBER_SPACES, MEMBER_TEAMS),
-    rights=Rights(one_leaves=True),
+    permissions=RequiredPermissions(allows_leaving=True),
     actions=(
         Action("Require SSO sign-in", "This member will be able to sign in only through the organization's SAML provider.", organizations.EnrollMember,
-               "must now sign in with SSO", why_not=lambda each: "This member already signs in with SSO." if each.sso else None),
+               "must now sign in with SSO", disabled_reason=lambda each: "This member already signs in with SSO." if each.sso else None),
     ),
-    hangs_on=lambda each: ["This member will lose all roles" + (f" and be removed from {plural(each.teams, 'team')}." if each.teams else ".")],
-    state=lambda each: label(each.role or "guest"),
-    new="Invite members",
-    said_new=_who_was_invited,
-    making="Each person will get an email and become a member with this role.",
-    verbs=("remove", "removed"),
-    out_of="organization",
+    delete_effects=lambda each: ["This member will lose all roles" + (f" and be removed from {plural(each.teams, 'team')}." if each.teams else ".")],
+    status=lambda each: label(each.role or "guest"),
+    create_title="Invite members",
+    create_notice=_invite_notice,
+    create_intro="Each person will get an email and become a member with this role.",
+    delete_verbs=("remove", "removed"),
+    container="organization",
 )  # fmt: skip
 TEAM_MEMBERS: Resource[teams.TeamMember] = Resource(
     "member", "members", teams.ListMembers,
-    about="Members of this team. Team owners manage the team.",
+    description="Members of this team. Team owners manage the team.",
     create=teams.AddMember, update=teams.AddMember, delete=teams.DeleteMember,
     title=lambda each: each.organization.user.name,
     key=lambda each: each.organization.user.id,
-    named=by("user_id", "organization.user.id"),
+    ids=id_argument("user_id", "organization.user.id"),
     columns=(
-        Column("NAME", "organization.user.name"),
-        Column("TEAM ROLE", "team.role", 10, coded=True),
-        Column("EMAIL", "organization.user.email", 32, drop=2),
-        Column("ROLE", "organization.role", 9, none=GUEST, drop=1, coded=True),
-        Column("LAST SEEN", "organization.last_seen_at", 9, right=True, drop=1, none="never"),
+        ResourceColumn("NAME", "organization.user.name"),
+        ResourceColumn("TEAM ROLE", "team.role", 10, is_code=True),
+        ResourceColumn("EMAIL", "organization.user.email", 32, drop_rank=2),
+        ResourceColumn("ROLE", "organization.role", 9, empty_text=GUEST, drop_rank=1, is_code=True),
+        ResourceColumn("LAST SEEN", "organization.last_seen_at", 9, align_right=True, drop_rank=1, empty_text="never"),
     ),
-    written=lambda each: each.team,
-    again=lambda known, each: made(
-        teams.AddMember, {**known, "user_id": each.organization.user.id, "role": _team_role(each.team)}
+    as_update=lambda each: each.team,
+    recreate=lambda arguments, each: build_operation(
+        teams.AddMember, {**arguments, "user_id": each.organization.user.id, "role": _team_role(each.team)}
     ),
-    rights=Rights(one_leaves=True),
-    new="Add a member",
-    verbs=("remove", "removed"),
-    out_of="team",
+    permissions=RequiredPermissions(allows_leaving=True),
+    create_title="Add a member",
+    delete_verbs=("remove", "removed"),
+    container="team",
 )  # fmt: skip
 TEAMS: Resource[teams.Team] = Resource(
     "team", "teams", teams.List,
-    about="Groups of members. A role assigned to a team applies to all its members.",
+    description="Groups of members. A role assigned to a team applies to all its members.",
     get=teams.Get, create=teams.Create, update=teams.Update, delete=teams.Delete,
     title=lambda each: each.title or each.id,
-    named=by("team_id"),
+    ids=id_argument("team_id"),
     columns=(
-        Column("TEAM", "title"),
-        Column("MEMBERS", "members", 8, right=True),
-        Column("SPACES", "spaces", 7, right=True),
-        Column("CREATED", "created_at", 7, right=True, drop=1),
+        ResourceColumn("TEAM", "title"),
+        ResourceColumn("MEMBERS", "members", 8, align_right=True),
+        ResourceColumn("SPACES", "spaces", 7, align_right=True),
+        ResourceColumn("CREATED", "created_at", 7, align_right=True, drop_rank=1),
     ),
     children=(TEAM_MEMBERS,),
     actions=(
         Action("Edit multiple members", "Add or remove several members at once, or set team roles by user ID.",
-               teams.UpdateMembers, "was updated", ask=acting.fill_in_first),
+               teams.UpdateMembers, "was updated", run=resource_commands.open_first_action),
     ),
-    references={"add": people, "remove": people},
-    rights=Rights(create="admin", of_thing=True),
-    hangs_on=lambda each: [f"{plural(each.members, 'member')} will lose the access to {plural(each.spaces, 'space')} that this team gives them."],
+    reference_lists={"add": member_list, "remove": member_list},
+    permissions=RequiredPermissions(create="admin", on_item=True),
+    delete_effects=lambda each: [f"{plural(each.members, 'member')} will lose the access to {plural(each.spaces, 'space')} that this team gives them."],
 )  # fmt: skip
 INVITE_LINKS: Resource[invites.InviteLink] = Resource(
     "invite link", "invite links", invites.ListLinks,
-    about="Anyone who opens an invite link joins the organization with the role set in the link.",
+    description="Anyone who opens an invite link joins the organization with the role set in the link.",
     get=invites.GetLink, create=invites.CreateLink, update=invites.UpdateLink, delete=invites.DeleteLink,
     title=lambda each: f"invite link {each.id}",
-    named=by("invite_id"),
+    ids=id_argument("invite_id"),
     columns=(
-        Column("LINK", "id"),
-        Column("ROLE", lambda each: each.level or each.role, 9, none=GUEST, coded=True),
-        Column("FOR", lambda each: each.space or each.collection, is_id=True, none="the organization"),
-        Column("REDUNDANT", "redundant", 9, drop=1),
+        ResourceColumn("LINK", "id"),
+        ResourceColumn("ROLE", lambda each: each.level or each.role, 9, empty_text=GUEST, is_code=True),
+        ResourceColumn("FOR", lambda each: each.space or each.collection, is_id=True, empty_text="the organization"),
+        ResourceColumn("REDUNDANT", "redundant", 9, drop_rank=1),
     ),
     lookups=(collections.List,),
-    rights=Rights(places={"space": "admin", "collection": "admin"}),
-    hangs_on=lambda each: ["The link will stop working. People who joined with the link will stay members."],
-    making="Anyone who opens the link joins with this role. To invite people only to a space or collection, choose a level instead of a role.",
+    permissions=RequiredPermissions(place_fields={"space": "admin", "collection": "admin"}),
+    delete_effects=lambda each: ["The link will stop working. People who joined with the link will stay members."],
+    create_intro="Anyone who opens the link joins with this role. To invite people only to a space or collection, choose a level instead of a role.",
 )  # fmt: skip
 COLLECTION_SPACES: Resource[spaces.Space] = Resource(
     "space", "spaces", collections.ListSpaces,
-    about="Spaces directly in this collection.",
+    description="Spaces directly in this collection.",
     title=lambda each: each.title,
-    named=lambda known, each: in_space(known, each.id),
+    ids=lambda arguments, each: space_arguments(arguments, each.id),
     columns=(
-        Column("SPACE", "title"),
-        Column("VISIBILITY", "visibility", 15, coded=True),
-        Column("UPDATED", "updated_at", 7, right=True),
+        ResourceColumn("SPACE", "title"),
+        ResourceColumn("VISIBILITY", "visibility", 15, is_code=True),
+        ResourceColumn("UPDATED", "updated_at", 7, align_right=True),
     ),
-    elsewhere=IN_THE_TREE,
-    children=ACCESS,
-    rights=Rights("", "", ""),
+    read_only_reason=EDIT_IN_TREE,
+    children=ACCESS_TABLES,
+    permissions=RequiredPermissions("", "", ""),
 )  # fmt: skip
 COLLECTIONS: Resource[collections.Collection] = Resource(
     "collection", "collections", collections.List,
-    about="Collections contain spaces and other collections.",
+    description="Collections contain spaces and other collections.",
     get=collections.Get, create=collections.Create, update=collections.Update, delete=collections.Delete,
     title=lambda each: each.title or each.id,
-    named=lambda known, each: {"at": CollectionRef(collection_id=each.id), "organization_id": known["at"].organization_id},
+    ids=lambda arguments, each: {"at": CollectionRef(collection_id=each.id), "organization_id": arguments["at"].organization_id},
     columns=(
-        Column("COLLECTION", "title"),
-        Column("IN", "parent", is_id=True),
-        Column("DEFAULT ACCESS", "default_level", 14, none="none", coded=True),
-        Column("DESCRIPTION", "description", drop=1),
+        ResourceColumn("COLLECTION", "title"),
+        ResourceColumn("IN", "parent", is_id=True),
+        ResourceColumn("DEFAULT ACCESS", "default_level", 14, empty_text="none", is_code=True),
+        ResourceColumn("DESCRIPTION", "description", drop_rank=1),
     ),
     lookups=(collections.List,),
-    children=(COLLECTION_SPACES, *ACCESS),
-    rights=Rights(create="create_content", of_thing=True, places={"parent": "create"}),
-    required=frozenset({"title"}),
-    hangs_on=lambda each: ["The spaces and collections in this collection will move up one level."],
+    children=(COLLECTION_SPACES, *ACCESS_TABLES),
+    permissions=RequiredPermissions(create="create_content", on_item=True, place_fields={"parent": "create"}),
+    required_fields=frozenset({"title"}),
+    delete_effects=lambda each: ["The spaces and collections in this collection will move up one level."],
 )  # fmt: skip
-PROVIDERS: Resource[sso.SamlProvider] = Resource(
+SAML_PROVIDERS: Resource[sso.SamlProvider] = Resource(
     "SAML provider", "SAML providers", sso.ListProviders,
-    about="Identity providers for SSO sign-in (SAML).",
+    description="Identity providers for SSO sign-in (SAML).",
     get=sso.GetProvider, create=sso.CreateProvider, update=sso.UpdateProvider, delete=sso.DeleteProvider,
     title=lambda each: each.label or each.id,
-    named=by("saml_provider_id"),
+    ids=id_argument("saml_provider_id"),
     columns=(
-        Column("PROVIDER", "label"),
-        Column("STATUS", "status", 8, coded=True),
-        Column("DEFAULT TEAM", "default_team.title"),
-        Column("DEFAULT ROLE", "default_role", 12, none=GUEST, coded=True),
-        Column("CREATED", "created_at", 7, right=True, drop=1),
+        ResourceColumn("PROVIDER", "label"),
+        ResourceColumn("STATUS", "status", 8, is_code=True),
+        ResourceColumn("DEFAULT TEAM", "default_team.title"),
+        ResourceColumn("DEFAULT ROLE", "default_role", 12, empty_text=GUEST, is_code=True),
+        ResourceColumn("CREATED", "created_at", 7, align_right=True, drop_rank=1),
     ),
-    secrets=frozenset({"certificate"}),
-    hangs_on=lambda each: ["Members will keep their accounts, but will no longer be able to sign in through this provider."],
+    secret_fields=frozenset({"certificate"}),
+    delete_effects=lambda each: ["Members will keep their accounts, but will no longer be able to sign in through this provider."],
 )  # fmt: skip
-LOGINS: Resource[sso.Login] = Resource(
+SSO_LINKS: Resource[sso.Login] = Resource(
     "SSO sign-in link", "SSO sign-in links", sso.ListLogins,
-    about="Links that members use to sign in with SSO.",
+    description="Links that members use to sign in with SSO.",
     title=lambda each: each.label or each.id,
-    columns=(Column("PROVIDER", "label"), Column("LINK", "start_url")),
-    address=lambda each: each.start_url,
-    elsewhere="Sign-in links belong to SAML providers, so you cannot change them here. Change the SAML provider instead.",
-    rights=Rights("", "", ""),
+    columns=(ResourceColumn("PROVIDER", "label"), ResourceColumn("LINK", "start_url")),
+    url_of=lambda each: each.start_url,
+    read_only_reason="Sign-in links belong to SAML providers, so you cannot change them here. Change the SAML provider instead.",
+    permissions=RequiredPermissions("", "", ""),
 )  # fmt: skip
 VERSIONS: Resource[openapi.Version] = Resource(
     "version", "versions", openapi.ListVersions,
-    about="Versions of this specification, oldest first.",
+    description="Versions of this specification, oldest first.",
     title=lambda each: each.id,
-    columns=(Column("VERSION", "id"), Column("CREATED", "created_at", 7, right=True), Column("LINK", "url", drop=1)),
-    shows=specification_reading.open_version,
-    elsewhere="To upload a new version, press esc twice, select the specification, and press a.",
-    address=lambda each: each.url,
-    rights=Rights("", "", ""),
+    columns=(ResourceColumn("VERSION", "id"), ResourceColumn("CREATED", "created_at", 7, align_right=True), ResourceColumn("LINK", "url", drop_rank=1)),
+    open_dialog=specifications.open_version,
+    read_only_reason="To upload a new version, press esc twice, select the specification, and press a.",
+    url_of=lambda each: each.url,
+    permissions=RequiredPermissions("", "", ""),
 )  # fmt: skip
 SPECIFICATIONS: Resource[openapi.OpenApiSpec] = Resource(
     "OpenAPI specification", "OpenAPI specifications", openapi.List,
-    about="OpenAPI specifications. Pages can show the API operations in a specification.",
+    description="OpenAPI specifications. Pages can show the API operations in a specification.",
     get=openapi.Get, create=openapi.Create, update=openapi.Update, delete=openapi.Delete,
     title=lambda each: each.slug or each.id,
-    named=by("spec_slug", "slug"),
+    ids=id_argument("spec_slug", "slug"),
     columns=(
-        Column("SPECIFICATION", "slug"),
-        Column("STATUS", lambda each: each.last_process_error_code or each.processing_state, 20, coded=True),
-        Column("PROCESSED", "last_processed_at", 9, right=True),
-        Column("SOURCE", "source_url", drop=1, none="uploaded text"),
-        Column("VISIBILITY", "visibility", 10, drop=2, coded=True),
+        ResourceColumn("SPECIFICATION", "slug"),
+        ResourceColumn("STATUS", lambda each: each.last_process_error_code or each.processing_state, 20, is_code=True),
+        ResourceColumn("PROCESSED", "last_processed_at", 9, align_right=True),
+        ResourceColumn("SOURCE", "source_url", drop_rank=1, empty_text="uploaded text"),
+        ResourceColumn("VISIBILITY", "visibility", 10, drop_rank=2, is_code=True),
     ),
     children=(VERSIONS,),
     actions=(
         Action("Upload a new version", "Enter a link, a file path, or the text of the new version. Pages that show the specification will be updated.",
-               openapi.Put, "was uploaded", ask=acting.fill_in_first),
+               openapi.Put, "was uploaded", run=resource_commands.open_first_action),
     ),
-    told=specification_reading.of_specification,
+    load_details=specifications.specification_facts,
     details=lambda each: [("error", error.message) for error in each.last_processed_errors],
-    afterwards=specification_reading.follow,
-    rights=Rights(create="create_open_api_spec", change="edit", delete="edit", of_thing=True),
-    hangs_on=lambda each: ["All versions of this specification will be deleted too. Pages will no longer be able to show the operations of this specification."],
+    after_write=specifications.watch_processing,
+    permissions=RequiredPermissions(create="create_open_api_spec", update="edit", delete="edit", on_item=True),
+    delete_effects=lambda _: ["All versions of this specification will be deleted too. Pages will no longer be able to show the operations of this specification."],
 )  # fmt: skip
 TRANSLATIONS: Resource[translations.TranslationSettings] = Resource(
     "translation", "translations", translations.List,
-    about="Translations of spaces into other languages.",
+    description="Translations of spaces into other languages.",
     get=translations.Get, create=translations.Create, update=translations.Update, delete=translations.Delete,
     title=lambda each: each.title or each.language or each.id,
-    named=by("translation_settings_id"),
+    ids=id_argument("translation_settings_id"),
     columns=(
-        Column("TRANSLATION", lambda each: each.title or each.id),
-        Column("TARGET LANGUAGE", lambda each: each.languages or each.language, coded=True),
-        Column("STATUS", "status", 10, coded=True),
-        Column("UPDATED", "updated_at", 7, right=True, drop=1),
+        ResourceColumn("TRANSLATION", lambda each: each.title or each.id),
+        ResourceColumn("TARGET LANGUAGE", lambda each: each.languages or each.language, is_code=True),
+        ResourceColumn("STATUS", "status", 10, is_code=True),
+        ResourceColumn("UPDATED", "updated_at", 7, align_right=True, drop_rank=1),
     ),
-    rights=Rights("create_content", "edit", "edit", of_thing=True),
+    permissions=RequiredPermissions("create_content", "edit", "edit", on_item=True),
 )  # fmt: skip
 FONTS: Resource[fonts.Font] = Resource(
-    "font", "fonts", fonts.List, page=0,
-    about="Custom fonts for the sites in this organization.",
+    "font", "fonts", fonts.List, page_size=0,
+    description="Custom fonts for the sites in this organization.",
     get=fonts.Get, create=fonts.Create, update=fonts.Update, delete=fonts.Delete,
     title=lambda each: each.font_family or each.id,
-    named=by("font_id"),
+    ids=id_argument("font_id"),
     columns=(
-        Column("FAMILY", "font_family"),
-        Column("WEIGHTS", lambda each: ", ".join(f"{face.weight:g}" for face in each.font_faces)),
-        Column("FILES", lambda each: sum(len(face.sources) for face in each.font_faces), 6, right=True),
+        ResourceColumn("FAMILY", "font_family"),
+        ResourceColumn("WEIGHTS", lambda each: ", ".join(f"{face.weight:g}" for face in each.font_faces)),
+        ResourceColumn("FILES", lambda each: sum(len(face.sources) for face in each.font_faces), 6, align_right=True),
     ),
-    written=lambda each: each.model_copy(update={"font_faces": ()}),
+    as_update=lambda each: each.model_copy(update={"font_faces": ()}),
     details=lambda each: [("font faces", ", ".join(f"{face.weight:g} {source.url.rpartition('/')[2]}" for face in each.font_faces for source in face.sources))],
-    rights=Rights("create_content", "edit", "edit", of_thing=True),
-    hangs_on=lambda each: ["Sites that use this font will show the default font instead."],
+    permissions=RequiredPermissions("create_content", "edit", "edit", on_item=True),
+    delete_effects=lambda each: ["Sites that use this font will show the default font instead."],
 )  # fmt: skip
 SETTINGS: Resource[Organization] = Resource(
     "organization", "settings", organizations.Get,
-    items=lambda answer: (answer,),
+    items=lambda response: (response,),
     update=organizations.Update,
     title=lambda each: each.title,
-    named=lambda known, each: {},
+    ids=lambda arguments, each: {},
     columns=(
-        Column("ORGANIZATION", "title"),
-        Column("PLAN", "plan", 12),
-        Column("TYPE", "type", 10, drop=1, coded=True),
-        Column("DEFAULT ROLE", "default_role", 12, none=GUEST, coded=True),
+        ResourceColumn("ORGANIZATION", "title"),
+        ResourceColumn("PLAN", "plan", 12),
+        ResourceColumn("TYPE", "type", 10, drop_rank=1, is_code=True),
+        ResourceColumn("DEFAULT ROLE", "default_role", 12, empty_text=GUEST, is_code=True),
     ),
 )  # fmt: skip
 SUBDOMAIN: Resource[subdomains.Subdomain] = Resource(
-    "subdomain", "subdomains", subdomains.Get, needs="subdomain",
-    about="The organization's subdomain on the server's domain.",
-    items=lambda answer: (answer,),
+    "subdomain", "subdomains", subdomains.Get, required_argument="subdomain",
+    description="The organization's subdomain on the server's domain.",
+    items=lambda response: (response,),
     title=lambda each: each.subdomain,
     key=lambda each: each.subdomain,
-    columns=(Column("SUBDOMAIN", "subdomain"), Column("ORGANIZATION", "target.organization", is_id=True), Column("ACTIVE", "is_active", 6)),
-    rights=Rights("", "", ""),
+    columns=(ResourceColumn("SUBDOMAIN", "subdomain"), ResourceColumn("ORGANIZATION", "target.organization", is_id=True), ResourceColumn("ACTIVE", "is_active", 6)),
+    permissions=RequiredPermissions("", "", ""),
 )  # fmt: skip
-OF_DOMAIN: Resource[Organization] = Resource(
-    "organization", "domain organizations", organizations.ListByEmailDomain, needs="email_domain",
-    about="Organizations that use the same email domain as this organization (the first domain if there are several).",
-    items=lambda answer: answer.organizations,
+DOMAIN_ORGANIZATIONS: Resource[Organization] = Resource(
+    "organization", "domain organizations", organizations.ListByEmailDomain, required_argument="email_domain",
+    description="Organizations that use the same email domain as this organization (the first domain if there are several).",
+    items=lambda response: response.organizations,
     title=lambda each: each.title,
-    columns=(Column("ORGANIZATION", "title"), Column("PLAN", "plan", 12), Column("CREATED", "created_at", 7, right=True)),
-    rights=Rights("", "", ""),
+    columns=(ResourceColumn("ORGANIZATION", "title"), ResourceColumn("PLAN", "plan", 12), ResourceColumn("CREATED", "created_at", 7, align_right=True)),
+    permissions=RequiredPermissions("", "", ""),
 )  # fmt: skip
 
-KINDS = (
+TABLES = (
     MEMBERS,
     TEAMS,
     INVITE_LINKS,
     COLLECTIONS,
     SPACES,
-    PROVIDERS,
-    LOGINS,
+    SAML_PROVIDERS,
+    SSO_LINKS,
     SPECIFICATIONS,
     TRANSLATIONS,
     FONTS,
     SUBDOMAIN,
-    OF_DOMAIN,
+    DOMAIN_ORGANIZATIONS,
     SETTINGS,
 )
-"""The tables of the view, in their order."""
+"""The tables of the organization, in their order."""
 
 
-def _known(organization: Organization) -> Known:
+def _root_arguments(organization: Organization) -> Arguments:
     """Return the subdomain and the e-mail domain of an organization, if it has them."""
-    known = {"subdomain": organization.hostname, "email_domain": next(iter(organization.email_domains), None)}
-    return {name: value for name, value in known.items() if value}
+    arguments = {"subdomain": organization.hostname, "email_domain": next(iter(organization.email_domains), None)}
+    return {name: value for name, value in arguments.items() if value}
 
 
-def screen() -> BrowserScreen:
-    """Return the view of the organization."""
-    return BrowserScreen("admin", "Admin", KINDS, _known)
+def create_screen() -> BrowserScreen:
+    """Create the view of the organization."""
+    return BrowserScreen("admin", "Admin", TABLES, _root_arguments)

@@ -1,12 +1,13 @@
-"""What kinds of things the platform has, as values: the operations that reach them, and how they are shown. Pure.
+"""Declarations of the tables: the API operations behind each kind of item, and how its items are shown.
 
     REDIRECTS = Resource(
         "redirect", "redirects", redirects.List,
-        create=redirects.Create, update=redirects.Update, delete=redirects.Delete, named=by("site_redirect_id"),
-        title=lambda each: each.source, columns=(Column("SOURCE", "source"), ...),
+        create=redirects.Create, update=redirects.Update, delete=redirects.Delete, ids=id_argument("site_redirect_id"),
+        title=lambda each: each.source, columns=(ResourceColumn("SOURCE", "source"), ...),
     )
 
-The browser makes a table, details, a form and a confirmation of it. To add a kind is to declare one, and no class.
+`BrowserScreen` derives the table, the details, the forms and the confirmations from the declaration. A new kind of item
+needs a declaration, but no new class.
 """
 
 from __future__ import annotations
@@ -30,47 +31,47 @@ from octavo.tui.widgets.wording import short_age
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
-    from octavo.tui.shell.routes import Route
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.routes import Route
+    from octavo.tui.core.shell import Shell
 
 M = TypeVar("M", bound=Model)
 
-Known: TypeAlias = Mapping[str, Any]
-"""What is known of where one is: the place, `at`, and the ids of what one went through, by the fields of operations."""
-Names: TypeAlias = Callable[[str], str]
-"""What something is called that is known by its id. The id itself where that is not known."""
-Unmaking: TypeAlias = Callable[[Any], Sequence[Operation[Any]] | None]
-"""What takes back what an operation did. None: that cannot be said."""
-UNNAMED = "Could not open this item: the server did not send a valid ID."
+Arguments: TypeAlias = Mapping[str, Any]
+"""Arguments that an operation takes from its place: `at`, and the IDs of the open items by field name."""
+NameOf: TypeAlias = Callable[[str], str]
+"""Returns the name of the item with an ID, or the ID itself if the name is not loaded."""
+UndoFactory: TypeAlias = Callable[[Any], Sequence[Operation[Any]] | None]
+"""Returns the operations that undo an operation. None if the operation cannot be undone."""
+NO_VALID_ID = "Could not open this item: the server did not send a valid ID."
 _ID: TypeAdapter[str] = TypeAdapter(Id, config=ConfigDict(defer_build=True))
-Facts: TypeAlias = Sequence[tuple[str, AnyText]]
-"""What is told of something: what each is called, and it."""
-AT_ONCE = 1000
-"""Items on a page: as many as the interface allows (2.5)."""
+DetailFacts: TypeAlias = Sequence[tuple[str, AnyText]]
+"""Facts in the details: pairs of a label and a value."""
+PAGE_SIZE = 1000
+"""Items in one response: the most that the API allows."""
 
 
 @dataclass(frozen=True)
-class Column(Generic[M]):
-    """One column of a table. How a value is written follows from what it is."""
+class ResourceColumn(Generic[M]):
+    """A column of a table. The type of a value determines how the value is shown."""
 
     title: str
     value: str | Callable[[M], Any]
-    """The field, `user.name` where it lies deeper; or what makes it of the thing."""
+    """Attribute of an item, such as `user.name`, or a function that returns the value."""
     width: int = 0
-    """In cells; 0: a share of what is left."""
-    drop: int = 0
-    """Those with the highest go first where there is little room."""
-    none: str = ""
-    """What is written where there is no value."""
+    """Width in cells. 0 for a share of the remaining space."""
+    drop_rank: int = 0
+    """Rank for a narrow table: the columns with the highest number are hidden first."""
+    empty_text: str = ""
+    """Text of an empty cell."""
     is_id: bool = False
-    """The value is the id of something else, and its name is shown."""
-    coded: bool = False
-    """The value is a code of the API, and its label is shown (`api/labels.py`)."""
-    right: bool = False
-    draw: Callable[[Any], AnyText] | None = None
-    """How a value is written, where that does not follow from what it is."""
-    shown: bool = True
-    """Whether it is there before anybody chose columns."""
+    """The value is the ID of another item, and the name of that item is shown."""
+    is_code: bool = False
+    """The value is a code of the API, and its label is shown."""
+    align_right: bool = False
+    render: Callable[[Any], AnyText] | None = None
+    """Returns the cell for a value, if the type of the value does not determine it."""
+    is_shown: bool = True
+    """False if the column is hidden until the user chooses it."""
 
     @cached_property
     def _get(self) -> Callable[[M], Any]:
@@ -78,322 +79,308 @@ class Column(Generic[M]):
 
     @property
     def name(self) -> str:
-        """The title as it is written in a sentence, and beside the value of one thing: `last seen`."""
+        """The title in running text, for example `last seen`."""
         return heading_label(self.title)
 
-    def of(self, thing: M) -> Any:
-        """The value, None where there is none."""
+    def value_of(self, item: M) -> Any:
+        """Return the value for an item. None if the item has no value."""
         if callable(self.value):
-            return self.value(thing)
+            return self.value(item)
         try:
-            return self._get(thing)
+            return self._get(item)
         except AttributeError:
-            return None  # what it lies in is not there
+            return None  # The object that contains the attribute is None.
 
-    def cell(self, thing: M, names: Names) -> AnyText:
-        """What stands in the table."""
-        return self._written(self.of(thing), names)
+    def cell(self, item: M, name_of: NameOf) -> AnyText:
+        """Return the text of the cell for an item."""
+        return self._render_value(self.value_of(item), name_of)
 
-    def _text(self, value: Any, names: Names) -> str:
-        """Return an id as its name, and a code as its label."""
-        return names(str(value)) if self.is_id else label(str(value)) if self.coded else str(value)
+    def _label_of(self, value: Any, name_of: NameOf) -> str:
+        """Return the name for an ID, the label for a code, and any other value as text."""
+        return name_of(str(value)) if self.is_id else label(str(value)) if self.is_code else str(value)
 
-    def _written(self, value: Any, names: Names) -> AnyText:
+    def _render_value(self, value: Any, name_of: NameOf) -> AnyText:
         if value is None or value == "":
-            return Content.styled(self.none, "$octavo-muted") if self.none else ""
-        if self.draw is not None:
-            return self.draw(value)
+            return Content.styled(self.empty_text, "$octavo-muted") if self.empty_text else ""
+        if self.render is not None:
+            return self.render(value)
         if isinstance(value, datetime):
             return Content.styled(short_age(value), "$octavo-muted")
         if isinstance(value, bool):
             return "✓" if value else ""
         if isinstance(value, tuple):
-            return ", ".join(self._text(each, names) for each in value)
-        return self._text(value, names)
+            return ", ".join(self._label_of(each, name_of) for each in value)
+        return self._label_of(value, name_of)
 
-    def words(self, thing: M, names: Names) -> str:
-        """Return the text that a filter searches: names, labels and words, but no numbers and ages."""
-        value = self.of(thing)
+    def search_text(self, item: M, name_of: NameOf) -> str:
+        """Return the text that a filter searches: names, labels and plain text, but no numbers and no ages."""
+        value = self.value_of(item)
         if isinstance(value, str):
-            return self._text(value, names)
+            return self._label_of(value, name_of)
         if isinstance(value, tuple):
-            return " ".join(self._text(each, names) for each in value)
-        return self.none if value is None else ""
+            return " ".join(self._label_of(each, name_of) for each in value)
+        return self.empty_text if value is None else ""
 
-    def key(self, thing: M, names: Names) -> str | float | None:
-        """By what it is sorted. None: it has no value, and comes last."""
-        value = self.of(thing)
+    def sort_key(self, item: M, name_of: NameOf) -> str | float | None:
+        """Return the sort key of an item. None if the item has no value: such items come last."""
+        value = self.value_of(item)
         if value is None or value == "":
             return None
         if isinstance(value, datetime):
             return value.timestamp()
         if isinstance(value, int | float):
             return value
-        words = self._written(value, names)
+        words = self._render_value(value, name_of)
         return fold(words if isinstance(words, str) else words.plain)
 
 
 @dataclass(frozen=True)
 class Action(Generic[M]):
-    """Something else that is done with a thing: publish a site, let a member sign on through the provider."""
+    """A command of one kind of item other than edit and delete, for example “Publish” for a site."""
 
     name: str
-    """What it does, as a command: `Publish`."""
+    """Title of the command, for example `Publish`."""
     help: str
-    """What that means for others, in a sentence."""
+    """Sentence that explains the effect of the command."""
     operation: type[Operation[Any]]
-    done: str = ""
-    """What is said of it then, behind its name: `was published`."""
+    done_text: str = ""
+    """End of the notice after the title of the item, for example `was published`."""
     values: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of the operation beside the place and ids."""
-    back: type[Operation[Any]] | None = None
-    """What undoes it."""
-    back_values: Mapping[str, Any] = field(default_factory=dict)
-    why_not: Callable[[M], str | None] = lambda thing: None
-    """Why it cannot be done with this one, in a sentence."""
-    right: Callable[[M], str] = lambda thing: ""
-    """What it takes, where that is not what it takes to change one: the name of a right."""
-    ask: Callable[[Shell, Any], None] | None = None
-    """Does it with what is at hand (`acting.AtHand`), where that takes more than to ask in a sentence and to send it."""
+    """Arguments of the operation besides the place and the IDs."""
+    undo_operation: type[Operation[Any]] | None = None
+    """Operation that undoes the action."""
+    undo_values: Mapping[str, Any] = field(default_factory=dict)
+    disabled_reason: Callable[[M], str | None] = lambda item: None
+    """Returns why the action is not possible for an item. None if it is possible."""
+    permission: Callable[[M], str] = lambda item: ""
+    """Returns the permission that the action needs. Empty if it is the permission to edit the item."""
+    run: Callable[[Shell, Any], None] | None = None
+    """Runs the action on the selected items, if a confirmation alone is not enough."""
 
 
 @dataclass(frozen=True)
-class Question:
-    """What can be asked where things are, beside what the table of them says."""
+class TableCommand:
+    """A read-only command of a table, for example “Test a link”."""
 
     name: str
-    """What that is called, as a command: `Test a link`."""
-    ask: Callable[[Shell, Any], None]
-    """Asks it at an `acting.Place`."""
+    """Title of the command."""
+    run: Callable[[Shell, Any], None]
+    """Runs the command for a `CreateTarget`."""
     operation: type[Operation[Any]]
-    """What answers it."""
+    """Operation that the command needs. The command is disabled if the server does not have the operation."""
 
 
 @dataclass(frozen=True)
-class Rights:
-    """What it takes to write: names of rights, as the place says them. Empty: the server says when one asks it."""
+class RequiredPermissions:
+    """Names of the permissions needed to write. Empty if only the server can check the permission."""
 
     create: str = "admin"
-    change: str = "admin"
+    update: str = "admin"
     delete: str = "admin"
-    of_thing: bool = False
-    """To change and delete take rights on the thing itself, and not on the place it is in."""
-    places: Mapping[str, str] = field(default_factory=dict)
-    """Its fields that name a space or collection, with the right that is enough there to make one of it. What is of one
-    takes rights on that, and not on the place it is listed in."""
-    one_leaves: bool = False
-    """Whoever it is about may delete it without: they leave."""
+    on_item: bool = False
+    """Edit and delete need permissions on the item itself, not on the place that contains it."""
+    place_fields: Mapping[str, str] = field(default_factory=dict)
+    """Fields that name a space or collection, with the permission to create an item there. The permissions of that
+    space or collection replace those of the listed place."""
+    allows_leaving: bool = False
+    """Whether users may remove themselves without the permission, for example from a team."""
 
 
-def by(id_field: str, key: str = "id") -> Callable[[Known, Any], Known]:
-    """A thing is named to operations by one of its fields."""
-    return lambda known, thing: {id_field: attrgetter(key)(thing)}
-
-
-def _items(answer: Any) -> Sequence[Any]:
-    return tuple(answer.items)
-
-
-def _no_more(known: Known, thing: Any) -> Operation[Any] | None:
-    return None
-
-
-def _asks_nothing(
-    things: Sequence[Any], known: Known, answers: Mapping[type[Operation[Any]], Any]
-) -> Sequence[Operation[Any]]:
-    return ()
+def id_argument(id_field: str, key: str = "id") -> Callable[[Arguments, Any], Arguments]:
+    """Return a function that names an item to operations by one of its fields."""
+    return lambda arguments, item: {id_field: attrgetter(key)(item)}
 
 
 @dataclass(frozen=True)
 class Resource(Generic[M]):
-    """A kind of thing: what it is called, the operations that reach it, what is shown of it."""
+    """A kind of item: its name, its operations, and how its items are shown."""
 
-    one: str
-    many: str
+    singular: str
+    plural: str
     list: type[Operation[Any]]
-    """Answers all of them at a place. It need not be a list: `items` finds them in its answer."""
-    columns: tuple[Column[M], ...]
+    """Operation that loads the items of a place. `items` picks the items from its response."""
+    columns: tuple[ResourceColumn[M], ...]
     title: Callable[[M], str]
-    """What one of them is called: in sentences, in breadcrumbs, and to delete it."""
-    named: Callable[[Known, M], Known] = lambda known, thing: {}
-    """What names one of them to the operations about it, and what is below it."""
-    about: str = ""
-    """What they are, in a sentence."""
-    key: Callable[[M], str] = lambda thing: str(getattr(thing, "id", ""))
-    """What tells one from the others in the list."""
+    """Returns the title of an item, for sentences and breadcrumbs."""
+    ids: Callable[[Arguments, M], Arguments] = lambda arguments, item: {}
+    """Returns the IDs that name an item to its own operations and to those of its children."""
+    description: str = ""
+    """Sentence that explains the items."""
+    key: Callable[[M], str] = lambda item: str(getattr(item, "id", ""))
+    """Returns the text that identifies an item in the list."""
     get: type[Operation[Any]] | None = None
     create: type[Operation[Any]] | None = None
     update: type[Operation[Any]] | None = None
     delete: type[Operation[Any]] | None = None
-    asked: Mapping[str, Any] = field(default_factory=dict)
-    """What the list is asked with beside the place."""
-    page: int = AT_ONCE
-    """How many are asked for at once. 0: the server is not told."""
-    items: Callable[[Any], Sequence[M]] = _items
-    """The things in the answer of `list`."""
-    sorted_by: str = ""
-    """The title of the column they are sorted by at first. Empty: as the server lists them."""
-    of_kinds: Callable[[M], tuple[Resource[Any], Any]] | None = None
-    """What kind one of them is of, and that thing itself, where things of several kinds stand below one another. They stay in
-    the order of the server."""
-    parts: Mapping[str, Resource[Any]] = field(default_factory=dict)
-    """Those kinds, by what they are called among one another."""
-    add: Callable[[Shell, Any], None] | None = None
-    """Asks what is to be made at an `acting.Place`, where that may be things of several kinds."""
-    opens: Callable[[M], Route | None] = lambda thing: None
-    """Where enter leads from one of them, if that is out of the tables."""
+    list_arguments: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of the list operation besides the place."""
+    page_size: int = PAGE_SIZE
+    """Items requested at a time. 0 if the operation has no limit."""
+    items: Callable[[Any], Sequence[M]] = lambda response: tuple(response.items)
+    """Returns the items in a response of `list`."""
+    default_sort: str = ""
+    """Title of the column for the initial order. Empty for the order of the server."""
+    resolve_row: Callable[[M], tuple[Resource[Any], Any]] | None = None
+    """Returns the resource and the item of a row, in a list with items of several kinds. Such a list has a fixed
+    order."""
+    row_resources: Mapping[str, Resource[Any]] = field(default_factory=dict)
+    """Resources of the rows in a list with items of several kinds, by their names in that list."""
+    add_item: Callable[[Shell, Any], None] | None = None
+    """Asks which kind of item to create for a `CreateTarget`, in a list with items of several kinds."""
+    route: Callable[[M], Route | None] = lambda item: None
+    """Returns the view that enter opens for an item. None if enter stays in the tables."""
     lookups: tuple[type[Operation[Any]], ...] = ()
-    """What tells the names of the ids in them."""
-    also_named: Callable[[Sequence[M], Known, Mapping[type[Operation[Any]], Any]], Sequence[Operation[Any]]] = (
-        _asks_nothing
+    """Operations whose responses contain the names of the IDs in the items."""
+    more_lookups: Callable[[Sequence[M], Arguments, Mapping[type[Operation[Any]], Any]], Sequence[Operation[Any]]] = (
+        lambda items, arguments, responses: ()
     )
-    """What else does, once they and the answers of `lookups` are there."""
+    """Returns more operations that load names, given the items and the responses of `lookups`."""
     children: tuple[Resource[Any], ...] = ()
-    """What is in one of them."""
+    """Tables inside an item."""
     actions: tuple[Action[M], ...] = ()
-    ask: Question | None = None
-    """What can be asked where they are."""
-    beside: Callable[[Sequence[M], Any, Mapping[type[Operation[Any]], Any]], Sequence[M]] | None = None
-    """They with what follows of all of them, of what they are in, and of the answers of `lookups` there are by now."""
-    absent: Callable[[Any], str | None] = lambda inside: None
-    """Why there are none in something, in a sentence, before anybody is asked."""
-    rights: Rights = Rights()
-    details: Callable[[M], Facts] = lambda thing: ()
-    """What is to be told of one beside its fields, first."""
-    told: Callable[[Live, Known, M], Awaitable[Facts]] | None = None
-    """What is to be told before that, once the cursor rests on one, and has to be asked for. Raises ApiError."""
-    state: Callable[[M], str] = lambda thing: ""
-    """How one stands, in a few words, where what is in it is on show."""
-    secrets: frozenset[str] = frozenset()
-    """Fields whose values are not shown until somebody asks for them, and are never exported."""
-    holder: Callable[[M], Any] = lambda thing: thing
-    """What of one says what one may do with it, and with what is in it."""
-    written: Callable[[M], Model] = lambda thing: thing
-    """One of them under the names of `update`, where it has others."""
-    references: Mapping[str, Any] = field(default_factory=dict)
-    """What can be picked for fields of its requests that mean something else than in others (`references.py`)."""
-    needs: str = ""
-    """What must be known of where one is for it to be there at all."""
-    hangs_on: Callable[[M], Sequence[str]] = lambda thing: ()
-    """What goes with one of them that is deleted: sentences."""
-    again: Callable[[Known, M], Operation[Any] | None] = _no_more
-    """What makes one again that was deleted, just as it was. None: it cannot be taken back."""
-    unmaking: Callable[[Live, Known], Unmaking] | None = None
-    """Asked before something is made, where that is not taken back by deleting one: says what takes back what was sent."""
-    said_new: Callable[[Any, Any], str] | None = None
-    """What `create` and its answer come to, in sentences, where that is not that one is there. The answer is None where it was lost."""
-    afterwards: Callable[[Shell, Known, Operation[Any], Any], Coroutine[Any, Any, None]] | None = None
-    """What is done when one was made, or asked for by an action, with what was sent and its answer."""
-    elsewhere: str = ""
-    """Where they are created, changed or deleted, in a sentence, where that is not here."""
-    making: str = ""
-    """What it means to make one, in a sentence, where `about` does not say it."""
-    shows: Callable[[Shell, Known, M], None] | None = None
-    """What enter shows of one over the list, where there is nothing to go into."""
-    single: bool = False
-    """Whether there is one at most, and the server says 404 where there is none."""
-    none: str = ""
-    """What is said where there are none. Empty: that there are none of them."""
-    new: str = ""
-    """What making one is called. Empty: `New` and what it is."""
-    verbs: tuple[str, str] = ("delete", "deleted")
-    """The verb of deleting and its past participle, both to go on with a title: `remove`, `removed`."""
-    out_of: str = ""
-    """What deleting one takes it out of, where it exists elsewhere too: `team`."""
-    required: frozenset[str] = frozenset()
-    """Fields that a form must have filled in to create one, although the API does not require them."""
-    address: Callable[[M], str | None] = lambda thing: None
-    """Where it is found, where its `urls` do not say."""
-    count: Callable[[Any], int | None] = lambda parent: None
-    """How many there are, as far as what they are in says it."""
+    command: TableCommand | None = None
+    """Read-only command of the table."""
+    derive_items: Callable[[Sequence[M], Any, Mapping[type[Operation[Any]], Any]], Sequence[M]] | None = None
+    """Returns the items with values that depend on the whole list, the parent and the responses of `lookups`."""
+    unavailable_reason: Callable[[Any], str | None] = lambda parent: None
+    """Returns why a parent has no such items, before any request. None if the parent may have some."""
+    permissions: RequiredPermissions = RequiredPermissions()
+    details: Callable[[M], DetailFacts] = lambda item: ()
+    """Returns facts for the top of the details, besides the fields of an item."""
+    load_details: Callable[[Live, Arguments, M], Awaitable[DetailFacts]] | None = None
+    """Loads more facts for the top of the details after the cursor stays on an item. Raises ApiError."""
+    status: Callable[[M], str] = lambda item: ""
+    """Returns the status of an item, shown while its children are open."""
+    secret_fields: frozenset[str] = frozenset()
+    """Fields whose values are hidden until the user reveals them. They are never exported."""
+    permission_source: Callable[[M], Any] = lambda item: item
+    """Returns the object with the user's permissions for an item and its children."""
+    as_update: Callable[[M], Model] = lambda item: item
+    """Returns an item with the field names of `update`, if they differ."""
+    reference_lists: Mapping[str, Any] = field(default_factory=dict)
+    """Lists to choose from for fields that mean something else in this resource than in others."""
+    required_argument: str = ""
+    """Argument without which the table is not shown."""
+    delete_effects: Callable[[M], Sequence[str]] = lambda item: ()
+    """Returns sentences about what else is lost when an item is deleted."""
+    recreate: Callable[[Arguments, M], Operation[Any] | None] = lambda arguments, item: None
+    """Returns the operation that creates a deleted item again. None if the deletion cannot be undone."""
+    prepare_undo: Callable[[Live, Arguments], UndoFactory] | None = None
+    """Returns the undo of a creation, if deleting the new item does not undo it. Called before the creation."""
+    create_notice: Callable[[Any, Any], str] | None = None
+    """Returns the notice after a creation from the operation and its response. The response is None if it was lost."""
+    after_write: Callable[[Shell, Arguments, Operation[Any], Any], Coroutine[Any, Any, None]] | None = None
+    """Runs after a creation or an action, with the operation that was sent and its response."""
+    read_only_reason: str = ""
+    """Sentence that says where items are created, edited or deleted, if not in this table."""
+    create_intro: str = ""
+    """Introduction of the form that creates an item. Empty for `description`."""
+    open_dialog: Callable[[Shell, Arguments, M], None] | None = None
+    """Opens a dialog for an item when the user presses enter, if the item has no children."""
+    is_single: bool = False
+    """Whether the list has at most one item. The server answers 404 if there is none."""
+    empty_text: str = ""
+    """Sentence for an empty table. Empty for the default sentence."""
+    create_title: str = ""
+    """Title of the command that creates an item. Empty for `New` and the name of the resource."""
+    delete_verbs: tuple[str, str] = ("delete", "deleted")
+    """Verb of the deletion and its past participle, for example `remove` and `removed`. A title follows both."""
+    container: str = ""
+    """Noun for the container that the deletion removes an item from, for example `team`. Empty for a real deletion."""
+    required_fields: frozenset[str] = frozenset()
+    """Fields that must be filled in to create an item, although the API does not require them."""
+    url_of: Callable[[M], str | None] = lambda item: None
+    """Returns the URL of an item, if its `urls` field does not contain the URL."""
+    count_in: Callable[[Any], int | None] = lambda parent: None
+    """Returns the number of items according to their parent. None if the parent does not contain the number."""
 
     @property
     def heading(self) -> str:
-        """What they are called where a line begins with it."""
-        return f"{self.many[:1].upper()}{self.many[1:]}"
+        """The plural with a capital letter."""
+        return f"{self.plural[:1].upper()}{self.plural[1:]}"
 
     @property
-    def verb(self) -> str:
-        """The verb of deleting, as a button has it."""
-        return self.verbs[0].partition(" ")[0].capitalize()
+    def delete_label(self) -> str:
+        """Label of the button that deletes."""
+        return self.delete_verbs[0].partition(" ")[0].capitalize()
 
     @property
-    def called_new(self) -> str:
-        """What creating one is called."""
-        return self.new or f"New {self.one}"
+    def create_label(self) -> str:
+        """Title of the command that creates an item."""
+        return self.create_title or f"New {self.singular}"
 
-    def itself(self, row: Any) -> tuple[Resource[Any], Any]:
-        """The kind of what stands in a row, and that."""
-        return (self, row) if self.of_kinds is None else self.of_kinds(row)
+    def item_of(self, row: Any) -> tuple[Resource[Any], Any]:
+        """Return the resource and the item of a row. They differ by row in a list with items of several kinds."""
+        return (self, row) if self.resolve_row is None else self.resolve_row(row)
 
     @property
     def name(self) -> str:
-        """What tells the kind from others that are called the same: `teams.ListMembers`."""
+        """Unique name of the resource, for example `teams.ListMembers`."""
         return SPECS[self.list].name
 
-    def list_op(self, known: Known) -> Operation[Any]:
-        """What lists them where one is."""
-        return made(self.list, {**known, **_limit(self.list, self.page), **self.asked})
+    def list_operation(self, arguments: Arguments) -> Operation[Any]:
+        """Return the operation that lists the items of a place."""
+        return build_operation(self.list, {**arguments, **_limit(self.list, self.page_size), **self.list_arguments})
 
-    def is_there(self, known: Known) -> bool:
-        """Whether what it needs is known where one is, and is something one can ask with: what a server says need not be."""
-        if self.needs and self.needs not in known:
+    def is_available(self, arguments: Arguments) -> bool:
+        """Return whether the table is available: all arguments of its list operation are known and valid."""
+        if self.required_argument and self.required_argument not in arguments:
             return False
         try:
-            self.list_op(known)
+            self.list_operation(arguments)
         except ValidationError:
             return False
         return True
 
-    def as_it_was(self, known: Known, thing: M) -> Operation[Any] | None:
-        """What makes one again that was deleted. None: it cannot be taken back, or not as the server said it was."""
+    def recreate_operation(self, arguments: Arguments, item: M) -> Operation[Any] | None:
+        """Return the operation that creates a deleted item again. None if no request can hold its values."""
         try:
-            return self.again(known, thing)
+            return self.recreate(arguments, item)
         except ValidationError:
             return None
 
-    def is_named(self, known: Known, thing: M) -> bool:
-        """Whether the server says what names it, and one can ask with that."""
+    def has_valid_ids(self, arguments: Arguments, item: M) -> bool:
+        """Return whether the server sent valid IDs for an item, so that requests can name the item."""
         try:
-            named = self.named(known, thing).values()
-            for name in named:
+            values = self.ids(arguments, item).values()
+            for name in values:
                 if isinstance(name, str):
                     _ID.validate_python(name)
         except (AttributeError, ValidationError):
-            return False  # what it lies in is not there, or is called as no request can say it
-        return all(named)
+            return False  # The ID is missing, or is not valid in a request.
+        return all(values)
 
-    def known_of(self, known: Known, thing: M) -> Known:
-        """What is known inside one of them."""
-        return {**known, **self.named(known, thing)}
-
-
-def made(operation: type[Operation[Any]], known: Known) -> Operation[Any]:
-    """An operation with what it needs of what is known."""
-    return operation(**{name: value for name, value in known.items() if name in operation.model_fields})
+    def arguments_for(self, arguments: Arguments, item: M) -> Arguments:
+        """Return the arguments for operations on an item and on its children."""
+        return {**arguments, **self.ids(arguments, item)}
 
 
-def listed(operation: type[Operation[Any]], known: Known) -> Operation[Any]:
-    """An operation that lists all there are of something, as far as one answer tells."""
-    return made(operation, {**known, **_limit(operation, AT_ONCE)})
+def build_operation(operation: type[Operation[Any]], arguments: Arguments) -> Operation[Any]:
+    """Build an operation from those arguments that it has fields for."""
+    return operation(**{name: value for name, value in arguments.items() if name in operation.model_fields})
 
 
-def _limit(operation: type[Operation[Any]], page: int) -> Known:
-    return {"limit": page} if page and issubclass(operation, Listing) else {}
+def build_full_list(operation: type[Operation[Any]], arguments: Arguments) -> Operation[Any]:
+    """Build the operation that lists as many items as one response can hold."""
+    return build_operation(operation, {**arguments, **_limit(operation, PAGE_SIZE)})
 
 
-def names_in(answer: Any) -> dict[str, str]:
-    """What the things in an answer are called, by their ids, however deep they lie."""
-    found: dict[str, str] = {}
-    waiting: list[Any] = [answer]
-    while waiting:
-        value = waiting.pop()
+def _limit(operation: type[Operation[Any]], page_size: int) -> Arguments:
+    return {"limit": page_size} if page_size and issubclass(operation, Listing) else {}
+
+
+def names_by_id(response: Any) -> dict[str, str]:
+    """Return the names of all objects in a response, however deeply nested, by their IDs."""
+    names: dict[str, str] = {}
+    pending: list[Any] = [response]
+    while pending:
+        value = pending.pop()
         if isinstance(value, Model):
-            named = (getattr(value, name, "") for name in ("title", "name", "label"))
-            title = next(filter(None, named), "") or getattr(getattr(value, "space", None), "title", "")
+            values = (getattr(value, name, "") for name in ("title", "name", "label"))
+            title = next(filter(None, values), "") or getattr(getattr(value, "space", None), "title", "")
             if (name := getattr(value, "id", "")) and title:
-                found.setdefault(name, str(title))
-            waiting += [each for _, each in value]
+                names.setdefault(name, str(title))
+            pending += [each for _, each in value]
         elif isinstance(value, tuple):
-            waiting += value
-    return found
+            pending += value
+    return names

@@ -1,4 +1,4 @@
-"""What stands where on a site: its structure as rows below one another, and what moves a part to another place. Pure."""
+"""The structure of a site: its parts as rows, and the results of moving a part or setting the default."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ from octavo.api.site_structure import (
     Sort,
 )
 
-Movable = SiteSection | SectionGroup | SiteSpace
+MovablePart = SiteSection | SectionGroup | SiteSpace
 
 
-class Standing(Model):
-    """A part of a site, how deep it stands, and the words of what stands in it: a filter that finds those keeps it."""
+class PartRow(Model):
+    """A row of the structure: a part, its depth, and the titles of all parts in it for the filter."""
 
     part: Part
     depth: int = 0
-    inside: str = ""
+    child_titles: str = ""
 
     @property
     def id(self) -> str:
-        """The id of the part."""
+        """The ID of the part."""
         return self.part.id
 
 
 def title_of(part: Part) -> str:
-    """What a part is called."""
+    """Return the title of a part."""
     space = part.space.title if isinstance(part, SiteSpace) and part.space is not None else ""
     return part.title or space or part.id or "Untitled"
 
 
-def kind_of(part: Part) -> str:
-    """What it is called that it is."""
+def noun_of(part: Part) -> str:
+    """Return the noun for a part."""
     match part:
         case SiteSection():
             return "section"
@@ -53,170 +53,178 @@ def kind_of(part: Part) -> str:
     return part.object.removeprefix("site-").replace("-", " ") or "part"
 
 
-def parts_in(part: Part) -> tuple[Part, ...]:
-    """What stands in a part, each saying so: not all servers repeat it."""
+def children_of(part: Part) -> tuple[Part, ...]:
+    """Return the children of a part, each with the ID of its parent, which some servers omit."""
     match part:
         case SiteSection():
             return tuple(each.model_copy(update={"section": part.id}) for each in part.site_spaces)
         case SectionGroup():
-            held = part.children or part.sections
-            return tuple(_held(each, part.id) for each in held)
+            children = part.children or part.sections
+            return tuple(_in_group(each, part.id) for each in children)
     return ()
 
 
-def _held(part: Part, group: str | None) -> Part:
+def _in_group(part: Part, group: str | None) -> Part:
     return part.model_copy(update={"section_group": group}) if isinstance(part, SiteSection | SectionGroup) else part
 
 
-def standings(structure: SiteStructure) -> tuple[Standing, ...]:
-    """All parts, each before what stands in it."""
-    parts = list(walk(structure))
+def part_rows(structure: SiteStructure) -> tuple[PartRow, ...]:
+    """Return a row for each part, in the order of the site."""
+    parts = list(walk_parts(structure))
     titles = [title_of(part) for part, _ in parts]
-    ends, within = [len(parts)] * len(parts), list[int]()
-    for at, (_, depth) in enumerate(parts):
-        while within and parts[within[-1]][1] >= depth:
-            ends[within.pop()] = at
-        within.append(at)
-    found: dict[str, Standing] = {}
-    for at, (part, depth) in enumerate(parts):
-        inside = " ".join(titles[at + 1 : ends[at]])
-        found.setdefault(part.id, Standing.model_construct(part=part, depth=depth, inside=inside))
-    return tuple(found.values())
+    ends, ancestors = [len(parts)] * len(parts), list[int]()
+    for index, (_, depth) in enumerate(parts):
+        while ancestors and parts[ancestors[-1]][1] >= depth:
+            ends[ancestors.pop()] = index
+        ancestors.append(index)
+    result: dict[str, PartRow] = {}
+    for index, (part, depth) in enumerate(parts):
+        child_titles = " ".join(titles[index + 1 : ends[index]])
+        result.setdefault(part.id, PartRow.model_construct(part=part, depth=depth, child_titles=child_titles))
+    return tuple(result.values())
 
 
-def walk(structure: SiteStructure) -> Iterator[tuple[Part, int]]:
-    """All parts with their depth, each before what stands in it, however deep."""
-    waiting: list[tuple[Part, int]] = [(part, 0) for part in reversed(structure.structure)]
-    while waiting:
-        part, depth = waiting.pop()
+def walk_parts(structure: SiteStructure) -> Iterator[tuple[Part, int]]:
+    """Return all parts with their depth, each before its children."""
+    pending: list[tuple[Part, int]] = [(part, 0) for part in reversed(structure.structure)]
+    while pending:
+        part, depth = pending.pop()
         yield part, depth
-        waiting += [(each, depth + 1) for each in reversed(parts_in(part))]
+        pending += [(each, depth + 1) for each in reversed(children_of(part))]
 
 
-def holder_of(part: Part) -> str | None:
-    """The id of what a part stands in. None: it stands at the root."""
+def parent_id(part: Part) -> str | None:
+    """Return the ID of a part's parent. None at the top level."""
     return part.section if isinstance(part, SiteSpace) else getattr(part, "section_group", None)
 
 
-def pointer(part: Movable) -> Pointer:
-    """What names a part to the operation that moves it."""
+def pointer_to(part: MovablePart) -> Pointer:
+    """Return the reference to a part for the move operation."""
     return Pointer(type=part.object, id=part.id)
 
 
-def row_of(structure: SiteStructure, holder: str | None) -> list[Movable]:
-    """What stands in a part, or at the root, as far as it can be moved."""
-    if holder is None:
-        found: Sequence[Part] = structure.structure
+def movable_children(structure: SiteStructure, parent: str | None) -> list[MovablePart]:
+    """Return the children of a part, or of the site, that can be moved."""
+    if parent is None:
+        result: Sequence[Part] = structure.structure
     else:
-        found = next((parts_in(part) for part, _ in walk(structure) if part.id == holder), ())
-    return [part for part in found if not isinstance(part, OtherPart)]
+        result = next((children_of(part) for part, _ in walk_parts(structure) if part.id == parent), ())
+    return [part for part in result if not isinstance(part, OtherPart)]
 
 
-def a_step(structure: SiteStructure, part: Movable, step: Literal[-1, 1]) -> Position | None:
-    """The place one further up (-1) or down (1) in its row. None: there is none."""
-    row = row_of(structure, holder_of(part))
-    ids = [each.id for each in row]
-    to = ids.index(part.id) + step if part.id in ids else -1
-    if not 0 <= to < len(row):
+def step_position(structure: SiteStructure, part: MovablePart, step: Literal[-1, 1]) -> Position | None:
+    """Return the position after moving a part up (-1) or down (1). None at the first or last place."""
+    siblings = movable_children(structure, parent_id(part))
+    ids = [each.id for each in siblings]
+    new_index = ids.index(part.id) + step if part.id in ids else -1
+    if not 0 <= new_index < len(siblings):
         return None
-    return Position(before=pointer(row[to])) if step < 0 else Position(after=pointer(row[to]))
+    return (
+        Position(before=pointer_to(siblings[new_index]))
+        if step < 0
+        else Position(after=pointer_to(siblings[new_index]))
+    )
 
 
-def place_of(structure: SiteStructure, part: Movable) -> Position | None:
-    """Where it stands now: what brings it back there. None: it stands there alone, and no neighbour says where that is."""
-    row = row_of(structure, holder_of(part))
-    ids = [each.id for each in row]
-    at = ids.index(part.id) if part.id in ids else 0
-    if at > 0:
-        return Position(after=pointer(row[at - 1]))
-    return Position(before=pointer(row[1])) if len(row) > 1 else None
+def current_position(structure: SiteStructure, part: MovablePart) -> Position | None:
+    """Return the present position of a part, to undo a move. None if the part has no sibling."""
+    siblings = movable_children(structure, parent_id(part))
+    ids = [each.id for each in siblings]
+    index = ids.index(part.id) if part.id in ids else 0
+    if index > 0:
+        return Position(after=pointer_to(siblings[index - 1]))
+    return Position(before=pointer_to(siblings[1])) if len(siblings) > 1 else None
 
 
 @dataclass(frozen=True)
-class Holder:
-    """What a part can be moved into."""
+class MoveTarget:
+    """A possible parent of a part."""
 
     id: str | None
-    """None: the root."""
+    """ID of the parent. None for the site itself."""
     title: str
     depth: int
-    row: tuple[Movable, ...]
-    """What stands there now, without the part itself."""
+    children: tuple[MovablePart, ...]
+    """Children of the parent, without the part that moves."""
 
 
-def holders_for(structure: SiteStructure, part: Movable) -> list[Holder]:
-    """Where a part can stand: a space in a section, a section or group at the root or in a group that is not in it."""
-    wanted = SiteSection if isinstance(part, SiteSpace) else SectionGroup
-    below = {part.id} | {each.id for each, _ in walk(SiteStructure.model_construct(structure=parts_in(part)))}
-    found = [
-        Holder(each.id, title_of(each), depth, _others(structure, part, each.id))
-        for each, depth in walk(structure)
-        if isinstance(each, wanted) and each.id not in below
+def move_targets(structure: SiteStructure, part: MovablePart) -> list[MoveTarget]:
+    """Return the possible parents of a part: sections for a space, and section groups or the site for other parts."""
+    parent_type = SiteSection if isinstance(part, SiteSpace) else SectionGroup
+    descendant_ids = {part.id} | {
+        each.id for each, _ in walk_parts(SiteStructure.model_construct(structure=children_of(part)))
+    }
+    result = [
+        MoveTarget(each.id, title_of(each), depth, _other_children(structure, part, each.id))
+        for each, depth in walk_parts(structure)
+        if isinstance(each, parent_type) and each.id not in descendant_ids
     ]
-    if not isinstance(part, SiteSpace) or holder_of(part) is None:
-        found.insert(0, Holder(None, "Top level of the site", 0, _others(structure, part, None)))
-    return found
+    if not isinstance(part, SiteSpace) or parent_id(part) is None:
+        result.insert(0, MoveTarget(None, "Top level of the site", 0, _other_children(structure, part, None)))
+    return result
 
 
-def _others(structure: SiteStructure, part: Movable, holder: str | None) -> tuple[Movable, ...]:
-    alike = SiteSpace if isinstance(part, SiteSpace) else (SiteSection, SectionGroup)
-    return tuple(each for each in row_of(structure, holder) if each.id != part.id and isinstance(each, alike))
+def _other_children(structure: SiteStructure, part: MovablePart, parent: str | None) -> tuple[MovablePart, ...]:
+    allowed_types = SiteSpace if isinstance(part, SiteSpace) else (SiteSection, SectionGroup)
+    return tuple(
+        each for each in movable_children(structure, parent) if each.id != part.id and isinstance(each, allowed_types)
+    )
 
 
-def moved(structure: SiteStructure, sort: Sort) -> SiteStructure:
-    """The structure once a part was moved. As it is where the part or its neighbour is not there."""
-    part = next((each for each, _ in walk(structure) if each.id == sort.item.id), None)
-    beside = sort.position.before or sort.position.after
-    if part is None or beside is None or all(each.id != beside.id for each, _ in walk(structure)):
+def move_part(structure: SiteStructure, sort: Sort) -> SiteStructure:
+    """Return the structure after a move. Unchanged if the part or its new sibling does not exist."""
+    part = next((each for each, _ in walk_parts(structure) if each.id == sort.item.id), None)
+    neighbour = sort.position.before or sort.position.after
+    if part is None or neighbour is None or all(each.id != neighbour.id for each, _ in walk_parts(structure)):
         return structure
     step = 0 if sort.position.before else 1
 
-    def arranged(parts: Sequence[Part], holder: str | None) -> tuple[Part, ...]:
-        row = [_with(each, arranged(parts_in(each), each.id)) for each in parts if each.id != part.id]
-        at = next((index for index, each in enumerate(row) if each.id == beside.id), None)
-        if at is not None:
-            row.insert(at + step, _in(part, holder))
-        return tuple(row)
+    def rearranged(parts: Sequence[Part], parent: str | None) -> tuple[Part, ...]:
+        siblings = [
+            _with_children(each, rearranged(children_of(each), each.id)) for each in parts if each.id != part.id
+        ]
+        index = next((index for index, each in enumerate(siblings) if each.id == neighbour.id), None)
+        if index is not None:
+            is_space = isinstance(part, SiteSpace)
+            moved = part.model_copy(update={"section": parent}) if is_space else _in_group(part, parent)
+            siblings.insert(index + step, moved)
+        return tuple(siblings)
 
-    return structure.model_copy(update={"structure": arranged(structure.structure, None)})
+    return structure.model_copy(update={"structure": rearranged(structure.structure, None)})
 
 
-def _in(part: Part, holder: str | None) -> Part:
-    return part.model_copy(update={"section": holder}) if isinstance(part, SiteSpace) else _held(part, holder)
-
-
-def _with(part: Part, inside: tuple[Part, ...]) -> Part:
+def _with_children(part: Part, children: tuple[Part, ...]) -> Part:
     match part:
         case SiteSection():
-            return part.model_copy(update={"site_spaces": inside})
+            return part.model_copy(update={"site_spaces": children})
         case SectionGroup():
-            return part.model_copy(update={"children": inside, "sections": ()})
+            return part.model_copy(update={"children": children, "sections": ()})
     return part
 
 
-def beginning_at(structure: SiteStructure, part: Movable) -> SiteStructure:
-    """The structure once a part is the default one where it stands. Of sections there is one on the whole site."""
-    holder, is_space = holder_of(part), isinstance(part, SiteSpace)
+def set_default(structure: SiteStructure, part: MovablePart) -> SiteStructure:
+    """Return the structure after a part became the default. A site has only one default section."""
+    parent, is_space = parent_id(part), isinstance(part, SiteSpace)
 
-    def marked(parts: Sequence[Part]) -> tuple[Part, ...]:
-        row: list[Part] = []
+    def with_default(parts: Sequence[Part]) -> tuple[Part, ...]:
+        siblings: list[Part] = []
         for each in parts:
-            changed = _with(each, marked(parts_in(each)))
-            if _stands_with(changed, is_space, holder):
-                changed = changed.model_copy(update={"default": changed.id == part.id})
-            row.append(changed)
-        return tuple(row)
+            updated = _with_children(each, with_default(children_of(each)))
+            if _is_sibling(updated, is_space, parent):
+                updated = updated.model_copy(update={"default": updated.id == part.id})
+            siblings.append(updated)
+        return tuple(siblings)
 
-    return structure.model_copy(update={"structure": marked(structure.structure)})
-
-
-def default_beside(structure: SiteStructure, part: Movable) -> Movable | None:
-    """The default one of those a part is among. None: no other is."""
-    is_space, holder = isinstance(part, SiteSpace), holder_of(part)
-    chosen = (each for each, _ in walk(structure) if isinstance(each, SiteSpace | SiteSection) and each.default)
-    return next((each for each in chosen if each.id != part.id and _stands_with(each, is_space, holder)), None)
+    return structure.model_copy(update={"structure": with_default(structure.structure)})
 
 
-def _stands_with(part: Part, is_space: bool, holder: str | None) -> bool:
-    """Whether it is one of the spaces of a holder, or one of the sections of the site."""
-    return isinstance(part, SiteSpace) and holder_of(part) == holder if is_space else isinstance(part, SiteSection)
+def sibling_default(structure: SiteStructure, part: MovablePart) -> MovablePart | None:
+    """Return the present default among the siblings of a part. None if no other part is the default."""
+    is_space, parent = isinstance(part, SiteSpace), parent_id(part)
+    defaults = (each for each, _ in walk_parts(structure) if isinstance(each, SiteSpace | SiteSection) and each.default)
+    return next((each for each in defaults if each.id != part.id and _is_sibling(each, is_space, parent)), None)
+
+
+def _is_sibling(part: Part, is_space: bool, parent: str | None) -> bool:
+    """Return whether a part is a space in the section `parent`. Without `is_space`, whether it is a section."""
+    return isinstance(part, SiteSpace) and parent_id(part) == parent if is_space else isinstance(part, SiteSection)

@@ -1,30 +1,208 @@
-"""Spaces, as the tree of spaces creates, changes and deletes them."""
+"""The tables of spaces and of access to them: who has which role in a space or collection, and why."""
 
 from __future__ import annotations
 
-from octavo.api import spaces
-from octavo.tui.resources.resource import Column, Resource, Rights
+from dataclasses import replace
+from typing import Any, get_args
+
+from octavo.api import permissions, spaces, teams
+from octavo.api.labels import label
+from octavo.api.operation import Operation
+from octavo.api.places import SpaceRef
+from octavo.api.roles import Role
+from octavo.data.access import MERGE_ROLES, actions
+from octavo.data.live import Live
+from octavo.tui.resources import role_facts
+from octavo.tui.resources.resource import (
+    Arguments,
+    RequiredPermissions,
+    Resource,
+    ResourceColumn,
+    UndoFactory,
+    build_operation,
+    id_argument,
+)
 from octavo.tui.widgets.wording import plural
+
+
+def _grant_again(
+    operation: type[Operation[Any]], arguments: Arguments, role: str, **kind: str
+) -> Operation[Any] | None:
+    """Return the operation that gives a removed role again. None if the role is not one that requests can hold."""
+    return build_operation(operation, {**arguments, **kind, "role": role}) if role in get_args(Role) else None
+
+
+def _undo_grant(live: Live, arguments: Arguments) -> UndoFactory:
+    """Return a function that builds the undo of a grant: members and teams get their previous roles again."""
+    changes: list[tuple[str, str, type[Operation[Any]], type[Operation[Any]], dict[str, str] | None]] = []
+    for resource, kind, change, remove in (
+        (MEMBER_ROLES, "user", permissions.UpdateUser, permissions.DeleteUser),
+        (TEAM_ROLES, "team", permissions.UpdateTeam, permissions.DeleteTeam),
+    ):
+        listed = live.peek(resource.list_operation(arguments)).value
+        roles = {resource.key(each): each.permission for each in listed.items} if listed is not None else {}
+        is_whole = listed is not None and listed.next is None
+        changes.append((kind, f"{kind}_id", change, remove, roles if is_whole else None))
+
+    def ops(grant: permissions.Grant) -> list[Operation[Any]] | None:
+        undo_operations: list[Operation[Any] | None] = []
+        for kind, name, change, remove, roles in changes:
+            for each in getattr(grant, f"{kind}s") or ():
+                if roles is None:
+                    return None
+                role = roles.get(each)
+                undo_operations.append(
+                    _grant_again(change, arguments, role, **{name: each})
+                    if role is not None
+                    else build_operation(remove, {**arguments, name: each})
+                )
+        return None if None in undo_operations else [each for each in undo_operations if each is not None]
+
+    return ops
+
+
+_GRANT_INTRO = "The role applies to this space or collection and to everything in it."
+
+
+def _grant_notice(grant: permissions.Grant, response: None) -> str:
+    """Return the notice after a grant: how many members and teams got the role."""
+    counts = ((len(grant.users or ()), "member"), (len(grant.teams or ()), "team"))
+    recipients = " and ".join(plural(number, noun) for number, noun in counts if number)
+    return (
+        f"Assigned the {label(grant.role)} role to {recipients}."
+        if grant.role
+        else f"Removed the role from {recipients}."
+    )
+
+
+MEMBER_ROLES: Resource[permissions.UserPermission] = Resource(
+    "member", "members", permissions.ListUsers,
+    description="Members with a role that was assigned to them directly, not through a team.",
+    create=permissions.Grant, update=permissions.UpdateUser, delete=permissions.DeleteUser,
+    title=lambda each: each.user.name,
+    key=lambda each: each.user.id,
+    ids=id_argument("user_id", "user.id"),
+    columns=(ResourceColumn("NAME", "user.name"), ResourceColumn("ROLE", "permission", 10, is_code=True), ResourceColumn("EMAIL", "user.email", drop_rank=1)),
+    as_update=lambda each: teams.Membership(role=each.permission),
+    recreate=lambda arguments, each: _grant_again(permissions.UpdateUser, arguments, each.permission, user_id=each.user.id),
+    lookups=(permissions.ListTeams,),
+    prepare_undo=_undo_grant,
+    create_title="Assign a role",
+    create_intro=_GRANT_INTRO,
+    create_notice=_grant_notice,
+    delete_verbs=("remove the role from", "removed the role from"),
+)  # fmt: skip
+TEAM_ROLES: Resource[permissions.TeamPermission] = Resource(
+    "team", "teams", permissions.ListTeams,
+    description="Teams that have an assigned role. The role applies to all members of the team.",
+    create=permissions.Grant, update=permissions.UpdateTeam, delete=permissions.DeleteTeam,
+    title=lambda each: each.team.title,
+    key=lambda each: each.team.id,
+    ids=id_argument("team_id", "team.id"),
+    columns=(ResourceColumn("TEAM", "team.title"), ResourceColumn("ROLE", "permission", 10, is_code=True),
+             ResourceColumn("MEMBERS", "team.members", 8, align_right=True)),
+    as_update=lambda each: teams.Membership(role=each.permission),
+    recreate=lambda arguments, each: _grant_again(permissions.UpdateTeam, arguments, each.permission, team_id=each.team.id),
+    lookups=(permissions.ListUsers,),
+    prepare_undo=_undo_grant,
+    create_title="Assign a role",
+    create_intro=_GRANT_INTRO,
+    create_notice=_grant_notice,
+    delete_verbs=("remove the role from", "removed the role from"),
+)  # fmt: skip
+EVERYONE_WITH_ACCESS: Resource[permissions.UserPermission] = Resource(
+    "member with access", "everyone with access", permissions.ListAggregate,
+    description="Everyone who has access, with each person's highest role. The details show where the role comes from.",
+    title=lambda each: each.user.name,
+    key=lambda each: each.user.id,
+    columns=(
+        ResourceColumn("NAME", "user.name"),
+        ResourceColumn("ROLE", "permission", 10, is_code=True),
+        ResourceColumn("CAN", lambda each: actions(each.permission), drop_rank=2),
+        ResourceColumn("EMAIL", "user.email", drop_rank=1),
+    ),
+    load_details=role_facts.role_facts_of_member,
+    empty_text="No one has a role here. To assign a role, go to Members or Teams.",
+    read_only_reason="To change roles, press ] to go to Members or Teams.",
+    permissions=RequiredPermissions("", "", ""),
+)  # fmt: skip
+MEMBERS_WHO_MERGE: Resource[permissions.UserPermission] = replace(
+    EVERYONE_WITH_ACCESS,
+    singular="member who can merge",
+    plural="members who can merge",
+    description="Members whose role lets them merge change requests.",
+    empty_text="No one can merge change requests here. In Members or Teams, assign the Creator or Admin role to a member or team.",
+    items=lambda response: tuple(each for each in response.items if each.permission in MERGE_ROLES),
+)
+ACCESS_TABLES = (EVERYONE_WITH_ACCESS, MEMBERS_WHO_MERGE, MEMBER_ROLES, TEAM_ROLES)
+"""The tables of access, in their order."""
+
+
+def space_arguments(arguments: Arguments, space: str) -> Arguments:
+    """Return the arguments that name a space and its organization to operations."""
+    organization = arguments.get("organization_id") or arguments["at"].organization_id
+    return {"at": SpaceRef(space_id=space), "organization_id": organization}
+
+
+EDIT_IN_TREE = (
+    "To create, edit, or delete spaces, go to the list of spaces. Press 2, then press esc until the list appears."
+)
 
 SPACES: Resource[spaces.Space] = Resource(
     "space", "spaces", spaces.List,
-    about="A space holds pages, with their version history, comments, and change requests.",
+    description="Spaces in the organization. Press enter to see who has access.",
+    title=lambda each: each.title or each.id,
+    ids=lambda arguments, each: space_arguments(arguments, each.id),
+    columns=(
+        ResourceColumn("SPACE", lambda each: each.title or each.id),
+        ResourceColumn("IN", "parent", is_id=True, drop_rank=1),
+        ResourceColumn("DEFAULT ACCESS", "default_level", 14, empty_text="none", is_code=True),
+        ResourceColumn("VISIBILITY", "visibility", 15, drop_rank=2, is_code=True),
+        ResourceColumn("UPDATED", "updated_at", 7, align_right=True, drop_rank=3),
+    ),
+    read_only_reason=EDIT_IN_TREE,
+    children=ACCESS_TABLES,
+    permissions=RequiredPermissions("", "", ""),
+)  # fmt: skip
+MEMBER_SPACES: Resource[permissions.SpacePermission] = Resource(
+    "space", "spaces", permissions.ListOfMember,
+    description="Spaces this member can see, and the member's role in each space. The details show where the role comes from.",
+    title=lambda each: each.space.title,
+    key=lambda each: each.space.id,
+    ids=lambda arguments, each: space_arguments(arguments, each.space.id),
+    columns=(
+        ResourceColumn("SPACE", "space.title"),
+        ResourceColumn("ROLE", "permission", 10, is_code=True),
+        ResourceColumn("CAN", lambda each: actions(each.permission), drop_rank=2),
+        ResourceColumn("VISIBILITY", "space.visibility", 15, drop_rank=1, is_code=True),
+    ),
+    load_details=role_facts.role_facts_in_space,
+    read_only_reason="To change the role, press enter to open the space, then go to Members.",
+    permission_source=lambda each: each.space,
+    children=ACCESS_TABLES,
+    permissions=RequiredPermissions("", "", ""),
+)  # fmt: skip
+
+
+MANAGED_SPACES: Resource[spaces.Space] = Resource(
+    "space", "spaces", spaces.List,
+    description="A space holds pages, with their version history, comments, and change requests.",
     get=spaces.Get, create=spaces.Create, update=spaces.Update, delete=spaces.Delete,
     title=lambda each: each.title or "Untitled",
-    named=lambda known, each: {"at": each.ref},
+    ids=lambda arguments, each: {"at": each.ref},
     columns=(
-        Column("SPACE", "title"),
-        Column("VISIBILITY", "visibility", 15, coded=True),
-        Column("EDIT MODE", "edit_mode", 20, coded=True),
-        Column("DEFAULT ACCESS", "default_level", 14, none="none", coded=True),
-        Column("UPDATED", "updated_at", 7, right=True, drop=1),
+        ResourceColumn("SPACE", "title"),
+        ResourceColumn("VISIBILITY", "visibility", 15, is_code=True),
+        ResourceColumn("EDIT MODE", "edit_mode", 20, is_code=True),
+        ResourceColumn("DEFAULT ACCESS", "default_level", 14, empty_text="none", is_code=True),
+        ResourceColumn("UPDATED", "updated_at", 7, align_right=True, drop_rank=1),
     ),
-    required=frozenset({"title"}),
-    rights=Rights(create="create_content", of_thing=True),
-    hangs_on=lambda each: [
+    required_fields=frozenset({"title"}),
+    permissions=RequiredPermissions(create="create_content", on_item=True),
+    delete_effects=lambda each: [
         f"{plural(number, what)} will be deleted too."
         for number, what in ((each.change_requests_open + each.change_requests_draft, "open or draft change request"), (each.comments, "open comment"))
         if number
     ],
-    again=lambda known, each: spaces.Restore(at=each.ref),
+    recreate=lambda arguments, each: spaces.Restore(at=each.ref),
 )  # fmt: skip

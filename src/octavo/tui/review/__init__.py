@@ -1,1 +1,1 @@
-"""Change requests: what they change, what is decided on them, and what speaks against a merge."""
+"""Change requests: the list, the view of a change request, diffs, reviews, conflicts and merges."""

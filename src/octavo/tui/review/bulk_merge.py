@@ -1,10 +1,11 @@
-"""The merge of several change requests in order. Each is checked again before its merge, and the first problem stops it."""
+"""Merge of several change requests in order. Each is checked again before its merge, and the first problem stops the
+rest."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import Changes
@@ -12,9 +13,9 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef
 from octavo.data.live import Live
 from octavo.data.writes.change_request_writes import merge
-from octavo.tui.review.merge_checks import MERGED_BY_WORDS, Checks, check, forecast
-from octavo.tui.review.merge_dialog import became, blocked, why_typed
-from octavo.tui.review.merge_effects import some
+from octavo.tui.review.merge_checks import MERGED_TEXT, Checks, predict_conflicts, run_checks
+from octavo.tui.review.merge_dialog import result_message, why_blocked, why_typed
+from octavo.tui.review.merge_effects import name_first
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.commands import Command, Commands
@@ -22,110 +23,116 @@ from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.text_widgets import Fact, Mark
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 
 @dataclass(frozen=True)
 class QueuedMerge:
-    """A change request that waits for its merge."""
+    """Change request that waits for its merge."""
 
     at: ChangeRequestRef
-    about: ChangeRequest
+    change_request: ChangeRequest
     space: str
-    """Title of its space: a number is unique within a space only."""
+    """Title of the space. A number is unique within a space only."""
 
     @property
     def name(self) -> str:
-        return f"#{self.about.number} in {self.space}"
+        return f"#{self.change_request.number} in {self.space}"
 
-    def fact(self, mark: Mark, said: str) -> Fact:
-        """Return its line in the dialog, which ends with what is `said`."""
-        return Fact(mark, f"#{self.about.number}", f"{self.space} · {self.about.title} · {said}")
+    def fact(self, mark: Mark, text: str) -> Fact:
+        """Return the row of the change request in the dialog. The row ends with `text`."""
+        return Fact(mark, f"#{self.change_request.number}", f"{self.space} · {self.change_request.title} · {text}")
+
+
+CheckedMerges: TypeAlias = "Sequence[tuple[QueuedMerge, Checks]]"
 
 
 @dataclass(frozen=True)
 class MergeReadiness:
-    """The result of the checks of one change request."""
+    """Result of the checks of a change request."""
 
-    one: QueuedMerge
+    queued: QueuedMerge
     fact: Fact
-    why: str = ""
-    """Reason that it is not merged among others: it cannot be merged, or a person has to check it. Empty if it is."""
+    reason: str = ""
+    """Reason why the change request cannot be merged together with others. Empty if it can."""
     checks: Checks | None = None
 
 
-_ALONE = "merge this change request by itself"
+_BY_ITSELF = "merge this change request by itself"
 
 
-def why_not_mergeable(checks: Checks) -> str:
-    """Return why it is not merged among others, and the next step. Empty if it is."""
-    if why := blocked(checks):
-        return _inside(why)
-    if why := why_typed(checks):
-        names = f": {some(checks.conflicts)}" if checks.conflicts else ""
-        return f"{_inside(why)}{names} ({_ALONE})"
-    if any(fact.label == MERGED_BY_WORDS for fact in checks.facts):
+def why_not_in_bulk(checks: Checks) -> str:
+    """Return why a change request cannot be merged together with others, and the next step. Empty if it can."""
+    if reason := why_blocked(checks):
+        return _as_clause(reason)
+    if reason := why_typed(checks):
+        names = f": {name_first(checks.conflicts)}" if checks.conflicts else ""
+        return f"{_as_clause(reason)}{names} ({_BY_ITSELF})"
+    if any(fact.label == MERGED_TEXT for fact in checks.facts):
         return (
             "main and this change request changed the same paragraph, so the two versions would be merged word by word "
-            f"({_ALONE} and check the text)"
+            f"({_BY_ITSELF} and check the text)"
         )
     bad = [fact for fact in checks.facts if fact.mark == "bad"]
     if rules := [fact for fact in bad if fact.label in ("merge rules", "")]:
-        lacking = [str(fact.text) for fact in rules if not fact.label] or [str(rules[0].text)]
-        return f"the merge rules are not met ({', '.join(lacking)})"
-    return next((f"{fact.text} ({_ALONE})" for fact in bad), "")
+        unmet = [str(fact.text) for fact in rules if not fact.label] or [str(rules[0].text)]
+        return f"the merge rules are not met ({', '.join(unmet)})"
+    return next((f"{fact.text} ({_BY_ITSELF})" for fact in bad), "")
 
 
-def _inside(sentence: str) -> str:
+def _as_clause(sentence: str) -> str:
     """Return a sentence as a part of another sentence."""
     return f"{sentence[:1].lower()}{sentence[1:]}".rstrip(".")
 
 
-async def look(live: Live, one: QueuedMerge, before: Sequence[tuple[QueuedMerge, Checks]] = ()) -> MergeReadiness:
-    """Return the result of the checks now, and as it would be after the merges `before` it."""
+async def check_queued(live: Live, queued: QueuedMerge, earlier: CheckedMerges = ()) -> MergeReadiness:
+    """Return the result of the checks of `queued`, which include conflicts with the `earlier` merges."""
     try:
-        checks = await check(live, one.at)
-        why = why_not_mergeable(checks) or await _against(live, one, checks, before)
+        checks = await run_checks(live, queued.at)
+        reason = why_not_in_bulk(checks) or await _why_not_after(live, queued, checks, earlier)
     except ApiError as error:
-        fact, why = one.fact("bad", f"not checked: {error}"), f"the checks could not be loaded ({_inside(str(error))})"
-        return MergeReadiness(one, fact, why)
-    if why:
-        return MergeReadiness(one, one.fact("bad", why), why, checks)
-    care = ["draft"] if checks.change_request.status == "draft" else []
-    care += [f"warnings: {', '.join(labels)}"] if (labels := _care(checks)) else []
-    mark: Mark = "care" if care else "ok"
+        fact = queued.fact("bad", f"not checked: {error}")
+        reason = f"the checks could not be loaded ({_as_clause(str(error))})"
+        return MergeReadiness(queued, fact, reason)
+    if reason:
+        return MergeReadiness(queued, queued.fact("bad", reason), reason, checks)
+    warnings = ["draft"] if checks.change_request.status == "draft" else []
+    warnings += [f"warnings: {', '.join(labels)}"] if (labels := _warning_labels(checks)) else []
+    mark: Mark = "care" if warnings else "ok"
     pages = len({change.page.id for change in checks.changes if change.page is not None})
-    return MergeReadiness(one, one.fact(mark, " · ".join([wording.plural(pages, "page"), *care])), checks=checks)
+    return MergeReadiness(
+        queued, queued.fact(mark, " · ".join([wording.plural(pages, "page"), *warnings])), checks=checks
+    )
 
 
-def _care(checks: Checks) -> list[str]:
+def _warning_labels(checks: Checks) -> list[str]:
     return [fact.label for fact in checks.facts if fact.mark == "care" and fact.label]
 
 
-async def _against(live: Live, one: QueuedMerge, checks: Checks, before: Sequence[tuple[QueuedMerge, Checks]]) -> str:
-    """Return why it is not merged after the merges `before` it. Empty if it is. Raises ApiError."""
-    mine = _touched(checks)
-    for other, theirs in before:
-        if other.at.space_id != one.at.space_id:
+async def _why_not_after(live: Live, queued: QueuedMerge, checks: Checks, earlier: CheckedMerges) -> str:
+    """Return why `queued` cannot be merged after the `earlier` merges. Empty if it can. Raises ApiError."""
+    changed_ids = _changed_ids(checks)
+    for other, theirs in earlier:
+        if other.at.space_id != queued.at.space_id:
             continue
         if checks.must_be_current:
             return (
                 f"this change request will be outdated after {other.name} is merged, and a merge rule blocks outdated change "
                 f"requests (after {other.name} is merged, press U to update this change request from main)"
             )
-        if not mine & _touched(theirs):
+        if not changed_ids & _changed_ids(theirs):
             continue
-        behind = checks.change_request.model_copy(update={"outdated": True})
+        outdated = checks.change_request.model_copy(update={"outdated": True})
         changed = Changes(changes=checks.changes)
-        foreseen = await forecast(live, one.at, behind, changed, main=theirs.change_request.revision)
-        if foreseen.conflicts:
-            return f"this change request may conflict with {other.name}, which will be merged first (conflicts: {some(foreseen.names)})"
-        if foreseen.is_on_main:
+        prediction = await predict_conflicts(live, queued.at, outdated, changed, main=theirs.change_request.revision)
+        if prediction.conflicts:
+            return f"this change request may conflict with {other.name}, which will be merged first (conflicts: {name_first(prediction.names)})"
+        if prediction.is_on_main:
             return (
                 f"all changes in this change request are also in {other.name}, which will be merged first "
                 f"(after {other.name} is merged, press L to archive this change request)"
             )
-        if foreseen.suggestions:
+        if prediction.suggestions:
             return (
                 f"this change request changes the same paragraph as {other.name}, which will be merged first "
                 f"(after {other.name} is merged, merge this change request by itself and check the text)"
@@ -133,62 +140,60 @@ async def _against(live: Live, one: QueuedMerge, checks: Checks, before: Sequenc
     return ""
 
 
-def _touched(checks: Checks) -> set[str]:
-    """Return the ids of the pages and files it changes."""
+def _changed_ids(checks: Checks) -> set[str]:
+    """Return the IDs of the changed pages and files."""
     return {each.id for change in checks.changes for each in (change.page, change.file) if each is not None}
 
 
 @dataclass(frozen=True)
 class MergeTotals:
-    """The result of several merges."""
+    """Result of several merges."""
 
     merged: tuple[str, ...]
-    why: str = ""
-    """Reason that the next change request was not merged. Empty if all were merged."""
+    reason: str = ""
+    """Reason why the next change request was not merged. Empty if all were merged."""
 
 
 async def merge_in_order(
     live: Live,
-    several: Sequence[QueuedMerge],
-    seen: Sequence[Checks | None],
-    told: Callable[[int, Fact], None],
-    wanted: Callable[[], bool],
+    queue: Sequence[QueuedMerge],
+    shown: Sequence[Checks | None],
+    show_fact: Callable[[int, Fact], None],
+    is_wanted: Callable[[], bool],
 ) -> MergeTotals:
-    """Merge the change requests in order while the merge is `wanted`, and stop at the first problem.
-
-    `seen` holds the checks that were shown. Each is checked again, as the merges before it can cause conflicts.
-    """
+    """Merge the change requests in order while `is_wanted()` is true, and stop at the first problem. `shown` has the
+    checks that the user saw. Each change request is checked again, because earlier merges can cause conflicts."""
     merged: list[str] = []
-    for number, (one, before) in enumerate(zip(several, seen, strict=True)):
-        if not wanted():
-            return MergeTotals(tuple(merged), f"Stopped before {one.name} because you canceled the merge")
-        told(number, one.fact("asking", "checking again…"))
-        stand = await look(live, one)
-        now = stand.checks
-        told(number, stand.fact)
-        if now is None or stand.why:
-            return MergeTotals(tuple(merged), f"Stopped at {one.name}: {stand.why}")
+    for number, (queued, before) in enumerate(zip(queue, shown, strict=True)):
+        if not is_wanted():
+            return MergeTotals(tuple(merged), f"Stopped before {queued.name} because you canceled the merge")
+        show_fact(number, queued.fact("asking", "checking again…"))
+        readiness = await check_queued(live, queued)
+        now = readiness.checks
+        show_fact(number, readiness.fact)
+        if now is None or readiness.reason:
+            return MergeTotals(tuple(merged), f"Stopped at {queued.name}: {readiness.reason}")
         if before is None or now.change_request.revision != before.change_request.revision:
-            told(number, one.fact("bad", _EDITED))
-            return MergeTotals(tuple(merged), f"Stopped at {one.name}: {_EDITED}")
-        if not wanted():
-            return MergeTotals(tuple(merged), f"Stopped before {one.name} because you canceled the merge")
-        told(number, one.fact("asking", "merging…"))
-        sent = await merge(live, one.at, now.basis)
-        clean = sent.kind == "done" and (sent.result is None or sent.result.result != "conflicts")
-        said: tuple[Literal["ok", "bad"], str] = (
-            ("ok", "merged") if clean else ("bad", became(sent, f"#{one.about.number}"))
+            show_fact(number, queued.fact("bad", _EDITED))
+            return MergeTotals(tuple(merged), f"Stopped at {queued.name}: {_EDITED}")
+        if not is_wanted():
+            return MergeTotals(tuple(merged), f"Stopped before {queued.name} because you canceled the merge")
+        show_fact(number, queued.fact("asking", "merging…"))
+        sent = await merge(live, queued.at, now.basis)
+        is_clean = sent.kind == "done" and (sent.result is None or sent.result.result != "conflicts")
+        result: tuple[Literal["ok", "bad"], str] = (
+            ("ok", "merged") if is_clean else ("bad", result_message(sent, f"#{queued.change_request.number}"))
         )
-        told(number, one.fact(*said))
+        show_fact(number, queued.fact(*result))
         if sent.kind == "done":
-            merged.append(one.name)
-        if not clean:
-            return MergeTotals(tuple(merged), f"Stopped at {one.name}: {_inside(said[1])}")
+            merged.append(queued.name)
+        if not is_clean:
+            return MergeTotals(tuple(merged), f"Stopped at {queued.name}: {_as_clause(result[1])}")
     return MergeTotals(tuple(merged))
 
 
-_OVER = "Octavo is no longer merging. Press esc to close this dialog."
-_ASKING = "The checks are still running."
+_FINISHED = "Octavo is no longer merging. Press esc to close this dialog."
+_CHECKING = "The checks are still running."
 _EDITED = "this change request was edited after the checks ran"
 _INTRO = (
     "Octavo will merge the change requests in this order. Before each merge, Octavo will repeat the checks. "
@@ -196,28 +201,20 @@ _INTRO = (
 )
 
 
-def _first(number: int) -> str:
-    return "the first" if number == 1 else f"the first {number}"
-
-
-def _left(number: int) -> str:
-    return f"{wording.plural(number, 'change request')} will not be merged"
-
-
-TURNS: Commands[MergeSeveralDialog] = Commands(
+ORDER_COMMANDS: Commands[MergeSeveralDialog] = Commands(
     "several",
     (
         Command("later", "J", "Move down", "Move this change request down in the merge order",
-                run=lambda _, dialog: dialog.turn(1), why_not=lambda _, dialog: dialog.why_not_turned(1)),
+                run=lambda _, dialog: dialog.move(1), why_not=lambda _, dialog: dialog.why_not_moved(1)),
         Command("earlier", "K", "Move up", "Move this change request up in the merge order",
-                run=lambda _, dialog: dialog.turn(-1), why_not=lambda _, dialog: dialog.why_not_turned(-1)),
+                run=lambda _, dialog: dialog.move(-1), why_not=lambda _, dialog: dialog.why_not_moved(-1)),
     ),
     find=lambda dialog: dialog,
 )  # fmt: skip
 
 
 class MergeSeveralDialog(ConfirmDialog):
-    """A dialog that checks several change requests, merges them in order and shows the progress. Esc stops it."""
+    """Dialog that checks several change requests, merges them in order and shows the progress. Esc stops the merge."""
 
     CONTEXT = "merging several change requests"
     HELP = (
@@ -225,118 +222,118 @@ class MergeSeveralDialog(ConfirmDialog):
         "request, J or K to move the selected change request, or y to merge. "
         "While Octavo is merging, press esc to stop after the current merge."
     )
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TURNS,)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ORDER_COMMANDS,)
 
-    def __init__(self, app: Shell, several: Sequence[QueuedMerge]) -> None:
-        spaces = tuple(dict.fromkeys(one.space for one in several))
-        of = f"in {spaces[0]}" if len(spaces) == 1 else f"in {len(spaces)} spaces"
+    def __init__(self, app: Shell, queue: Sequence[QueuedMerge]) -> None:
+        spaces = tuple(dict.fromkeys(queued.space for queued in queue))
+        location = f"in {spaces[0]}" if len(spaces) == 1 else f"in {len(spaces)} spaces"
         super().__init__(
-            f"Merge {wording.plural(len(several), 'change request')} {of}?",
-            verb=f"Merge {len(several)}",
+            f"Merge {wording.plural(len(queue), 'change request')} {location}?",
+            verb=f"Merge {len(queue)}",
             intro=_INTRO,
-            blocked=_ASKING,
-            check_again=self._look,
+            blocked=_CHECKING,
+            check_again=self._start_checks,
         )
-        self._octavo = app
-        self._stand = [MergeReadiness(one, one.fact("asking", "loading the checks…")) for one in several]
-        """Results of the checks, in the order of the merges."""
-        self._here = 0
+        self._shell = app
+        self._readiness = [MergeReadiness(queued, queued.fact("asking", "loading the checks…")) for queued in queue]
+        """Results of the checks in the order of the merges."""
+        self._selected = 0
         """Index of the selected change request."""
-        self._fine = 0
+        self._mergeable = 0
         """Number of change requests before the first problem."""
-        self._is_known = False
-        self._is_merging = self._is_over = False
-        self._wanted = True
+        self._has_checks = False
+        self._is_merging = self._is_finished = False
+        self._is_wanted = True
 
     def on_mount(self) -> None:
         self._draw()
-        self._look()
+        self._start_checks()
 
-    def _look(self) -> None:
+    def _start_checks(self) -> None:
         if not self._is_merging:
-            self._is_known = False
-            self.run_worker(self._ask(), exclusive=True, group="checks")
+            self._has_checks = False
+            self.run_worker(self._load_checks(), exclusive=True, group="checks")
 
-    async def _ask(self) -> None:
-        self.update(blocked=_ASKING)
-        before: list[tuple[QueuedMerge, Checks]] = []
-        stops = False
-        for number, one in enumerate([each.one for each in self._stand]):
-            stand = self._stand[number] = await look(self._octavo.session.live, one, before)
-            stops = stops or bool(stand.why)
-            if stand.checks is not None and not stops:  # what comes after a stop is not merged, and in nobody's way
-                before.append((one, stand.checks))
+    async def _load_checks(self) -> None:
+        self.update(blocked=_CHECKING)
+        earlier: list[tuple[QueuedMerge, Checks]] = []
+        is_stopped = False
+        for number, queued in enumerate([each.queued for each in self._readiness]):
+            readiness = self._readiness[number] = await check_queued(self._shell.session.live, queued, earlier)
+            is_stopped = is_stopped or bool(readiness.reason)
+            # Change requests after the problem are not merged, so they cannot cause conflicts.
+            if readiness.checks is not None and not is_stopped:
+                earlier.append((queued, readiness.checks))
             self._draw()
-        self._is_known = True
+        self._has_checks = True
         self.require_reading()
-        self._judge()
+        self._show_mergeable()
 
-    def _judge(self) -> None:
-        """Show how many can be merged, and what stops the rest."""
-        all_of_them = len(self._stand)
-        self._fine = next((number for number, stand in enumerate(self._stand) if stand.why), all_of_them)
-        after = why = ""
-        if self._fine < all_of_them:
-            stop = f"{self._stand[self._fine].one.name}: {self._stand[self._fine].why}"
-            if self._fine:
-                left = all_of_them - self._fine
-                after = f"Octavo will stop before {stop}. {_left(left)}. Press J or K to change the order."
+    def _show_mergeable(self) -> None:
+        """Show how many change requests can be merged, and the first problem."""
+        total = len(self._readiness)
+        self._mergeable = next((number for number, readiness in enumerate(self._readiness) if readiness.reason), total)
+        after = reason = ""
+        if self._mergeable < total:
+            stop = f"{self._readiness[self._mergeable].queued.name}: {self._readiness[self._mergeable].reason}"
+            if self._mergeable:
+                unmerged = total - self._mergeable
+                after = f"Octavo will stop before {stop}. {wording.plural(unmerged, 'change request')} will not be merged. Press J or K to change the order."
             else:
-                why = (
+                reason = (
                     f"The first change request is blocking the merge. {stop}. "
                     "Select this change request and press J to move it down."
                 )
-        self.update(blocked=why, after=after, verb=self._verb_now, foot="J/K change order · r check again")
+        self.update(blocked=reason, after=after, verb=self._verb_now, foot="J/K change order · r check again")
 
     @property
     def _verb_now(self) -> str:
-        if self._fine in (0, len(self._stand)):
-            return f"Merge {len(self._stand)}"
-        return f"Merge {_first(self._fine)}"
+        if self._mergeable in (0, len(self._readiness)):
+            return f"Merge {len(self._readiness)}"
+        return "Merge the first" if self._mergeable == 1 else f"Merge the first {self._mergeable}"
 
     def _draw(self) -> None:
-        sign = ">" if self._octavo.settings.ascii else "›"
+        sign = ">" if self._shell.settings.ascii else "›"
         marked = [
             replace(
-                each.fact, label=f"{sign if number == self._here and not self._is_merging else ' '} {each.fact.label}"
+                each.fact,
+                label=f"{sign if number == self._selected and not self._is_merging else ' '} {each.fact.label}",
             )
-            for number, each in enumerate(self._stand)
+            for number, each in enumerate(self._readiness)
         ]
         self.update(facts=marked)
 
-    def why_not_turned(self, step: int) -> str | None:
+    def why_not_moved(self, step: int) -> str | None:
         """Return why the selected change request cannot be moved. None if it can."""
-        if self._is_merging or self._is_over:
-            return "You cannot change the order while Octavo is merging." if self._is_merging else _OVER
-        if not self._is_known:
-            return _ASKING
-        if not 0 <= self._here + step < len(self._stand):
-            return (
-                f"{self._stand[self._here].one.name} is already {'last' if self._here else 'first'} in the merge order."
-            )
+        if self._is_merging or self._is_finished:
+            return "You cannot change the order while Octavo is merging." if self._is_merging else _FINISHED
+        if not self._has_checks:
+            return _CHECKING
+        if not 0 <= self._selected + step < len(self._readiness):
+            return f"{self._readiness[self._selected].queued.name} is already {'last' if self._selected else 'first'} in the merge order."
         return None
 
     def scroll_body(self, pages: int) -> None:
-        if self._is_merging or self._is_over:
+        if self._is_merging or self._is_finished:
             super().scroll_body(pages)
             return
-        self._here = max(0, min(len(self._stand) - 1, self._here + pages))
+        self._selected = max(0, min(len(self._readiness) - 1, self._selected + pages))
         self._draw()
 
-    def turn(self, step: int) -> None:
-        """Move the selected change request down, or up with -1."""
-        here, there = self._here, self._here + step
-        self._stand.insert(there, self._stand.pop(here))
-        self._here = there
+    def move(self, step: int) -> None:
+        """Move the selected change request down, or up if `step` is -1."""
+        index, new_index = self._selected, self._selected + step
+        self._readiness.insert(new_index, self._readiness.pop(index))
+        self._selected = new_index
         self._draw()
-        self._look()  # what comes before decides how one stands
+        self._start_checks()  # The checks depend on the order.
 
     @property
     def is_open(self) -> bool:
-        return not self._is_merging and not self._is_over
+        return not self._is_merging and not self._is_finished
 
     def confirm(self) -> None:
-        if self._is_answered or self._is_merging or self._is_over:
+        if self._is_answered or self._is_merging or self._is_finished:
             return
         self._is_merging = True
         self._draw()
@@ -345,31 +342,32 @@ class MergeSeveralDialog(ConfirmDialog):
             after="",
             blocked="Merging the change requests. Press esc to stop after the current merge.",
         )
-        self._octavo.background(self._merge())
+        self._shell.background(self._merge())
 
     def cancel(self) -> None:
-        self._wanted = False
+        self._is_wanted = False
         self.workers.cancel_group(self, "checks")
         super().cancel()
 
     async def _merge(self) -> None:
-        app, fine = self._octavo, self._fine
-        several, seen = [each.one for each in self._stand[:fine]], [each.checks for each in self._stand[:fine]]
-        ended = await merge_in_order(app.session.live, several, seen, self._tell, lambda: self._wanted)
-        if ended.merged:
-            app.writes.is_final(
+        app, count = self._shell, self._mergeable
+        queue = [each.queued for each in self._readiness[:count]]
+        shown = [each.checks for each in self._readiness[:count]]
+        totals = await merge_in_order(app.session.live, queue, shown, self._show_fact, lambda: self._is_wanted)
+        if totals.merged:
+            app.writes.forbid_undo(
                 "You cannot undo a merge by pressing u. To revert a merge, select the merged change request and press Z."
             )
-        done = f"Merged {', '.join(ended.merged)}" if ended.merged else "Nothing was merged"
-        why = ended.why
-        if not why and fine < len(self._stand):
-            why = f"Stopped before {self._stand[fine].one.name}: {self._stand[fine].why}"
-        said = f"{done}. {why}." if why else f"{done}."
-        app.say(said, tone="care" if why else "done", seconds=15)
-        self._is_merging, self._is_over = False, True
-        self.update(foot="esc close", after=said, blocked=_OVER)
+        done = f"Merged {', '.join(totals.merged)}" if totals.merged else "Nothing was merged"
+        reason = totals.reason
+        if not reason and count < len(self._readiness):
+            reason = f"Stopped before {self._readiness[count].queued.name}: {self._readiness[count].reason}"
+        message = f"{done}. {reason}." if reason else f"{done}."
+        app.say(message, tone="care" if reason else "done", seconds=15)
+        self._is_merging, self._is_finished = False, True
+        self.update(foot="esc close", after=message, blocked=_FINISHED)
 
-    def _tell(self, number: int, fact: Fact) -> None:
+    def _show_fact(self, number: int, fact: Fact) -> None:
         if is_whole(self):
-            self._stand[number] = replace(self._stand[number], fact=fact)
+            self._readiness[number] = replace(self._readiness[number], fact=fact)
             self._draw()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.timer import Timer
@@ -12,36 +13,46 @@ from textual.timer import Timer
 from octavo.api.errors import ApiError
 from octavo.data.unsent_index import UnsentText
 from octavo.tui.comments.diff_threads import DiffThreads
-from octavo.tui.review.changed_pages import WHOLE, ChangedPage, Marks, discussed, nodes, open_on, order, unchanged
-from octavo.tui.review.diff_base import Comparison, ShowsChanges
-from octavo.tui.review.diff_cache import AHEAD
+from octavo.tui.review.changed_pages import (
+    WHOLE,
+    ChangedPage,
+    EntryMarks,
+    commented_pages,
+    thread_counts,
+    tree_nodes,
+    unchanged_entry,
+    walk_nodes,
+)
+from octavo.tui.review.diff_cache import MAX_AHEAD
+from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.review.viewed_pages import ViewedMarks
-from octavo.tui.shell.view import View
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.tree import Tree
 from octavo.tui.widgets.wording import plural
 
-KEEP_PLACE = 1.0
-"""Seconds after which it is kept where one is."""
+if TYPE_CHECKING:
+    from octavo.tui.review.request_view import ChangeRequestScreen
+
+SAVE_DELAY = 1.0
+"""Delay in seconds before a new reading position is stored."""
 
 
 class ChangedTree:
-    """The tree `#changes` below its title `#changes-title`, and the marks on its pages."""
+    """Shows the tree `#changes` below its title `#changes-title`, with viewed marks on the pages."""
 
-    def __init__(self, view: View, shown_in: ShowsChanges, comparison: Comparison, threads: DiffThreads) -> None:
-        self._view, self._shown_in = view, shown_in
-        self._comparison, self._threads = comparison, threads
+    def __init__(self, view: ChangeRequestScreen, comparison: Comparison, threads: DiffThreads) -> None:
+        self._view, self._comparison, self._threads = view, comparison, threads
         self.changing: dict[str, ChangedPage] = {}
-        """What changes, in the order of the tree, by its key there."""
-        self._readable: list[str] = []
-        """The keys of these and of what is talked about."""
-        self._stops: dict[str, ChangedPage] = {}
-        """All that is in the tree."""
-        self._shows_all = False
+        """Changed pages by key, in the order of the tree."""
+        self._reading_order: list[str] = []
+        """Keys of the changed pages and of the pages with comments."""
+        self._entries: dict[str, ChangedPage] = {}
+        """All entries of the tree by key."""
+        self._shows_all_pages = False
         self._unsent: Mapping[str, Sequence[UnsentText]] = {}
-        """Unsent drafts by the keys of their pages."""
-        self._keeping: Timer | None = None
+        """Unsent drafts by page key."""
+        self._save_timer: Timer | None = None
 
     @property
     def widget(self) -> Tree:
@@ -49,136 +60,139 @@ class ChangedTree:
 
     @cached_property
     def marks(self) -> ViewedMarks:
-        """Which pages one looked at, and which last."""
-        return ViewedMarks(self._view.shell.session.state, self._comparison.about.id)
+        """Viewed marks and reading positions of the change request."""
+        return ViewedMarks(self._view.shell.session.state, self._comparison.change_request.id)
 
     @property
     def key(self) -> str:
-        """What the cursor is on."""
+        """Key of the selected entry of the tree."""
         return str(self.widget.key)
 
     @property
-    def change(self) -> ChangedPage | None:
-        """What the cursor is on, and what becomes of it."""
-        return self._stops.get(self.key)
+    def selected(self) -> ChangedPage | None:
+        """Selected entry. None if the tree is empty."""
+        return self._entries.get(self.key)
 
     @property
     def keys(self) -> Sequence[str]:
-        """Those of all that is in the tree, in order."""
-        return list(self._stops)
+        """Keys of all entries in the order of the tree."""
+        return list(self._entries)
 
-    def ahead(self) -> Iterable[ChangedPage]:
-        """What is likely looked at next."""
-        keys, here = self._readable, self.key
+    def likely_next(self) -> Iterable[ChangedPage]:
+        """Return the entries that you will probably open next, nearest first."""
+        keys, here = self._reading_order, self.key
         at = keys.index(here) + 1 if here in keys else 0
-        return [self._stops[key] for key in islice((*keys[at:], *reversed(keys[:at])), AHEAD)]
+        return [self._entries[key] for key in islice((*keys[at:], *reversed(keys[:at])), MAX_AHEAD)]
 
     def unsent_of(self, key: str) -> Sequence[UnsentText]:
-        """Return the unsent drafts for the entry `key`."""
+        """Return the unsent drafts for the entry with the key `key`."""
         return self._unsent.get(key, ())
 
     # Drawing
 
     def show(self, changed: Sequence[ChangedPage]) -> None:
-        """Draw what changes. The cursor stays on what it is on."""
+        """Draw the changed pages. The selection stays on the same entry."""
         comparison, tree = self._comparison, self.widget
-        titles = {page.id: page.title or "Untitled" for root in comparison.after for page in root.walk()}
+        titles = {page.id: page.title or "Untitled" for root in comparison.new_pages for page in root.walk()}
         self._unsent = {page or WHOLE: words for page, words in self._threads.unsent_by_page().items()}
-        also = discussed(self._threads.all, changed, titles, self._unsent)
-        counts = open_on(self._threads.posted)
+        commented = commented_pages(self._threads.comments, changed, titles, self._unsent)
+        counts = thread_counts(self._threads.posted_threads)
         tight = self._view.has_class("-narrow")
-        conflicting = comparison.conflicting | comparison.diffs.undecided
-        marks = Marks(
+        conflicting = comparison.conflicting | comparison.diffs.with_markers
+        marks = EntryMarks(
             self.marks.keys, self.marks.changed, counts, comparison.diffs.sizes, conflicting, self._unsent, tight
         )
-        found = nodes(changed, also, comparison.before, comparison.after, marks, whole_tree=self._shows_all)
-        by_key = {entry.key: entry for entry in (*changed, *also)}
-        drawn = [node for node in order(found) if node.kind != "section"]
-        self._stops = {str(node.key): by_key.get(str(node.key)) or unchanged(node) for node in drawn}
-        self.changing = {key: entry for key, entry in self._stops.items() if entry.changes}
-        self._readable = [key for key in self._stops if key in by_key]
-        begins, here = not tree.keys, self.key
+        found = tree_nodes(
+            changed, commented, comparison.old_pages, comparison.new_pages, marks, whole_tree=self._shows_all_pages
+        )
+        by_key = {entry.key: entry for entry in (*changed, *commented)}
+        drawn = [node for node in walk_nodes(found) if node.kind != "section"]
+        self._entries = {str(node.key): by_key.get(str(node.key)) or unchanged_entry(node) for node in drawn}
+        self.changing = {key: entry for key, entry in self._entries.items() if entry.changes}
+        self._reading_order = [key for key in self._entries if key in by_key]
+        is_first, here = not tree.keys, self.key
         tree.show(found)
         tree.state.show_unreadable(comparison.unreadable)
-        if comparison.trouble:
-            self._shown_in.could_not_compare(comparison.trouble)
-        if begins or here not in self._stops:
-            first = next(iter(self._readable), "")
-            tree.select_hidden(self.marks.place if begins and self.marks.place in self._stops else first)
+        if comparison.error_text:
+            self._view.show_error(comparison.error_text)
+        if is_first or here not in self._entries:
+            first = next(iter(self._reading_order), "")
+            tree.select_hidden(self.marks.last_page if is_first and self.marks.last_page in self._entries else first)
         elif here not in tree.keys and not tree.filter_words:
-            tree.select_hidden(here)  # it was moved below what is folded
+            tree.select_hidden(here)  # The entry moved below a collapsed page.
         self._draw_title(changed)
 
     def _draw_title(self, changed: Sequence[ChangedPage]) -> None:
-        keys, comparison = [each.key for each in changed], self._comparison
-        seen = sum(key in self.marks.keys for key in keys)
-        lines = [Content.assemble("PAGES  ", (f"{seen} of {len(keys)} viewed", ""))]
-        if again := sum(key in self.marks.changed for key in keys):
+        listed, comparison = [each.key for each in changed], self._comparison
+        viewed_count = sum(key in self.marks.keys for key in listed)
+        lines = [Content.assemble("PAGES  ", (f"{viewed_count} of {len(listed)} viewed", ""))]
+        if changed_count := sum(key in self.marks.changed for key in listed):
             lines.append(
                 Content.styled(
-                    f"• {plural(again, 'page')} changed since you viewed {'it' if again == 1 else 'them'}", "$warning"
+                    f"• {plural(changed_count, 'page')} changed since you viewed {'it' if changed_count == 1 else 'them'}",
+                    "$warning",
                 )
             )
-        if comparison.left_out:
+        if comparison.unlisted_count:
             lines.append(
-                Content.styled(f"{plural(comparison.left_out, 'change')} not listed by the server", "$warning")
+                Content.styled(f"{plural(comparison.unlisted_count, 'change')} not listed by the server", "$warning")
             )
-        if comparison.sides is not None and comparison.sides.name:
-            lines.append(Content.styled(f"compared with {comparison.sides.name}", "$primary"))
+        if comparison.sides is not None and comparison.sides.old_name:
+            lines.append(Content.styled(f"compared with {comparison.sides.old_name}", "$primary"))
         self._view.query_one("#changes-title", ChangingText).update(Content("\n").join(lines))
 
-    # Going about
+    # Navigation
 
     def reveal(self, key: str) -> bool:
-        """Go to what changes, or is talked about. False when nothing is known of that name."""
-        return key in self._readable and self.widget.select_hidden(key)
+        """Select the entry `key`. Return False if no changed or commented page has this key."""
+        return key in self._reading_order and self.widget.select_hidden(key)
 
-    def go_to_some_change(self) -> None:
-        """Go to the first page that changes, unless one is on one that does."""
+    def select_first_change(self) -> None:
+        """Select the first changed page, unless a changed page is selected."""
         if self.changing and self.key not in self.changing:
             self.widget.select_hidden(next(iter(self.changing)))
 
-    def read_on(self, step: int) -> None:
-        """Go to the page after this one that changes or is talked about, or with -1 to the one before."""
-        if (key := self._other(step)) is not None:
+    def select_next(self, step: int) -> None:
+        """Select the next changed or commented page, or the previous one if `step` is -1."""
+        if (key := self._next_key(step)) is not None:
             self.widget.select_hidden(key)
 
-    def has_other(self, step: int) -> bool:
-        """Whether `read_on` has a page to go to."""
-        return self._other(step) is not None
+    def has_next(self, step: int) -> bool:
+        """Return whether `select_next` has a page to select."""
+        return self._next_key(step) is not None
 
-    def _other(self, step: int) -> str | None:
-        """The key of the page that `read_on` goes to, if there is one."""
+    def _next_key(self, step: int) -> str | None:
+        """Return the key of the page that `select_next` selects. None if there is none."""
         tree, here = self.widget, self.key
-        keys = [str(key) for key in tree.keys] if tree.filter_words else list(self._stops)
+        keys = [str(key) for key in tree.keys] if tree.filter_words else list(self._entries)
         at = keys.index(here) if here in keys else -1
         among = keys[at + 1 :] if step > 0 else reversed(keys[: max(at, 0)])
-        return next((key for key in among if key in self._readable), None)
+        return next((key for key in among if key in self._reading_order), None)
 
-    def show_all_or_changing(self) -> None:
-        """Show all pages, or again only what changes."""
-        self._shows_all = not self._shows_all
-        self._shown_in.show_changed()
+    def toggle_all_pages(self) -> None:
+        """Switch between all pages and the changed pages."""
+        self._shows_all_pages = not self._shows_all_pages
+        self._view.show_changed()
 
     def why_not_all(self) -> str | None:
         """Return why all pages cannot be shown. None if they can."""
-        return None if self._comparison.after else "The pages are still loading."
+        return None if self._comparison.new_pages else "The pages are still loading."
 
-    # Marks
+    # Viewed marks
 
-    def take_up_marks(self) -> None:
-        """Show the marks of the revision that is proposed now."""
-        earlier = self.marks.at(self._comparison.about.revision or "")
+    def load_marks(self) -> None:
+        """Load the viewed marks for the current revision of the change request."""
+        earlier = self.marks.load(self._comparison.change_request.revision or "")
         if earlier is not None:
-            self._comparison.instead("marks", partial(self._renew_marks, earlier))
+            self._comparison.replace_worker("marks", partial(self._renew_marks, earlier))
 
     async def _renew_marks(self, earlier: str) -> None:
         try:
             found = await self._comparison.changed_since(earlier)
         except ApiError:
             found = None
-        self.marks.renew(None if found is None else {each.key for each in found})
-        self._shown_in.show_changed()
+        self.marks.keep_unchanged(None if found is None else {each.key for each in found})
+        self._view.show_changed()
 
     def why_not_viewed(self) -> str | None:
         """Return why the page cannot be marked as viewed. None if it can."""
@@ -187,10 +201,10 @@ class ChangedTree:
         return "This page has no changes." if self.widget.keys else "Select a page first."
 
     def mark_viewed(self) -> None:
-        """Mark the page as viewed and go to the next page that is not, or remove the mark."""
+        """Mark the page as viewed and select the next unviewed page, or remove the mark."""
         key = self.key
         is_viewed = self.marks.toggle(key)
-        self._shown_in.show_changed()
+        self._view.show_changed()
         if not is_viewed:
             return
         keys = list(self.changing)
@@ -199,34 +213,34 @@ class ChangedTree:
         if following is not None:
             self.widget.select_hidden(following)
         else:
-            number = self._comparison.about.number
+            number = self._comparison.change_request.number
             self._view.shell.say(f"You viewed all changes in #{number}. Press a to approve, or A to request changes.")
 
-    # Where one is
+    # Reading position
 
-    def keep_place_soon(self) -> None:
-        """Keep over restarts where one is, once one stays there."""
+    def save_position_soon(self) -> None:
+        """Store the reading position after `SAVE_DELAY` seconds."""
         if self.widget.key is not None:
-            self.marks.place = self.key
-        if self._keeping is None:
-            self._keeping = self._view.set_timer(KEEP_PLACE, self._keep_place)
+            self.marks.last_page = self.key
+        if self._save_timer is None:
+            self._save_timer = self._view.set_timer(SAVE_DELAY, self._save_position)
 
-    def _keep_place(self) -> None:
-        self._keeping = None
-        self.marks.keep_place()
+    def _save_position(self) -> None:
+        self._save_timer = None
+        self.marks.save_position()
 
 
-CHANGED_PAGE: Commands[ChangedTree] = Commands(
+TREE_COMMANDS: Commands[ChangedTree] = Commands(
     "change",
     (
-        Command("next_page", "J", "Next page", "Go to the next changed page", run=lambda _, tree: tree.read_on(1), shown=False),
-        Command("previous_page", "K", "Previous page", "Go to the previous changed page", run=lambda _, tree: tree.read_on(-1), shown=False),
+        Command("next_page", "J", "Next page", "Go to the next changed page", run=lambda _, tree: tree.select_next(1), shown=False),
+        Command("previous_page", "K", "Previous page", "Go to the previous changed page", run=lambda _, tree: tree.select_next(-1), shown=False),
         Command("viewed", "x", "Viewed", "Mark as viewed and go to the next page",
                 run=lambda _, tree: tree.mark_viewed(), why_not=lambda _, tree: tree.why_not_viewed()),
         Command("whole_tree", "full_stop", "All pages", "Switch between changed pages and all pages", key_display=".", shown=False,
-                run=lambda _, tree: tree.show_all_or_changing(), why_not=lambda _, tree: tree.why_not_all()),
+                run=lambda _, tree: tree.toggle_all_pages(), why_not=lambda _, tree: tree.why_not_all()),
     ),
     context="change request",
     find=lambda view: view.changed_tree,
 )  # fmt: skip
-"""What can be done with the pages that change."""
+"""Commands on the tree of changed pages."""

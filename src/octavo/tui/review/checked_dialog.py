@@ -1,5 +1,4 @@
-"""The dialog before something that cannot be taken back: the server is asked how it stands, and asked again before it is
-sent (D16)."""
+"""Confirmation dialog for writes that cannot be undone. The checks load when it opens, and again before the write."""
 
 from __future__ import annotations
 
@@ -17,176 +16,177 @@ from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.text_widgets import Fact
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
-FRESH_SECONDS = 5.0
-"""What was seen longer ago than this is looked at again before anything is sent."""
+MAX_AGE = 5.0
+"""Seconds after which the checks are loaded again before the write."""
 
-Seen = TypeVar("Seen")
+ChecksT = TypeVar("ChecksT")
 
 
 @dataclass(frozen=True)
-class Shown:
-    """What a dialog shows of what was found."""
+class DialogContent:
+    """Content of the dialog after the checks are loaded."""
 
     facts: tuple[Fact, ...]
     intro: str | None = None
-    """Instead of what it says while the server is asked."""
+    """Introduction once the checks are loaded. None keeps the introduction shown before."""
     after: str = ""
     blocked: str = ""
-    """Why it cannot be done, if it cannot."""
+    """Reason why the write is blocked. Empty if it is allowed."""
     typed: str = ""
-    """What has to be typed to do it, where one key is not enough."""
+    """Text that you have to type to confirm. Empty if a key is enough."""
     why_typed: str = ""
     show_diff: Callable[[], None] | None = None
-    """Shows the changes in full, in place of the dialog."""
+    """Opens the incoming changes in place of the dialog."""
     archive: Callable[[], None] | None = None
-    """Asks whether to archive the change request, in place of the dialog."""
+    """Opens the dialog that archives the change request in place of this dialog."""
 
 
 @dataclass(frozen=True)
-class CheckedWrite(Generic[Seen]):
-    """What is confirmed once the server has said how it stands."""
+class CheckedWrite(Generic[ChecksT]):
+    """Write that is confirmed in a dialog, with the checks that the dialog shows."""
 
     title: str
     verb: str
     intro: str
     label: str
-    """What is asked, as the label of a fact."""
-    not_yet: str
-    """Why it cannot be done before the answer is here."""
-    unknown: str
-    """Why it cannot be done where no answer came."""
-    ask: Callable[[], Awaitable[Seen]]
-    """Raises ApiError."""
-    shown: Callable[[Seen], Shown]
-    send: Callable[[Seen], Coroutine[Any, Any, str | None]]
-    """Returns what changed since the answer, in sentences, if nothing was sent because of that."""
-    again: str
-    """What to do when something changed since the answer, in a sentence."""
-    what_changed: Callable[[Seen, Seen], Awaitable[str]] | None = None
-    """Returns what changed between two answers, in sentences. Empty if that is not known."""
+    """Label of the row that is shown while the checks load."""
+    blocked_while_loading: str
+    """Reason why the write is blocked while the checks load."""
+    blocked_on_error: str
+    """Reason why the write is blocked if the checks could not be loaded."""
+    load: Callable[[], Awaitable[ChecksT]]
+    """Loads the checks. Raises ApiError."""
+    content: Callable[[ChecksT], DialogContent]
+    send: Callable[[ChecksT], Coroutine[Any, Any, str | None]]
+    """Sends the write. If something changed since the checks, sends nothing and returns the changes in sentences."""
+    next_step: str
+    """Sentence that tells you what to do if something changed since the checks."""
+    describe_changes: Callable[[ChecksT, ChecksT], Awaitable[str]] | None = None
+    """Returns the changes between two checks, in sentences. Empty if they are unknown."""
     goes_live: bool = False
-    """Whether readers see it at once: then it is said how old the checks are, and a yes right after them does nothing."""
+    """Whether readers see the result immediately. The dialog then shows the age of the checks and ignores an early
+    `y`."""
 
 
-OFFERS: Commands[CheckedDialog[Any]] = Commands(
+CHECKED_COMMANDS: Commands[CheckedDialog[Any]] = Commands(
     "checked",
     (
         Command("diff", "d", "Incoming changes", "Show the incoming changes page by page", run=lambda _, dialog: dialog.show_diff(),
-                is_available=lambda _, dialog: dialog.shown is not None and dialog.shown.show_diff is not None),
+                is_available=lambda _, dialog: dialog.content is not None and dialog.content.show_diff is not None),
         Command("archive", "L", "Archive", "Archive the change request instead", run=lambda _, dialog: dialog.archive(),
-                is_available=lambda _, dialog: dialog.shown is not None and dialog.shown.archive is not None),
+                is_available=lambda _, dialog: dialog.content is not None and dialog.content.archive is not None),
     ),
     find=lambda dialog: dialog,
 )  # fmt: skip
 
 
-class CheckedDialog(ConfirmDialog, Generic[Seen]):
-    """Asks the server, shows what it said, and is confirmed by `y`: another key than opened it."""
+class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
+    """Dialog that shows the checks of a write, and is confirmed with `y`. No dialog is opened with `y`."""
 
     CONTEXT: ClassVar[str] = "checks before merging, updating, or reverting"
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (OFFERS,)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHECKED_COMMANDS,)
 
-    def __init__(self, app: Shell, write: CheckedWrite[Seen]) -> None:
+    def __init__(self, app: Shell, write: CheckedWrite[ChecksT]) -> None:
         super().__init__(
             write.title,
             verb=write.verb,
             intro=write.intro,
             facts=(Fact("asking", write.label, "loading…"),),
-            blocked=write.not_yet,
-            check_again=self._look,
+            blocked=write.blocked_while_loading,
+            check_again=self._start_checks,
         )
-        self._octavo, self._write = app, write
-        self._seen: Seen | None = None
-        self.shown: Shown | None = None
+        self._shell, self._write = app, write
+        self._checks: ChecksT | None = None
+        self.content: DialogContent | None = None
         self._checked_at = wording.clock()
-        """When the server was asked."""
+        """Time of the checks."""
 
     def on_mount(self) -> None:
-        self._look()
+        self._start_checks()
         if self._write.goes_live:
-            self.set_interval(1.0, self._say_age)
+            self.set_interval(1.0, self._show_age)
 
-    def _look(self) -> None:
-        self.run_worker(self._ask(), exclusive=True, group="checks")
+    def _start_checks(self) -> None:
+        self.run_worker(self._load_checks(), exclusive=True, group="checks")
 
-    async def _ask(self) -> None:
+    async def _load_checks(self) -> None:
         checked_at, write = wording.clock(), self._write
         try:
-            seen = await write.ask()
+            checks = await write.load()
         except ApiError as error:
-            self._seen = None
+            self._checks = None
             foot = "not checked · r check again" if write.goes_live else None
-            self.update(facts=(Fact("bad", write.label, str(error)),), blocked=write.unknown, foot=foot)
+            self.update(facts=(Fact("bad", write.label, str(error)),), blocked=write.blocked_on_error, foot=foot)
             return
-        self._seen, self._checked_at = seen, checked_at
+        self._checks, self._checked_at = checks, checked_at
         if write.goes_live:
             self.require_reading()
-        shown = self.shown = write.shown(seen)
+        content = self.content = write.content(checks)
         self.update(
-            facts=shown.facts,
-            intro=shown.intro,
-            after=shown.after,
-            blocked=shown.blocked,
-            word=shown.typed,
-            word_reason=shown.why_typed,
+            facts=content.facts,
+            intro=content.intro,
+            after=content.after,
+            blocked=content.blocked,
+            word=content.typed,
+            word_reason=content.why_typed,
         )
-        self._say_age()
+        self._show_age()
 
-    def _say_age(self) -> None:
-        if self._write.goes_live and self._seen is not None:
-            seconds = int(_since(self._checked_at))
+    def _show_age(self) -> None:
+        if self._write.goes_live and self._checks is not None:
+            seconds = int(_seconds_since(self._checked_at))
             age = f"{seconds}s ago" if seconds else "just now"
             self.update(foot=f"checked {age} · r check again")
 
     def confirm(self) -> None:
-        if self._is_answered or self._seen is None:
+        if self._is_answered or self._checks is None:
             return
-        if _since(self._checked_at) > FRESH_SECONDS:
-            # What was shown may not hold any more: look again, and go on only if it is still the same.
+        if _seconds_since(self._checked_at) > MAX_AGE:
+            # The checks are old: load them again, and continue only if they are unchanged.
             self.run_worker(self._confirm_fresh(), exclusive=True, group="checks")
         else:
-            self._go(self._seen)
+            self._confirm_with(self._checks)
 
     async def _confirm_fresh(self) -> None:
-        before, shown = self._seen, self.shown
-        await self._ask()
-        after = self._seen
-        if before is None or after is None or self.shown is None or self.shown.blocked:
+        before, content = self._checks, self.content
+        await self._load_checks()
+        after = self._checks
+        if before is None or after is None or self.content is None or self.content.blocked:
             return
-        if shown == self.shown:
-            self._go(before)  # `send` compares what the first answer was made for
+        if content == self.content:
+            self._confirm_with(before)  # `send` compares the server's state with the checks that you saw.
             return
-        compare = self._write.what_changed
-        said = await compare(before, after) if compare is not None else ""
-        self._octavo.say(
-            f"{said or 'Something has changed since the checks were loaded.'} {self._write.again}", tone="care"
+        compare = self._write.describe_changes
+        changes = await compare(before, after) if compare is not None else ""
+        self._shell.say(
+            f"{changes or 'Something has changed since the checks were loaded.'} {self._write.next_step}", tone="care"
         )
 
-    def _go(self, seen: Seen) -> None:
+    def _confirm_with(self, checks: ChecksT) -> None:
         stack = self.app.screen_stack
         if self._is_answered or self not in stack:
-            return  # it was closed while it was looked again
+            return  # The dialog was closed while the checks loaded.
         self._is_answered = True
-        self._octavo.background(self._send(seen, stack[stack.index(self) - 1]))
+        self._shell.background(self._send(checks, stack[stack.index(self) - 1]))
         self.dismiss(Confirmed())
 
-    async def _send(self, seen: Seen, below: Screen[Any]) -> None:
-        """Send the request. Open the dialog again, with new checks, if something changed since the answer."""
-        if changed := await self._write.send(seen):
-            self._octavo.say(changed, tone="care")
-            if self._octavo.screen is below:
-                self._octavo.push_screen(CheckedDialog(self._octavo, self._write))
+    async def _send(self, checks: ChecksT, below: Screen[Any]) -> None:
+        """Send the write. Open the dialog again if something changed since the checks."""
+        if changed := await self._write.send(checks):
+            self._shell.say(changed, tone="care")
+            if self._shell.screen is below:
+                self._shell.push_screen(CheckedDialog(self._shell, self._write))
 
     def show_diff(self) -> None:
-        """Show the changes in full. The dialog opens again, with new checks, when they are closed."""
-        if self.shown is not None and self.shown.show_diff is not None:
-            self.shown.show_diff()
+        """Open the incoming changes. When they are closed, the dialog opens again with new checks."""
+        if self.content is not None and self.content.show_diff is not None:
+            self.content.show_diff()
 
     def archive(self) -> None:
-        """Close the dialog, and ask whether to archive the change request."""
-        if self.shown is not None and (archive := self.shown.archive) is not None:
+        """Close the dialog and open the dialog that archives the change request."""
+        if self.content is not None and (archive := self.content.archive) is not None:
             self.cancel()
             archive()
 
@@ -195,5 +195,5 @@ class CheckedDialog(ConfirmDialog, Generic[Seen]):
         super().cancel()
 
 
-def _since(moment: datetime) -> float:
+def _seconds_since(moment: datetime) -> float:
     return (wording.clock() - moment).total_seconds()

@@ -1,4 +1,4 @@
-"""Choices for conflicts: kept until they are saved, and saved."""
+"""Choices for conflicts, stored on this computer until they are saved in the change request."""
 
 from __future__ import annotations
 
@@ -11,208 +11,214 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef
 from octavo.data.writes.content_writes import EditOutcome, edit, page_source
 from octavo.documents.conflict_markers import find_markers
-from octavo.documents.merging.merged_page import Choice, ChoiceKind, Conflict
+from octavo.documents.merging.merged_page import ChoiceKind, Conflict, MergeChoice
+from octavo.tui.core.dialog_draft import DialogDraft, save_error
+from octavo.tui.editing import target_request
+from octavo.tui.editing.page_drafts import editor_folder
 from octavo.tui.review.conflict_finder import OpenConflicts
-from octavo.tui.shell.dialog_draft import DialogDraft, why_not_saved
-from octavo.tui.terminal.external_editor import FileNote, NotEdited, edit_text, forget, read_back
+from octavo.tui.terminal.external_editor import FileNote, NotEdited, delete_file, edit_text, read_back
 from octavo.tui.widgets.wording import plural
-from octavo.tui.writing import target_request
-from octavo.tui.writing.page_drafts import folder
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
-AT_ONCE = 50
-"""Changes of content that may go in one request."""
+MAX_CHANGES = 50
+"""Maximum number of content changes in one request."""
 _STORED_KINDS: dict[str, ChoiceKind] = {**{kind: kind for kind in get_args(ChoiceKind)}, "this": "request"}
-"""The kinds of choices by their stored names. Earlier versions stored `request` as `this`."""
+"""Kinds of choices by their stored names. Earlier versions stored `request` as `this`."""
 
 
 class Choices:
-    """The choices for the conflicts of a change request or a draft, by the names of the conflicts. They outlive the app."""
+    """Choices for the conflicts of a change request or a draft, by conflict name. Stored across restarts."""
 
-    def __init__(self, app: Shell, of: str) -> None:
+    def __init__(self, app: Shell, conflicts_id: str) -> None:
         self._app = app
-        self._id = of
-        self._fact = f"conflicts {of}"
-        kept = app.session.state.get_fact(self._fact)
-        kinds = kept.get("choices") if isinstance(kept, dict) else None
-        done = kept.get("done") if isinstance(kept, dict) else None
+        self._id = conflicts_id
+        self._fact = f"conflicts {conflicts_id}"
+        stored = app.session.state.get_fact(self._fact)
+        kinds = stored.get("choices") if isinstance(stored, dict) else None
+        saved_conflicts = stored.get("done") if isinstance(stored, dict) else None
         self._kinds: dict[str, ChoiceKind] = (
             {name: _STORED_KINDS[str(kind)] for name, kind in kinds.items() if str(kind) in _STORED_KINDS}
             if isinstance(kinds, dict)
             else {}
         )
-        self._texts = {name: self.own(name).text for name, kind in self._kinds.items() if kind == "own"}
-        self.done: set[str] = set(map(str, done)) if isinstance(done, list) else set()
-        """Names of resolved conflicts that have no marks in a text."""
+        self._texts = {name: self.draft_of(name).text for name, kind in self._kinds.items() if kind == "own"}
+        self.saved_conflicts: set[str] = set(map(str, saved_conflicts)) if isinstance(saved_conflicts, list) else set()
+        """Names of the tree conflicts whose choices were saved. These conflicts have no markers in a text."""
 
     @property
-    def all(self) -> dict[str, Choice]:
-        """All choices."""
-        return {name: Choice(kind, self.own(name).text if kind == "own" else "") for name, kind in self._kinds.items()}
+    def by_name(self) -> dict[str, MergeChoice]:
+        """Return all choices by conflict name."""
+        return {
+            name: MergeChoice(kind, self.draft_of(name).text if kind == "own" else "")
+            for name, kind in self._kinds.items()
+        }
 
-    def own(self, name: str) -> DialogDraft:
-        """Return the draft of the text that was written for a conflict."""
+    def draft_of(self, name: str) -> DialogDraft:
+        """Return the draft of the text that you wrote for a conflict."""
         return DialogDraft(self._app, f"conflict {self._id} {name}")
 
     def choose(self, name: str, kind: ChoiceKind | None, text: str = "") -> None:
-        """Choose for a conflict. `text` is the text of `own`. None clears the choice, and keeps a text that was written before."""
+        """Store a choice for a conflict. `text` is the text of the kind `own`. With the kind None the choice is
+        cleared, and a text that you wrote is kept."""
         self._kinds.pop(name, None)
         if kind == "own":
             self._texts[name] = text
         if kind is not None:
             self._kinds[name] = kind
-        self._remember()
+        self._save()
 
-    def settle(self, unsettled: OpenConflicts, decided: dict[str, Choice]) -> None:
-        """Forget the choices that were saved."""
-        gone = {name for page in unsettled.decided(decided) for name, _ in page.conflicts}
-        shapes = {shape.name for shape in unsettled.shapes if shape.name in decided}
-        for name in gone:
+    def clear_saved(self, open_conflicts: OpenConflicts, choices: dict[str, MergeChoice]) -> None:
+        """Remove the choices that were saved."""
+        saved = {name for page in open_conflicts.resolved_pages(choices) for name, _ in page.conflicts}
+        tree_conflicts = {each.name for each in open_conflicts.tree_conflicts if each.name in choices}
+        for name in saved:
             if self._kinds.get(name) == "own":
-                self.own(name).drop()
-        self._kinds = {name: kind for name, kind in self._kinds.items() if name not in gone | shapes}
-        self.done |= shapes
-        self._remember()
+                self.draft_of(name).delete()
+        self._kinds = {name: kind for name, kind in self._kinds.items() if name not in saved | tree_conflicts}
+        self.saved_conflicts |= tree_conflicts
+        self._save()
 
-    def _remember(self) -> None:
-        self._app.session.state.set_fact(self._fact, {"choices": self._kinds, "done": sorted(self.done)})
+    def _save(self) -> None:
+        self._app.session.state.set_fact(self._fact, {"choices": self._kinds, "done": sorted(self.saved_conflicts)})
 
 
-def write(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
-    """Let the user resolve a conflict in the editor. Return whether there is a new text."""
-    kept, before = choices.own(name), choices.all.get(name)
-    # Blank lines around the text belong to its place, and editors add a line end.
-    begin = (kept.text or conflict.text(before or Choice("words")) or "").strip("\n")
+def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict) -> bool:
+    """Open a conflict in the editor. Return whether you wrote a new text."""
+    draft, before = choices.draft_of(name), choices.by_name.get(name)
+    # Blank lines around the text belong to the page, and editors add a final newline.
+    initial = (draft.text or conflict.text(before or MergeChoice("words")) or "").strip("\n")
 
     def keep(written: str) -> str:
         mine = written.strip("\r\n")
-        return why_not_saved(kept.save_now, mine) if mine != begin else ""
+        return save_error(draft.save_now, mine) if mine != initial else ""
 
-    about = FileNote("Conflict resolution", kept.place, app.session.state.namespace)
-    result = edit_text(app, f"{begin}\n", folder(app), name="conflict", keep=keep, about=about)
+    note = FileNote("Conflict resolution", draft.key, app.session.state.namespace)
+    result = edit_text(app, f"{initial}\n", editor_folder(app), name="conflict", keep=keep, note=note)
     if isinstance(result, NotEdited):
-        goes_on = _goes_on(result, keep)
-        said = result.sentence if goes_on else result.said
-        app.say(f"{said} The conflict is not resolved yet.{goes_on}", tone="care", seconds=10.0)
+        suffix = _keep_failed_edit(result, keep)
+        cause = result.sentence if suffix else result.message
+        app.say(f"{cause} The conflict is not resolved yet.{suffix}", tone="care", seconds=10.0)
         return False
     mine = result.text.strip("\r\n")
-    if mine == begin:
-        stays = (
+    if mine == initial:
+        ending = (
             "your earlier choice is kept."
             if before is not None
             else "the conflict is not resolved. Press m, t, or b to choose which version to keep."
         )
-        app.say(f"You changed nothing, so {stays}")
+        app.say(f"You changed nothing, so {ending}")
         return False
     choices.choose(name, "own", mine)
     return True
 
 
-def _goes_on(result: NotEdited, keep: Callable[[str], str]) -> str:
-    """Keep what an editor that failed left in its file, as far as it can be read, and say so."""
-    left = read_back(result.kept) if result.kept is not None else result
-    if isinstance(left, NotEdited) or keep(left.text):
-        return ""  # what there is is in the file
+def _keep_failed_edit(result: NotEdited, keep: Callable[[str], str]) -> str:
+    """Keep the text that a failed editor left in its file, and return a sentence that says how to continue. Empty if
+    the text cannot be read or stored."""
+    content = read_back(result.kept) if result.kept is not None else result
+    if isinstance(content, NotEdited) or keep(content.text):
+        return ""  # The text is only in the file.
     if result.kept is not None:
-        forget(result.kept)
+        delete_file(result.kept)
     return " Press e to continue."
 
 
-async def send(
+async def save_choices(
     app: Shell,
     at: ChangeRequestRef,
     change_request: ChangeRequest,
-    unsettled: OpenConflicts,
+    open_conflicts: OpenConflicts,
     choices: Choices,
-    then: Callable[[tuple[str, ...]], None],
+    on_written: Callable[[tuple[str, ...]], None],
 ) -> None:
-    """Save the choices on top of the revision that was seen, and read the pages back. `then` gets the pages that were written."""
-    decided = choices.all
-    changes = unsettled.edits(decided, f"#{change_request.number}")
-    pages = tuple(page.page for page in unsettled.decided(decided))
-    live, expected, over = app.session.live, unsettled.revision, False
+    """Save the choices on top of the loaded revision and check the saved pages. `on_written` gets the edited pages."""
+    chosen = choices.by_name
+    changes = open_conflicts.edits(chosen, f"#{change_request.number}")
+    pages = tuple(page.page for page in open_conflicts.resolved_pages(chosen))
+    live, expected, overwrote = app.session.live, open_conflicts.revision, False
     if not changes:
-        choices.settle(unsettled, decided)
-        _remember_settled(app, change_request, unsettled, decided)
+        choices.clear_saved(open_conflicts, chosen)
+        _save_resolved_pages(app, change_request, open_conflicts, chosen)
         app.say("Nothing to save: this change request already has the versions you chose.")
-        then(pages)
+        on_written(pages)
         return
     number = app.notices.say(f"Saving {plural(len(changes), 'change')} in #{change_request.number}…", seconds=90)
     sent = 0
-    for start in range(0, len(changes), AT_ONCE):
-        lot = changes[start : start + AT_ONCE]
-        outcome: EditOutcome = await edit(live, at, expected, lot)
+    for start in range(0, len(changes), MAX_CHANGES):
+        batch = changes[start : start + MAX_CHANGES]
+        outcome: EditOutcome = await edit(live, at, expected, batch)
         if outcome.kind != "done":
             app.notices.close(number)
-            so_far = f" {sent} of {len(changes)} changes were saved." if sent else ""
-            why = f"{outcome.cause}{so_far} Octavo kept your choices."
+            progress = f" {sent} of {len(changes)} changes were saved." if sent else ""
+            reason = f"{outcome.cause}{progress} Octavo kept your choices."
             if outcome.kind == "changed":
-                why = f"someone else edited the change request.{so_far} Octavo reloaded the change request. Press ctrl+s to retry."
-            app.say(f"Could not save your choices in #{change_request.number}: {why}", tone="failed")
+                reason = f"someone else edited the change request.{progress} Octavo reloaded the change request. Press ctrl+s to retry."
+            app.say(f"Could not save your choices in #{change_request.number}: {reason}", tone="failed")
             return
-        sent, expected, over = sent + len(lot), outcome.revision, over or outcome.replaced is not None
+        sent, expected, overwrote = (sent + len(batch), outcome.revision, overwrote or outcome.replaced is not None)
     app.notices.close(number)
-    target_request.remember(app, at.space, change_request)
-    app.writes.is_final(
+    target_request.remember_target(app, at.space, change_request)
+    app.writes.forbid_undo(
         "You cannot undo this save by pressing u. To change the text, edit the page, or restore an earlier version from the version history."
     )
-    resolved = [name for page in unsettled.decided(decided) for name, _ in page.conflicts]
-    count = len(resolved) + sum(shape.name in decided for shape in unsettled.shapes)
-    choices.settle(unsettled, decided)
-    _remember_settled(app, change_request, unsettled, decided, expected)
-    marked, other = await _read_back(live, at, unsettled, decided, change_request)
-    said = f"Resolved {plural(count, 'conflict')} in #{change_request.number}."
-    if over:
-        said += (
+    resolved = [name for page in open_conflicts.resolved_pages(chosen) for name, _ in page.conflicts]
+    count = len(resolved) + sum(each.name in chosen for each in open_conflicts.tree_conflicts)
+    choices.clear_saved(open_conflicts, chosen)
+    _save_resolved_pages(app, change_request, open_conflicts, chosen, expected)
+    marked, changed_by_server = await _check_saved_pages(live, at, open_conflicts, chosen, change_request)
+    message = f"Resolved {plural(count, 'conflict')} in #{change_request.number}."
+    if overwrote:
+        message += (
             " Someone else edited the change request at the same time, and your choices may have overwritten their text. "
             "Compare the pages with the previous revision."
         )
     elif marked:
-        said += f" The server still reports conflicts on {plural(marked, 'page')}. Press R to resolve the conflicts."
-    elif other:
-        said += f" The server changed the text of {plural(other, 'page')} while saving. Review the diff."
-    app.say(said, tone="care" if over or marked or other else "done")
-    then(pages)
+        message += f" The server still reports conflicts on {plural(marked, 'page')}. Press R to resolve the conflicts."
+    elif changed_by_server:
+        message += f" The server changed the text of {plural(changed_by_server, 'page')} while saving. Review the diff."
+    app.say(message, tone="care" if overwrote or marked or changed_by_server else "done")
+    on_written(pages)
 
 
-def _remember_settled(
+def _save_resolved_pages(
     app: Shell,
     change_request: ChangeRequest,
-    unsettled: OpenConflicts,
-    decided: dict[str, Choice],
+    open_conflicts: OpenConflicts,
+    chosen: dict[str, MergeChoice],
     head: str | None = None,
 ) -> None:
-    """Remember the resolved pages that have no marks: the server does not tell which of them are left."""
-    pages = {page.page for page in unsettled.decided(decided) if page.is_unmarked}
+    """Store the resolved pages that have no conflict markers, because the server does not know which pages are
+    resolved."""
+    pages = {page.page for page in open_conflicts.resolved_pages(chosen) if page.is_unmarked}
     fact = f"update {change_request.id}"
-    kept = app.session.state.get_fact(fact)
-    if pages and isinstance(kept, dict):
-        before = kept.get("settled")
-        settled = sorted(pages.union(map(str, before) if isinstance(before, list) else ()))
-        made = {"conflicts": head} if head is not None else {}
-        app.session.state.set_fact(fact, {**kept, **made, "settled": settled})
+    update_fact = app.session.state.get_fact(fact)
+    if pages and isinstance(update_fact, dict):
+        before = update_fact.get("settled")
+        all_resolved = sorted(pages.union(map(str, before) if isinstance(before, list) else ()))
+        revision_fact = {"conflicts": head} if head is not None else {}
+        app.session.state.set_fact(fact, {**update_fact, **revision_fact, "settled": all_resolved})
 
 
-async def _read_back(
+async def _check_saved_pages(
     live: Live,
     at: ChangeRequestRef,
-    unsettled: OpenConflicts,
-    decided: dict[str, Choice],
+    open_conflicts: OpenConflicts,
+    chosen: dict[str, MergeChoice],
     change_request: ChangeRequest,
 ) -> tuple[int, int]:
-    """Return how many of the pages still have marks, and how many have another text than the one sent."""
-    marked = other = 0
-    pages = unsettled.decided(decided)
+    """Return the number of pages that still have conflict markers, and of pages whose text the server changed."""
+    marked = changed_by_server = 0
+    pages = open_conflicts.resolved_pages(chosen)
     try:
-        now = await asyncio.gather(*(page_source(live, at, page.page) for page in pages[:AT_ONCE]))
+        sources = await asyncio.gather(*(page_source(live, at, page.page) for page in pages[:MAX_CHANGES]))
     except ApiError:
         return 0, 0
-    for page, raw in zip(pages, now, strict=False):
-        wanted = page.text(decided, f"#{change_request.number}")
-        said = raw.text if raw is not None else ""
-        marked += bool(find_markers(said))
-        other += not find_markers(said) and said != wanted
-    return marked, other
+    for page, raw in zip(pages, sources, strict=False):
+        wanted = page.text(chosen, f"#{change_request.number}")
+        text = raw.text if raw is not None else ""
+        marked += bool(find_markers(text))
+        changed_by_server += not find_markers(text) and text != wanted
+    return marked, changed_by_server

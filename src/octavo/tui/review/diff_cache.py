@@ -1,4 +1,4 @@
-"""The diffs of the pages of a change request: what is wanted now first, what is likely next behind it, all kept."""
+"""Cache of the diffs of the pages of a change request. The shown page is compared first, then the likely next pages."""
 
 from __future__ import annotations
 
@@ -15,189 +15,194 @@ from octavo.data.live import Live
 from octavo.data.sync_queue import Rank
 from octavo.documents.conflict_markers import find_markers
 from octavo.documents.diff_model import ChangeSize
+from octavo.tui.core.page_queries import find_page, get_page_source, page_markdown
 from octavo.tui.render.comparison import PageComparison, compare
 from octavo.tui.review.changed_pages import ChangedPage
-from octavo.tui.shell.page_queries import page_as_written, page_there, text_of
 
-AT_ONCE = 2
-"""Pages that are read and compared at once, besides the one that is wanted."""
-AHEAD = 60
-"""Pages after the one on show that are compared before they are wanted."""
-MOST_TEXT = 100_000
-"""Characters of pages whose diffs are kept, some 10 MB. Beyond them no more is kept ahead, and the diffs not looked at for
-longest are made again."""
+MAX_PARALLEL = 2
+"""Maximum number of pages that are compared in parallel in the background."""
+MAX_AHEAD = 60
+"""Maximum number of pages after the shown page that are compared in the background."""
+MAX_TEXT = 100_000
+"""Maximum number of characters of the pages whose diffs are cached, about 10 MB. Beyond this limit no more diffs are
+cached in the background, and the diffs that were shown longest ago are dropped."""
 
 
 @dataclass(frozen=True)
-class Sides:
-    """The two revisions that are compared."""
+class ComparedSides:
+    """The two compared revisions."""
 
     old: RevisionRef | None
-    """None: it is not known."""
+    """Old revision. None if it is unknown."""
     new: ContentRef
-    name: str = ""
-    """What the old one is called, where it is not the base of the change request."""
+    old_name: str = ""
+    """Name of the old revision for the user. Empty if the revision is the base of the change request."""
 
 
-Name = tuple[str, bool, bool, bool]
+DiffKey = tuple[str, bool, bool, bool]
 
 
-def _name(page: ChangedPage) -> Name:
-    """What tells one comparison of a page from others between the same sides: what is listed of it may be of before."""
-    return page.key, page.is_there_before, page.is_there_after, "moved" in page.kinds
+def _diff_key(page: ChangedPage) -> DiffKey:
+    """Return the cache key of the diff of a page. The kind of change is part of the key, because a newer list of
+    changes may have another kind."""
+    return page.key, page.exists_before, page.exists_after, "moved" in page.kinds
 
 
-class Comparisons:
-    """Diffs of pages between two sides. `made` is called with the key of each that is there."""
+class DiffCache:
+    """Diffs of pages between two sides. Calls `on_diff` with the key of each compared page."""
 
-    def __init__(self, live: Live, made: Callable[[str], None]) -> None:
-        self._live, self._made = live, made
-        self._sides: Sides | None = None
-        self._kept: OrderedDict[Name, PageComparison] = OrderedDict()
-        self._under_way: dict[Name, asyncio.Task[PageComparison]] = {}
-        self._ahead: set[Name] = set()
-        """Those of `_under_way` that nobody waits for."""
-        self._next: deque[ChangedPage] = deque()
-        self._wanted = 0
-        self._looked_at: Name | None = None
-        self._is_at_rest = False
-        self._measured: dict[str, Name] = {}
-        """Of which comparison of a page the size is."""
+    def __init__(self, live: Live, on_diff: Callable[[str], None]) -> None:
+        self._live, self._on_diff = live, on_diff
+        self._sides: ComparedSides | None = None
+        self._cache: OrderedDict[DiffKey, PageComparison] = OrderedDict()
+        self._tasks: dict[DiffKey, asyncio.Task[PageComparison]] = {}
+        self._background: set[DiffKey] = set()
+        """Keys of the background tasks, which no view waits for."""
+        self._queue: deque[ChangedPage] = deque()
+        self._waiting_count = 0
+        self._shown: DiffKey | None = None
+        self._is_reduced = False
+        self._measured_keys: dict[str, DiffKey] = {}
+        """Keys of the diffs in `sizes`, by page key."""
         self.sizes: dict[str, ChangeSize] = {}
-        """How much of each page changed, of those that were compared."""
-        self.undecided: set[str] = set()
-        """The pages that hold both sides of a conflict between marks, of those that were compared."""
+        """Numbers of added and removed words of the compared pages, by page key."""
+        self.with_markers: set[str] = set()
+        """Keys of the compared pages with conflict markers in their text."""
 
-    def between(self, sides: Sides | None) -> None:
-        """Compare these from now on."""
+    def set_sides(self, sides: ComparedSides | None) -> None:
+        """Set the compared revisions. The cache is cleared if they change."""
         if sides != self._sides:
             self.stop()
             self._sides = sides
-            self._kept.clear()
+            self._cache.clear()
             self.sizes.clear()
-            self._measured.clear()
-            self.undecided.clear()
+            self._measured_keys.clear()
+            self.with_markers.clear()
 
     def stop(self) -> None:
         """Cancel all comparisons."""
-        self._next.clear()
-        for task in self._under_way.values():
+        self._queue.clear()
+        for task in self._tasks.values():
             task.cancel()
-        self._under_way.clear()
-        self._ahead.clear()
+        self._tasks.clear()
+        self._background.clear()
 
-    def rest(self) -> None:
-        """Keep none but the one that was looked at last, until one is looked at again: several change requests one may go
-        back to would keep their diffs each."""
-        self._is_at_rest = True
-        for name in self._kept.keys() - {self._looked_at}:
-            del self._kept[name]
+    def drop_others(self) -> None:
+        """Drop all diffs except the last shown diff, and cache no more until a diff is shown again. Several change
+        requests may be open, each with a cache."""
+        self._is_reduced = True
+        for key in self._cache.keys() - {self._shown}:
+            del self._cache[key]
 
-    def known(self, page: ChangedPage) -> PageComparison | None:
-        """The diff of a page, if it is there."""
-        self._looked_at, self._is_at_rest = _name(page), False
-        found = self._kept.get(self._looked_at)
+    def cached(self, page: ChangedPage) -> PageComparison | None:
+        """Return the cached diff of a page. None if there is none."""
+        self._shown, self._is_reduced = _diff_key(page), False
+        found = self._cache.get(self._shown)
         if found is not None:
-            self._kept.move_to_end(self._looked_at)
+            self._cache.move_to_end(self._shown)
         return found
 
     async def compare(self, page: ChangedPage) -> PageComparison:
-        """Return the diff of a page, which goes before all others. Raises ApiError."""
-        if (found := self.known(page)) is not None:
+        """Return the diff of a page. Other comparisons wait until this diff is done. Raises ApiError."""
+        if (found := self.cached(page)) is not None:
             return found
-        self._wanted += 1
-        task = self._begin(page)
+        self._waiting_count += 1
+        task = self._start(page)
         try:
-            self._ahead.discard(_name(page))
+            self._background.discard(_diff_key(page))
             for op in filter(None, self._sources(page)):
                 self._live.prioritize(op)
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            # Nobody waits for it any more: it has its turn again. Who wants it from now on does not wait for this one.
-            if self._under_way.get(_name(page)) is task:
-                del self._under_way[_name(page)]
+            # No view waits for this diff any more. A later request starts a new task.
+            if self._tasks.get(_diff_key(page)) is task:
+                del self._tasks[_diff_key(page)]
             task.cancel()
             raise
         finally:
-            self._wanted -= 1
-            self._go_on()
+            self._waiting_count -= 1
+            self._start_next()
 
-    def ahead(self, pages: Iterable[ChangedPage]) -> None:
-        """Compare these too, in this order, while nothing else is wanted."""
+    def prefetch(self, pages: Iterable[ChangedPage]) -> None:
+        """Compare `pages` in the background, in their order."""
         if self._sides is None or self._sides.old is None:
             return
-        self._next = deque(page for page in pages if page.is_document and not self._is_measured(page))
-        self._go_on()
+        self._queue = deque(page for page in pages if page.is_document and not self._is_measured(page))
+        self._start_next()
 
-    def _go_on(self) -> None:
-        while not self._wanted and self._next and len(self._under_way) < AT_ONCE:
-            page = self._next.popleft()
-            if not self._is_measured(page) and _name(page) not in self._under_way:
-                self._ahead.add(_name(page))
-                self._begin(page)
+    def _start_next(self) -> None:
+        while not self._waiting_count and self._queue and len(self._tasks) < MAX_PARALLEL:
+            page = self._queue.popleft()
+            if not self._is_measured(page) and _diff_key(page) not in self._tasks:
+                self._background.add(_diff_key(page))
+                self._start(page)
 
     def _is_measured(self, page: ChangedPage) -> bool:
-        return self._measured.get(page.key) == _name(page)
+        return self._measured_keys.get(page.key) == _diff_key(page)
 
-    def _begin(self, page: ChangedPage) -> asyncio.Task[PageComparison]:
-        name = _name(page)
-        task = self._under_way.get(name)
+    def _start(self, page: ChangedPage) -> asyncio.Task[PageComparison]:
+        key = _diff_key(page)
+        task = self._tasks.get(key)
         if task is None:
-            task = self._under_way[name] = asyncio.create_task(self._compare(page))
-            task.add_done_callback(lambda ended: self._ended(name, ended))
+            task = self._tasks[key] = asyncio.create_task(self._compare(page))
+            task.add_done_callback(lambda finished: self._task_finished(key, finished))
         return task
 
-    def _ended(self, name: Name, task: asyncio.Task[PageComparison]) -> None:
-        if self._under_way.get(name) is not task:
-            return  # other sides are compared by now, or it was given up
-        del self._under_way[name]
-        self._ahead.discard(name)
+    def _task_finished(self, key: DiffKey, task: asyncio.Task[PageComparison]) -> None:
+        if self._tasks.get(key) is not task:
+            return  # The task belongs to other sides, or was canceled.
+        del self._tasks[key]
+        self._background.discard(key)
         error = None if task.cancelled() else task.exception()
         if isinstance(error, ApiError):
-            self._next.clear()  # what cannot be read now is asked for when it is wanted
+            # The server cannot be reached, so the other pages are compared only when they are shown.
+            self._queue.clear()
         else:
             report_error(task, "A comparison")
-        self._go_on()
+        self._start_next()
 
     async def _compare(self, page: ChangedPage) -> PageComparison:
         before, after = await asyncio.gather(
-            *(self._text(op, Rank.AWAITED if _name(page) in self._ahead else Rank.NOW) for op in self._sources(page))
+            *(
+                self._text(op, Rank.AWAITED if _diff_key(page) in self._background else Rank.NOW)
+                for op in self._sources(page)
+            )
         )
         found = await asyncio.to_thread(compare, before, after)
-        room = 0 if self._is_at_rest else MOST_TEXT
-        if self._wanted or self._text_kept() + _length(found) <= room:
-            self._kept[_name(page)] = found
+        limit = 0 if self._is_reduced else MAX_TEXT
+        if self._waiting_count or self._cached_length() + _length(found) <= limit:
+            self._cache[_diff_key(page)] = found
         self.sizes[page.key] = found.diff.size
-        self._measured[page.key] = _name(page)
+        self._measured_keys[page.key] = _diff_key(page)
         if find_markers(after):
-            self.undecided.add(page.key)
+            self.with_markers.add(page.key)
         else:
-            self.undecided.discard(page.key)
-        while len(self._kept) > 1 and self._text_kept() > room:
-            self._kept.popitem(last=False)
-        self._made(page.key)
+            self.with_markers.discard(page.key)
+        while len(self._cache) > 1 and self._cached_length() > limit:
+            self._cache.popitem(last=False)
+        self._on_diff(page.key)
         return found
 
-    def _text_kept(self) -> int:
-        return sum(map(_length, self._kept.values()))
+    def _cached_length(self) -> int:
+        return sum(map(_length, self._cache.values()))
 
     def _sources(self, page: ChangedPage) -> tuple[GetPage | None, GetPage | None]:
-        """Return what is fetched of each side of a page. None for a side without the page."""
+        """Return the operations that load both sides of a page. None for a side without the page."""
         sides = self._sides
         assert sides is not None, "nothing is compared before it is known with what"
         assert sides.old is not None, "nothing is compared before it is known with what"
-        return self._source(sides.old, page, page.is_there_before), self._source(sides.new, page, page.is_there_after)
+        return self._source(sides.old, page, page.exists_before), self._source(sides.new, page, page.exists_after)
 
-    def _source(self, at: ContentRef, page: ChangedPage, is_there: bool) -> GetPage | None:
+    def _source(self, at: ContentRef, page: ChangedPage, exists: bool) -> GetPage | None:
         assert page.page is not None
-        op = page_as_written(at, page.page.id)
+        op = get_page_source(at, page.page.id)
         if "moved" in page.kinds:
-            # From another place the same links have other paths: by ids they stay as they are, where a server knows how.
+            # Stable references keep links of a moved page the same on both sides, if the server supports them.
             op = op.model_copy(update={"refs": "stable"})
-        return op if is_there else None
+        return op if exists else None
 
     async def _text(self, op: GetPage | None, rank: Rank) -> str:
-        return text_of(await page_there(self._live, op, rank=rank)) if op is not None else ""
+        return page_markdown(await find_page(self._live, op, rank=rank)) if op is not None else ""
 
 
 def _length(compared: PageComparison) -> int:

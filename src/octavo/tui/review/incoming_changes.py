@@ -1,4 +1,4 @@
-"""The screen that shows what an update would bring in: the changes of main, page by page."""
+"""The view that shows the changes of main before an update, page by page."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from textual.widgets import Static
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import Change
 from octavo.api.errors import ApiError
+from octavo.tui.core.view import View
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.review.changed_pages import SIGN_STYLES, ChangedPage, changed_pages, in_words
-from octavo.tui.review.diff_cache import Comparisons, Sides
-from octavo.tui.shell.view import View
+from octavo.tui.review.changed_pages import SIGN_STYLES, ChangedPage, changed_pages, describe_change
+from octavo.tui.review.diff_cache import ComparedSides, DiffCache
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowList
 from octavo.tui.widgets.safe_text import safe
 from octavo.tui.widgets.wording import plural
 
-INCOMING: Commands[IncomingChanges] = Commands(
+INCOMING_COMMANDS: Commands[IncomingChanges] = Commands(
     "incoming",
     (
         Command("next_page", "J", "Next page", "Go to the next changed page", run=lambda _, view: view.rows.move(1)),
@@ -39,7 +39,7 @@ INCOMING: Commands[IncomingChanges] = Commands(
 class IncomingChanges(View):
     """The pages that main changed on the left, the diff of the selected page on the right."""
 
-    VIEW = "changes"
+    MODE = "changes"
     CONTEXT = "incoming changes"
     HELP = (
         "This view shows the changes made to main since this change request was created or last updated from main. "
@@ -47,20 +47,21 @@ class IncomingChanges(View):
     )
     CSS_PATH = "incoming_changes.tcss"
     KEYBAR: ClassVar[tuple[str, ...]] = ("incoming.next_page", "incoming.close")
-    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (INCOMING,)
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (INCOMING_COMMANDS,)
 
     def __init__(
         self,
-        about: ChangeRequest,
+        change_request: ChangeRequest,
         changes: Sequence[Change],
-        sides: Sides,
+        sides: ComparedSides,
         conflicting: Collection[str],
-        then: Callable[[], None],
+        on_close: Callable[[], None],
     ) -> None:
-        """`conflicting` are the keys of the entries that conflict with the change request. `then` is called on close."""
+        """`conflicting` has the keys of the entries that conflict with the change request. `on_close` is called on
+        close."""
         super().__init__()
-        self._then = then
-        self._about, self._sides, self._conflicting = about, sides, conflicting
+        self._on_close = on_close
+        self._change_request, self._sides, self._conflicting = change_request, sides, conflicting
         self._pages = changed_pages(changes)
 
     def body(self) -> Iterable[Widget]:
@@ -82,13 +83,13 @@ class IncomingChanges(View):
         return self.query_one(DiffView)
 
     @property
-    def keys_go_on_to(self) -> Widget:
+    def key_fallback(self) -> Widget:
         return self.view
 
     def on_mount(self) -> None:
-        self._comparisons = Comparisons(self.live, lambda _: None)
-        self._comparisons.between(self._sides)
-        self.view.cursor_block.why_no_comment_here = lambda: (
+        self._diffs = DiffCache(self.live, lambda _: None)
+        self._diffs.set_sides(self._sides)
+        self.view.block_commands.why_no_comment_here = lambda: (
             "You cannot comment on incoming changes. To comment on the page, open the page in main."
         )
         self.rows.show(self._pages)
@@ -96,18 +97,18 @@ class IncomingChanges(View):
         self._show()
 
     def on_unmount(self) -> None:
-        self._comparisons.stop()
+        self._diffs.stop()
 
     def close(self) -> None:
         """Go back to the update."""
         self.app.pop_screen()
-        self._then()
+        self._on_close()
 
     def _head(self) -> Content:
         count = plural(len(self._pages), "change")
         return Content.assemble(
             " INCOMING ",
-            (f" {count} to main since #{self._about.number} was created or last updated from main", "bold"),
+            (f" {count} to main since #{self._change_request.number} was created or last updated from main", "bold"),
         )
 
     def _row(self, page: ChangedPage) -> Row:
@@ -120,27 +121,29 @@ class IncomingChanges(View):
         page = self.rows.item
         facts = []
         if page is not None:
-            facts.append(in_words(page).partition("\n")[0])
+            facts.append(describe_change(page).partition("\n")[0])
             if page.key in self._conflicting:
-                facts.append(f"Conflicts with #{self._about.number}.")
-        self.status(f"Changes › #{self._about.number} {self._about.title} › Incoming changes", " ".join(facts))
+                facts.append(f"Conflicts with #{self._change_request.number}.")
+        self.show_location(
+            f"Changes › #{self._change_request.number} {self._change_request.title} › Incoming changes", " ".join(facts)
+        )
         if page is not None and page.page is not None:
             self.view.state.wait_for(page.title)
             self.run_worker(self._compare(page), exclusive=True, group="diff")
         elif page is not None:
-            self.view.state.fail(f"{page.title} has no text to compare", in_words(page))
+            self.view.state.fail(f"{page.title} has no text to compare", describe_change(page))
 
     @on(LineList.Opened, "#incoming")
     def _chosen(self) -> None:
         self.view.focus()
 
-    @on(Reader.ReadOn)
-    def _read_on(self) -> None:
+    @on(Reader.NextPageRequested)
+    def _end_reached(self) -> None:
         self.rows.move(1)
 
     async def _compare(self, page: ChangedPage) -> None:
         try:
-            compared = await self._comparisons.compare(page)
+            compared = await self._diffs.compare(page)
         except ApiError as error:
             self.view.state.fail(f"Could not load the diff of {page.title}", str(error))
             return

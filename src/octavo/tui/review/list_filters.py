@@ -1,4 +1,4 @@
-"""The filters and the orders of the list of change requests. Pure."""
+"""Filters and sort orders of the list of change requests."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import TypeAlias
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.folding import fold
-from octavo.tui.review.status_summary import Fact, RequestStatus
+from octavo.tui.review.status_summary import RequestStatus, StatusFact
 
-Stands: TypeAlias = Callable[[ChangeRequest], RequestStatus]
+StatusOf: TypeAlias = Callable[[ChangeRequest], RequestStatus]
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
@@ -23,103 +23,114 @@ class RequestFilter:
 
     kind: str
     name: str
-    holds: Callable[[ChangeRequest, RequestStatus], bool] = field(compare=False)
-    needs: Fact | None = None
-    """Fact of a change request that the filter needs and the list does not have."""
+    matches: Callable[[ChangeRequest, RequestStatus], bool] = field(compare=False)
+    needs: StatusFact | None = None
+    """Fact that the filter needs. None if the listed change requests have all the data."""
 
-    def tells(self, stands: RequestStatus) -> bool:
+    def is_decided(self, status: RequestStatus) -> bool:
         """Return whether the needed fact is loaded."""
-        return self.needs is None or self.needs in stands.known
+        return self.needs is None or self.needs in status.known
 
 
-def narrowed(items: Iterable[ChangeRequest], by: Collection[RequestFilter], of: Stands) -> list[ChangeRequest]:
-    """Those for which all of `by` is known to hold. `of` says how one stands."""
-    return [item for item in items if all(each.tells(of(item)) and each.holds(item, of(item)) for each in by)]
-
-
-def untold(items: Iterable[ChangeRequest], by: Collection[RequestFilter], of: Stands) -> list[ChangeRequest]:
-    """Those of which it is not known yet whether all of `by` holds: nothing speaks against them."""
+def matching_requests(
+    items: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf
+) -> list[ChangeRequest]:
+    """Return the change requests that match all filters. `status` returns the status of a change request."""
     return [
         item
         for item in items
-        if all(not each.tells(of(item)) or each.holds(item, of(item)) for each in by)
-        and not all(each.tells(of(item)) for each in by)
+        if all(each.is_decided(status(item)) and each.matches(item, status(item)) for each in filters)
     ]
 
 
-def still_looks(untold: Iterable[ChangeRequest], by: Collection[RequestFilter], of: Stands) -> bool:
-    """Whether more will be known of these than that it could not be read."""
-    return any(each.needs not in of(about).unread for about in untold for each in by)
+def undecided_requests(
+    items: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf
+) -> list[ChangeRequest]:
+    """Return the change requests that may match all filters once their facts are loaded."""
+    return [
+        item
+        for item in items
+        if all(not each.is_decided(status(item)) or each.matches(item, status(item)) for each in filters)
+        and not all(each.is_decided(status(item)) for each in filters)
+    ]
 
 
-def offered(
+def can_still_match(undecided: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf) -> bool:
+    """Return whether a needed fact is still loading for any of the change requests."""
+    return any(each.needs not in status(change_request).unread for change_request in undecided for each in filters)
+
+
+def offered_filters(
     items: Sequence[ChangeRequest],
-    holding: Sequence[RequestFilter],
+    active: Sequence[RequestFilter],
     space_title: Callable[[ChangeRequest], str],
-    of: Stands,
+    status: StatusOf,
 ) -> list[tuple[RequestFilter, int, int]]:
-    """By what they can be narrowed beside what holds, how many would be left, and of how many that is not known yet.
-    What leaves none, or all, is not offered."""
-    known = [*_STATES, *_REVIEWS, *_CONFLICTS]
-    approvers = Counter(name for item in items for name in (*of(item).approved, *of(item).stale))
+    """Return the filters that can be added, each with the number of matches and of undecided change requests. A filter
+    that matches all or none is not offered."""
+    filters = [*_STATUS_FILTERS, *_REVIEW_FILTERS, *_CONFLICT_FILTERS]
+    approvers = Counter(name for item in items for name in (*status(item).approved, *status(item).outdated_approvals))
     for name, _ in approvers.most_common():
-        known.append(RequestFilter("Approved by", name, _approved_by(name), "reviews"))
+        filters.append(RequestFilter("Approved by", name, _approved_by(name), "reviews"))
     for title in sorted({space_title(each) for each in items}, key=fold):
-        known.append(RequestFilter("Space", title, _says(space_title, title)))
+        filters.append(RequestFilter("Space", title, _equals(space_title, title)))
     for name in sorted({author_of(each) for each in items} - {""}, key=fold):
-        known.append(RequestFilter("Author", name, _says(author_of, name)))
-    found = []
-    for each in known:
-        others = [other for other in holding if other.kind != each.kind]
-        among = narrowed(items, others, of)
-        left, open_to_tell = len(narrowed(among, [each], of)), len(untold(among, [each], of))
-        if each not in holding and (open_to_tell or 0 < left < len(among)):
-            found.append((each, left, open_to_tell))
-    return found
+        filters.append(RequestFilter("Author", name, _equals(author_of, name)))
+    offered = []
+    for each in filters:
+        others = [other for other in active if other.kind != each.kind]
+        candidates = matching_requests(items, others, status)
+        matches, unknown = (
+            len(matching_requests(candidates, [each], status)),
+            len(undecided_requests(candidates, [each], status)),
+        )
+        if each not in active and (unknown or 0 < matches < len(candidates)):
+            offered.append((each, matches, unknown))
+    return offered
 
 
-_STATES = (
-    RequestFilter("Status", "outdated", lambda _, stands: stands.outdated),
-    RequestFilter("Status", "up to date", lambda _, stands: not stands.outdated),
+_STATUS_FILTERS = (
+    RequestFilter("Status", "outdated", lambda _, status: status.outdated),
+    RequestFilter("Status", "up to date", lambda _, status: not status.outdated),
 )
-_CONFLICTS = (
-    RequestFilter("Conflicts", "with conflicts", lambda _, stands: bool(stands.conflicts), "conflicts"),
-    RequestFilter("Conflicts", "without conflicts", lambda _, stands: not stands.conflicts, "conflicts"),
-    RequestFilter("Threads", "with open threads", lambda _, stands: stands.threads > 0),
-    RequestFilter("Threads", "without open threads", lambda _, stands: stands.threads == 0),
+_CONFLICT_FILTERS = (
+    RequestFilter("Conflicts", "with conflicts", lambda _, status: bool(status.conflicts), "conflicts"),
+    RequestFilter("Conflicts", "without conflicts", lambda _, status: not status.conflicts, "conflicts"),
+    RequestFilter("Threads", "with open threads", lambda _, status: status.threads > 0),
+    RequestFilter("Threads", "without open threads", lambda _, status: status.threads == 0),
 )
-_REVIEWS = (
-    RequestFilter("Review", "review requested", lambda _, stands: stands.asks_me, "requested"),
-    RequestFilter("Review", "approved", lambda _, stands: bool(stands.approved), "reviews"),
-    RequestFilter("Review", "approval outdated", lambda _, stands: bool(stands.stale), "reviews"),
-    RequestFilter("Review", "changes requested", lambda _, stands: bool(stands.refused), "reviews"),
-    RequestFilter("Review", "not reviewed", lambda _, stands: not stands.is_reviewed, "reviews"),
+_REVIEW_FILTERS = (
+    RequestFilter("Review", "review requested", lambda _, status: status.is_requested_from_me, "requested"),
+    RequestFilter("Review", "approved", lambda _, status: bool(status.approved), "reviews"),
+    RequestFilter("Review", "approval outdated", lambda _, status: bool(status.outdated_approvals), "reviews"),
+    RequestFilter("Review", "changes requested", lambda _, status: bool(status.changes_requested), "reviews"),
+    RequestFilter("Review", "not reviewed", lambda _, status: not status.is_reviewed, "reviews"),
 )
 
 
 def _approved_by(name: str) -> Callable[[ChangeRequest, RequestStatus], bool]:
-    return lambda _, stands: name in (*stands.approved, *stands.stale)
+    return lambda _, status: name in (*status.approved, *status.outdated_approvals)
 
 
-def _says(what: Callable[[ChangeRequest], str], name: str) -> Callable[[ChangeRequest, RequestStatus], bool]:
-    return lambda each, _: what(each) == name
+def _equals(value_of: Callable[[ChangeRequest], str], name: str) -> Callable[[ChangeRequest, RequestStatus], bool]:
+    return lambda each, _: value_of(each) == name
 
 
 def author_of(item: ChangeRequest) -> str:
-    """Who made it, as far as that is known."""
+    """Return the name of the author. Empty if it is unknown."""
     return item.created_by.name if item.created_by else ""
 
 
-def _changed(item: ChangeRequest) -> datetime:
+def _update_time(item: ChangeRequest) -> datetime:
     moment = item.updated_at
     return _NEVER if moment is None else moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 ORDERS: dict[str, tuple[str, Callable[[ChangeRequest, RequestStatus], tuple[object, ...]]]] = {
     "space": ("by space", lambda each, _: ()),
-    "newest": ("most recently updated first", lambda each, _: (_NEVER - _changed(each),)),
-    "oldest": ("least recently updated first", lambda each, _: (_changed(each),)),
-    "threads": ("most open threads first", lambda _, stands: (-stands.threads,)),
+    "newest": ("most recently updated first", lambda each, _: (_NEVER - _update_time(each),)),
+    "oldest": ("least recently updated first", lambda each, _: (_update_time(each),)),
+    "threads": ("most open threads first", lambda _, status: (-status.threads,)),
     "author": ("by author", lambda each, _: (fold(author_of(each)),)),
 }
-"""The ways to order the list: what each is called, and what is compared. By space they stand under its title."""
+"""Sort orders by key, each with a name and a function that returns sort keys."""

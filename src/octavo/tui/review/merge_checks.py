@@ -1,11 +1,12 @@
-"""The checks before a merge: fresh facts, and the pages that may conflict."""
+"""The checks before a merge: status, reviews, merge rules, predicted conflicts and the effects on links and images."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 from octavo.api import change_requests, content, organizations, spaces, users
 from octavo.api.change_requests import ChangeRequest
@@ -16,36 +17,37 @@ from octavo.api.operation import ListPage
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, ContentRef, OrganizationRef, RevisionRef
 from octavo.api.reviews import Review
+from octavo.api.safety import line
 from octavo.api.sites import Site
 from octavo.api.spaces import Space
 from octavo.data.live import Live
-from octavo.data.merge_rules import MergeCandidate, inherits, requires_up_to_date, rules_for
+from octavo.data.merge_rules import MergeCandidate, MergeRules, bypasses, inherits, requires_up_to_date, rules_for
 from octavo.data.queries import open_threads_of, reviews_of
 from octavo.data.writes.change_request_kinds import MergeBasis
-from octavo.tui.review import merge_effects, merge_rule_facts
-from octavo.tui.shell.page_queries import page_as_written, page_there, text_of
+from octavo.documents.page_trees import DuplicatePage, find_duplicates
+from octavo.tui.core.page_queries import find_page, get_page_source, page_markdown
+from octavo.tui.review import merge_effects
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.text_widgets import Fact
 
 if TYPE_CHECKING:
     from octavo.documents.merging.conflict_prediction import PredictedConflict
-    from octavo.documents.page_trees import DuplicatePage
 
-FORECAST_PAGES = 60
-"""More pages than this are not read before a merge; the dialog says so."""
-LONGEST_QUOTE = 240
-"""Characters of a paragraph that was merged by words."""
-MERGED_BY_WORDS = "merged text"
+MAX_PREDICTED_PAGES = 60
+"""Maximum number of pages that are loaded for a prediction. The dialog shows the number of the other pages."""
+MAX_QUOTE_LENGTH = 240
+"""Maximum number of characters of a merged paragraph that the dialog shows."""
+MERGED_TEXT = "merged text"
 ALREADY_ON_MAIN = "Main already has these changes."
 NO_CHANGES = "There are no changes to merge."
-PRESS_L = "Press L to archive this change request."
-NAMED_USERS = 8
-"""People named by merge rules whose names are asked for; the others go by their ids."""
+ARCHIVE_HINT = "Press L to archive this change request."
+MAX_NAMED_USERS = 8
+"""Maximum number of users in merge rules whose names are loaded. For other users the ID is shown."""
 
 
 @dataclass(frozen=True)
 class Checks:
-    """The results of the merge checks, which started at `checked_at`."""
+    """Results of the merge checks, which started at `checked_at`."""
 
     change_request: ChangeRequest
     space: Space
@@ -53,19 +55,19 @@ class Checks:
     changes: tuple[content.Change, ...]
     conflicts: tuple[str, ...]
     """Titles of pages and names of files that may conflict with main."""
-    marked: tuple[str, ...]
-    """Pages with both sides of a conflict in their text."""
+    with_markers: tuple[str, ...]
+    """Titles of pages with conflict markers in their text."""
     live: str
-    """Sentence that says where readers see the merge."""
+    """Sentence that names the sites on which readers see the merge."""
     checked_at: datetime
     is_on_main: bool = False
-    """Whether main has every change already."""
+    """Whether main already has all changes."""
     must_be_current: bool = False
     """Whether a merge rule requires that the change request is up to date with main."""
     unlisted: int = 0
-    """How many changes are not in `changes`."""
+    """Number of changes that are missing in `changes`."""
     will_have_markers: tuple[str, ...] = ()
-    """What would have both sides of a conflict in its text, between conflict markers."""
+    """Titles of pages that would have conflict markers after the merge."""
 
     @property
     def basis(self) -> MergeBasis:
@@ -73,8 +75,8 @@ class Checks:
         return MergeBasis(self.change_request, self.space.revision)
 
     @property
-    def why_idle(self) -> str:
-        """Why a merge would change nothing, in a sentence. Empty if it would change something."""
+    def why_no_effect(self) -> str:
+        """Return why a merge would change nothing, in a sentence. Empty if it would change something."""
         return ALREADY_ON_MAIN if self.is_on_main else "" if self.changes or self.unlisted else NO_CHANGES
 
     @property
@@ -83,38 +85,38 @@ class Checks:
 
     @property
     def deleted(self) -> tuple[str, ...]:
-        """The pages it deletes."""
-        return tuple(name(each) for each in self.changes if each.type == "page_deleted")
+        """Titles of the pages that the change request deletes."""
+        return tuple(title_of(each) for each in self.changes if each.type == "page_deleted")
 
 
-async def check(live: Live, at: ChangeRequestRef) -> Checks:
-    """Ask for everything a merge depends on. Raises ApiError when the facts cannot be had."""
+async def run_checks(live: Live, at: ChangeRequestRef) -> Checks:
+    """Load all facts that a merge depends on. Raises ApiError."""
     checked_at = wording.clock()
-    change_request, space, given, said = await asyncio.gather(
+    change_request, space, reviews, threads = await asyncio.gather(
         live.fetch(change_requests.Get(at=at)),
         live.fetch(spaces.Get(at=at.space)),
         live.fetch(reviews_of(at)),
         live.fetch(open_threads_of(at)),
     )
-    # The changes are read after the change request: changes of an older revision would hide a conflict.
+    # Changes of an older revision would hide a conflict, so the change request is loaded first.
     changed = await live.fetch(content.ListChanges(at=at, limit=1000))
-    counted = tuple(review for review in given.items if not review.outdated)
-    foreseen, rules, effects = await asyncio.gather(
-        forecast(live, at, change_request, changed, main=space.revision),
-        _rules(live, space, change_request, counted),
-        _effects(live, at, change_request, space, changed),
+    current_reviews = tuple(review for review in reviews.items if not review.outdated)
+    prediction, rules, effects = await asyncio.gather(
+        predict_conflicts(live, at, change_request, changed, main=space.revision),
+        _load_rules(live, space, change_request, current_reviews),
+        _load_effects(live, at, change_request, space, changed),
     )
     facts = [
         _state(change_request),
         *rules[0],
-        currency(change_request),
-        conflict_fact(change_request, foreseen),
-        *words_facts(foreseen),
-        *names_fact(change_request, foreseen.namesakes or effects.namesakes),
-        *_approvals(change_request, counted),
-        _threads(said),
+        outdated_fact(change_request),
+        conflict_fact(change_request, prediction),
+        *merged_text_facts(prediction),
+        *same_name_facts(change_request, prediction.duplicates or effects.duplicates),
+        *_approvals(change_request, current_reviews),
+        _threads(threads),
         *effects.facts,
-        _right(space),
+        _permission(space),
     ]
     if changed.more:
         facts.append(Fact("care", "changes", f"{wording.plural(changed.more, 'change')} not listed by the server"))
@@ -125,21 +127,21 @@ async def check(live: Live, at: ChangeRequestRef) -> Checks:
         space,
         tuple(facts),
         changed.changes,
-        foreseen.names,
-        effects.marked,
-        merge_effects.goes_live(space, effects.on),
+        prediction.names,
+        effects.with_markers,
+        merge_effects.publication_sentence(space, effects.sites),
         checked_at,
-        foreseen.is_on_main,
+        prediction.is_on_main,
         rules[1],
         unlisted(changed),
-        foreseen.will_have_markers,
+        prediction.will_have_markers,
     )
 
 
-async def _rules(
-    live: Live, space: Space, change_request: ChangeRequest, given: tuple[Review, ...]
+async def _load_rules(
+    live: Live, space: Space, change_request: ChangeRequest, reviews: tuple[Review, ...]
 ) -> tuple[list[Fact], bool]:
-    """Return the facts of the merge rules, and whether a rule requires an update from main."""
+    """Return the rows of the merge rules, and whether a rule requires an update from main."""
     organization: Organization | None = None
     if inherits(space) and space.organization is not None:
         try:
@@ -147,68 +149,66 @@ async def _rules(
         except ApiError:
             organization = None
     rules = rules_for(space, organization)
-    names = {review.reviewer.id: review.reviewer.name for review in given}
+    names = {review.reviewer.id: review.reviewer.name for review in reviews}
     if change_request.created_by is not None:
         names[change_request.created_by.id] = change_request.created_by.name
-    for user in [user for user in rules.users if user not in names][:NAMED_USERS]:
+    for user in [user for user in rules.users if user not in names][:MAX_NAMED_USERS]:
         try:
             names[user] = (await live.cached_or_fetch(users.Get(user_id=user))).name
         except (ApiError, ValueError):
-            continue  # its id has to do
+            continue  # The dialog shows the ID of the user instead.
     me = live.outbox.me.id if live.outbox.me is not None else None
-    facts = merge_rule_facts.facts(rules, MergeCandidate(change_request, given, me, names))
+    facts = rule_facts(rules, MergeCandidate(change_request, reviews, me, names))
     return list(facts), requires_up_to_date(rules, me)
 
 
 @dataclass(frozen=True)
 class _Effects:
-    """What a merge does beside the pages it changes."""
+    """Effects of a merge on links, redirects and images, and the sites that publish the result."""
 
-    on: tuple[Site, ...] | None
-    """The sites it goes live on, if they are known."""
+    sites: tuple[Site, ...] | None
+    """Sites that publish the merge. None if they are unknown."""
     facts: tuple[Fact, ...]
-    marked: tuple[str, ...] = ()
-    """Pages with both sides of a conflict in their text."""
-    namesakes: tuple[DuplicatePage, ...] = ()
-    """The pages that come to stand beside others of the same name, where main did not move on."""
+    with_markers: tuple[str, ...] = ()
+    """Titles of pages with conflict markers in their text."""
+    duplicates: tuple[DuplicatePage, ...] = ()
+    """Pages that get a sibling of the same name. Empty if main has changed."""
 
 
-async def _effects(
+async def _load_effects(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, space: Space, changed: content.Changes
 ) -> _Effects:
-    on, both = await asyncio.gather(merge_effects.sites_with(live, space), _both(live, at, change_request))
-    if both is None:
-        said = "not checked: the base revision is not available"
-        return _Effects(on, (Fact("care", "links", said), Fact("care", "redirects", said)))
-    pages = tuple(merge_effects.page_ids(changed.changes))
-    marked, broken, addresses, pictures, put_back = await asyncio.gather(
-        merge_effects.marked(live, both, pages),
-        merge_effects.in_time("links", merge_effects.links_broken(live, at, both, pages)),
-        merge_effects.in_time("redirects", merge_effects.addresses(live, both, space, on)),
-        merge_effects.in_time("images", merge_effects.pictures(live, both, pages)),
-        merge_effects.in_time("reverts", merge_effects.puts_back(live, at, change_request, both, pages)),
+    sites, trees = await asyncio.gather(
+        merge_effects.published_sites(live, space), _load_trees(live, at, change_request)
     )
-    facts = [*put_back, *broken, *addresses, *pictures]
-    if titles := marked.titles:
-        said = f"{merge_effects.some(titles)} still {'has' if len(titles) == 1 else 'have'} conflict markers"
-        facts.insert(0, Fact("bad", "markers", f"{said} · press esc, then R to resolve the conflicts"))
-    elif marked.unread:
-        said = f"{wording.plural(marked.unread, 'page')} not checked for conflict markers"
-        facts.insert(0, Fact("care", "markers", said))
-    beside = () if change_request.outdated else await asyncio.to_thread(_beside, both)
-    return _Effects(on, tuple(facts), titles, beside)
+    if trees is None:
+        note = "not checked: the base revision is not available"
+        return _Effects(sites, (Fact("care", "links", note), Fact("care", "redirects", note)))
+    pages = tuple(merge_effects.changed_page_ids(changed.changes))
+    markers, broken_links, missing_redirects, images, reverts = await asyncio.gather(
+        merge_effects.find_markers_in(live, trees, pages),
+        merge_effects.check_in_time("links", merge_effects.check_links(live, at, trees, pages)),
+        merge_effects.check_in_time("redirects", merge_effects.check_redirects(live, trees, space, sites)),
+        merge_effects.check_in_time("images", merge_effects.check_images(live, trees, pages)),
+        merge_effects.check_in_time("reverts", merge_effects.check_reverts(live, at, change_request, trees, pages)),
+    )
+    facts = [*reverts, *broken_links, *missing_redirects, *images]
+    if titles := markers.titles:
+        note = f"{merge_effects.name_first(titles)} still {'has' if len(titles) == 1 else 'have'} conflict markers"
+        facts.insert(0, Fact("bad", "markers", f"{note} · press esc, then R to resolve the conflicts"))
+    elif markers.unread:
+        note = f"{wording.plural(markers.unread, 'page')} not checked for conflict markers"
+        facts.insert(0, Fact("care", "markers", note))
+    duplicates: tuple[DuplicatePage, ...] = ()
+    if not change_request.outdated:
+        duplicates = tuple(await asyncio.to_thread(find_duplicates, trees.old_tree.pages, trees.new_tree.pages))
+    return _Effects(sites, tuple(facts), titles, duplicates)
 
 
-def _beside(both: merge_effects.PagesBeforeAndAfter) -> tuple[DuplicatePage, ...]:
-    from octavo.documents.page_trees import find_duplicates
-
-    return tuple(find_duplicates(both.tree_before.pages, both.tree_after.pages))
-
-
-async def _both(
+async def _load_trees(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest
-) -> merge_effects.PagesBeforeAndAfter | None:
-    """The pages before and after. None where they cannot be seen."""
+) -> merge_effects.MergeTrees | None:
+    """Return the page trees before and after the merge. None if a revision cannot be read."""
     if not (change_request.base and change_request.revision):
         return None
     before = RevisionRef(space_id=at.space_id, revision_id=change_request.base)
@@ -217,123 +217,122 @@ async def _both(
         trees = await asyncio.gather(*(live.cached_or_fetch(content.ListPages(at=place)) for place in (before, after)))
     except ApiError:
         return None
-    return merge_effects.PagesBeforeAndAfter(before, after, *trees)
+    return merge_effects.MergeTrees(before, after, *trees)
 
 
 @dataclass(frozen=True)
-class Forecast:
-    """What a merge may not be able to decide."""
+class ConflictPrediction:
+    """Predicted conflicts of a merge."""
 
     conflicts: tuple[PredictedConflict, ...] = ()
     unread: int = 0
-    """How many pages that both sides changed were not read."""
+    """Number of pages changed on both sides that were not loaded."""
     is_known: bool = True
-    """Whether the revision that both sides come from could be seen."""
-    namesakes: tuple[DuplicatePage, ...] = ()
-    """The pages that come to stand beside others of the same name."""
+    """Whether the base revision could be read."""
+    duplicates: tuple[DuplicatePage, ...] = ()
+    """Pages that get a sibling of the same name."""
     suggestions: tuple[PredictedConflict, ...] = ()
-    """Paragraphs that will be merged by words."""
+    """Paragraphs that will be merged word by word."""
     is_on_main: bool = False
-    """Whether main has every change already."""
+    """Whether main already has all changes."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What they are about, each once: titles of pages, names of files."""
+        """Return the titles of pages and names of files that may conflict, without repetitions."""
         return tuple({each.id: each.name for each in self.conflicts}.values())
 
     @property
     def will_have_markers(self) -> tuple[str, ...]:
-        """Those of `names` where both sides of a conflict are kept, between conflict markers."""
-        return tuple({each.id: each.name for each in self.conflicts if each.kind not in _KEPT}.values())
+        """Return the names that would have conflict markers after the merge."""
+        return tuple({each.id: each.name for each in self.conflicts if each.kind not in _MAIN_RULES}.values())
 
 
 def unlisted(changed: content.Changes) -> int:
-    """Return how many changes the server did not list, or listed so that they could not be read."""
+    """Return the number of changes that the server did not list or that could not be read."""
     return changed.more + changed.unreadable
 
 
-async def forecast(
+async def predict_conflicts(
     live: Live,
     at: ChangeRequestRef,
     change_request: ChangeRequest,
     changed: content.Changes,
     *,
     main: str | None = None,
-) -> Forecast:
-    """Return what a merge may not be able to resolve. Raises ApiError if the content cannot be loaded.
-
-    `main` is the revision of main if that is known: revisions that are cached are not loaded again.
-    """
+) -> ConflictPrediction:
+    """Predict the conflicts of a merge. Raises ApiError if the content cannot be loaded. `main` is the revision of main
+    if it is known. Cached revisions are not loaded again."""
+    # lazy: the merge engine, only for outdated change requests
     from octavo.documents.merging import conflict_prediction as merging
-    from octavo.documents.page_trees import find_duplicates
 
     if not change_request.outdated:
         is_updated = change_request.revision_merged_ancestor is not None
-        return Forecast(is_on_main=is_updated and not changed.changes and not unlisted(changed))
+        return ConflictPrediction(is_on_main=is_updated and not changed.changes and not unlisted(changed))
     if not change_request.base:
-        return Forecast(is_known=False)
+        return ConflictPrediction(is_known=False)
     sides = tuple(
         RevisionRef(space_id=at.space_id, revision_id=revision) if revision else place
         for revision, place in ((change_request.base, at.space), (main, at.space), (change_request.revision, at))
     )
     try:
-        three = await asyncio.gather(*(_held(live, content.Get(at=place)) for place in sides))
+        revisions = await asyncio.gather(*(load_revision(live, place) for place in sides))
     except (NotFound, Forbidden):
-        return Forecast(is_known=False)
-    touched = None if changed.more else {each.page.id for each in changed.changes if each.page}
-    base, theirs, ours = three
-    unsettled = await asyncio.to_thread(merging.pages_to_read, (base, theirs, ours), touched)
-    texts = dict.fromkeys(unsettled, ("", "", ""))
-    read = unsettled[:FORECAST_PAGES]
+        return ConflictPrediction(is_known=False)
+    changed_ids = None if changed.more else {each.page.id for each in changed.changes if each.page}
+    base, theirs, ours = revisions
+    candidates = await asyncio.to_thread(merging.pages_to_read, (base, theirs, ours), changed_ids)
+    texts = dict.fromkeys(candidates, ("", "", ""))
+    read = candidates[:MAX_PREDICTED_PAGES]
     texts.update(zip(read, await asyncio.gather(*(_texts(live, sides, page) for page in read)), strict=True))
-    found = await asyncio.to_thread(merging.predict_merge, (base, theirs, ours), texts)
-    beside = await asyncio.to_thread(find_duplicates, theirs.pages, found.pages)
-    unread = len(unsettled) - len(read)
-    is_on_main = found.is_on_main and not unread and bool(changed.changes) and not unlisted(changed)
+    merged = await asyncio.to_thread(merging.predict_merge, (base, theirs, ours), texts)
+    duplicates = await asyncio.to_thread(find_duplicates, theirs.pages, merged.pages)
+    unread = len(candidates) - len(read)
+    is_on_main = merged.is_on_main and not unread and bool(changed.changes) and not unlisted(changed)
     if is_on_main:
         is_on_main = await asyncio.to_thread(merging.shows_all_changes, changed.changes, (base, theirs, ours), texts)
-    return Forecast(found.conflicts, unread, True, tuple(beside), () if is_on_main else found.suggestions, is_on_main)
+    return ConflictPrediction(
+        merged.conflicts, unread, True, tuple(duplicates), () if is_on_main else merged.suggestions, is_on_main
+    )
 
 
 @dataclass(frozen=True)
-class MergePrediction:
-    """What a list says about the merge of a change request."""
+class ListPrediction:
+    """Prediction that a list shows for a change request."""
 
     conflicts: tuple[str, ...]
-    """Names of the pages and files that may conflict, and of the pages with both sides of a conflict in their text."""
+    """Names of the pages and files that may conflict, and of the pages with conflict markers."""
     is_on_main: bool
-    """Whether main has every change already."""
+    """Whether main already has all changes."""
 
 
-async def predict(
+async def predict_for_list(
     live: Live, at: ChangeRequestRef, change_request: ChangeRequest, *, main: str | None
-) -> MergePrediction | None:
-    """Return what a list says about a merge. None if the revision that both sides come from cannot be seen.
-
-    Raises ApiError.
-    """
+) -> ListPrediction | None:
+    """Predict a merge for a list. None if the base revision cannot be read. Raises ApiError."""
     changed = await live.fetch(content.ListChanges(at=at, limit=1000))
-    foreseen = await forecast(live, at, change_request, changed, main=main)
-    if not foreseen.is_known:
+    prediction = await predict_conflicts(live, at, change_request, changed, main=main)
+    if not prediction.is_known:
         return None
-    names = list(foreseen.names)
+    names = list(prediction.names)
     if change_request.revision_merged_ancestor is not None:
-        both = await _both(live, at, change_request)
-        if both is None:
+        trees = await _load_trees(live, at, change_request)
+        if trees is None:
             return None
-        pages = tuple(merge_effects.page_ids(changed.changes))
-        names += (await merge_effects.marked(live, both, pages)).titles
-    return MergePrediction(tuple(dict.fromkeys(names)), foreseen.is_on_main)
+        pages = tuple(merge_effects.changed_page_ids(changed.changes))
+        names += (await merge_effects.find_markers_in(live, trees, pages)).titles
+    return ListPrediction(tuple(dict.fromkeys(names)), prediction.is_on_main)
 
 
-async def _held(live: Live, op: content.Get) -> content.Revision:
-    revision: content.Revision = await (live.cached_or_fetch(op) if isinstance(op.at, RevisionRef) else live.fetch(op))
+async def load_revision(live: Live, at: ContentRef) -> content.Revision:
+    """Return the revision of some content. A revision never changes, so it is loaded once. Raises ApiError."""
+    op = content.Get(at=at)
+    revision: content.Revision = await (live.cached_or_fetch(op) if isinstance(at, RevisionRef) else live.fetch(op))
     return revision
 
 
 async def _texts(live: Live, sides: tuple[ContentRef, ...], page_id: str) -> tuple[str, str, str]:
-    old, theirs, ours = await asyncio.gather(*(page_there(live, page_as_written(place, page_id)) for place in sides))
-    return text_of(old), text_of(theirs), text_of(ours)
+    old, theirs, ours = await asyncio.gather(*(find_page(live, get_page_source(place, page_id)) for place in sides))
+    return page_markdown(old), page_markdown(theirs), page_markdown(ours)
 
 
 def _state(change_request: ChangeRequest) -> Fact:
@@ -344,14 +343,14 @@ def _state(change_request: ChangeRequest) -> Fact:
     return Fact("bad", "status", f"this change request is {change_request.status}, so it cannot be merged")
 
 
-def currency(change_request: ChangeRequest) -> Fact:
-    """Return whether main has changed since the start or the last update."""
+def outdated_fact(change_request: ChangeRequest) -> Fact:
+    """Return whether main has changed since the change request was created or last updated."""
     if change_request.outdated:
         return Fact("care", "outdated", "main has changed")
     return Fact("ok", "up to date", "with main")
 
 
-_KEPT = {
+_MAIN_RULES = {
     "deleted": "pages deleted on one side and edited on the other will be kept",
     "moved": "pages will stay where they are in main",
     "order": "pages will stay where they are in main",
@@ -359,61 +358,59 @@ _KEPT = {
 }
 
 
-def conflict_fact(change_request: ChangeRequest, foreseen: Forecast) -> Fact:
-    """Return what may conflict, and the side that a merge takes where it keeps no conflict markers."""
-    if not foreseen.is_known:
+def conflict_fact(change_request: ChangeRequest, prediction: ConflictPrediction) -> Fact:
+    """Return the row of the predicted conflicts. It tells which side wins in conflicts without markers."""
+    if not prediction.is_known:
         return Fact("care", "conflicts", "unknown: the base revision is not available")
-    if names := foreseen.names:
-        kept = "; ".join(dict.fromkeys(_KEPT[each.kind] for each in foreseen.conflicts if each.kind in _KEPT))
-        then = f". If there are conflicts, {kept}" if kept else ""
-        return Fact("bad", "conflicts", f"may conflict: {merge_effects.some(names)}{then}")
-    if foreseen.unread:
-        return Fact("care", "conflicts", f"none found, {wording.plural(foreseen.unread, 'page')} not checked")
-    if foreseen.is_on_main:
+    if names := prediction.names:
+        rules = "; ".join(
+            dict.fromkeys(_MAIN_RULES[each.kind] for each in prediction.conflicts if each.kind in _MAIN_RULES)
+        )
+        then = f". If there are conflicts, {rules}" if rules else ""
+        return Fact("bad", "conflicts", f"may conflict: {merge_effects.name_first(names)}{then}")
+    if prediction.unread:
+        return Fact("care", "conflicts", f"none found, {wording.plural(prediction.unread, 'page')} not checked")
+    if prediction.is_on_main:
         return Fact("ok", "conflicts", "none: main already has the same changes")
     if change_request.outdated:
         return Fact("ok", "conflicts", "none expected: main and this change request changed different parts")
     return Fact("ok", "conflicts", "none")
 
 
-def words_facts(foreseen: Forecast) -> list[Fact]:
-    """Return the paragraphs that will be merged by words: the text is shown, as a person has not read it yet."""
+def merged_text_facts(prediction: ConflictPrediction) -> list[Fact]:
+    """Return rows with the paragraphs that will be merged word by word. The user has to check these texts."""
     facts = [
-        Fact(
-            "care",
-            MERGED_BY_WORDS,
-            f"{each.name}: “{_shortened(each.text)}” Check whether the merged text makes sense.",
-        )
-        for each in foreseen.suggestions[:3]
+        Fact("care", MERGED_TEXT, f"{each.name}: “{_quote(each.text)}” Check whether the merged text makes sense.")
+        for each in prediction.suggestions[:3]
     ]
-    if (more := len(foreseen.suggestions) - 3) > 0:
-        facts.append(Fact("care", MERGED_BY_WORDS, f"{wording.plural(more, 'more paragraph')} to check"))
+    if (more := len(prediction.suggestions) - 3) > 0:
+        facts.append(Fact("care", MERGED_TEXT, f"{wording.plural(more, 'more paragraph')} to check"))
     return facts
 
 
-def _shortened(text: str) -> str:
-    said = " ".join(text.split())
-    return said if len(said) <= LONGEST_QUOTE else f"{said[: LONGEST_QUOTE - 1]}…"
+def _quote(text: str) -> str:
+    quote = " ".join(text.split())
+    return quote if len(quote) <= MAX_QUOTE_LENGTH else f"{quote[: MAX_QUOTE_LENGTH - 1]}…"
 
 
-def names_fact(change_request: ChangeRequest, found: tuple[DuplicatePage, ...]) -> tuple[Fact, ...]:
-    """Return the pages that would be beside a page of the same name, with the paths of both."""
-    said = []
+def same_name_facts(change_request: ChangeRequest, found: tuple[DuplicatePage, ...]) -> tuple[Fact, ...]:
+    """Return the row of the pages that would get a sibling of the same name, with the paths of both."""
+    sentences = []
     for each in found[:3]:
         here = f"the page in #{change_request.number}"
         other = "the page in main" if each.is_other_in_main else "the other page"
-        called = f"two pages are called “{each.titles[0]}”"
+        conflict = f"two pages are called “{each.titles[0]}”"
         if fold(each.titles[0]) != fold(each.titles[1]):
-            called = f"“{each.titles[0]}” and “{each.titles[1]}” have the same path"
-        said.append(f"{called}: at {each.paths[0]} in {other}, and at {each.paths[1]} in {here}")
+            conflict = f"“{each.titles[0]}” and “{each.titles[1]}” have the same path"
+        sentences.append(f"{conflict}: at {each.paths[0]} in {other}, and at {each.paths[1]} in {here}")
     more = f"; and {len(found) - 3} more" if len(found) > 3 else ""
-    return (Fact("care", "names", "; ".join(said) + more),) if said else ()
+    return (Fact("care", "names", "; ".join(sentences) + more),) if sentences else ()
 
 
-def _approvals(change_request: ChangeRequest, given: tuple[Review, ...]) -> list[Fact]:
-    refused = [review for review in given if review.status == "changes-requested"]
-    approved = [review for review in given if review.status == "approved"]
-    facts = [Fact("bad", "review", f"{review.reviewer.name} requested changes") for review in refused]
+def _approvals(change_request: ChangeRequest, reviews: tuple[Review, ...]) -> list[Fact]:
+    rejections = [review for review in reviews if review.status == "changes-requested"]
+    approved = [review for review in reviews if review.status == "approved"]
+    facts = [Fact("bad", "review", f"{review.reviewer.name} requested changes") for review in rejections]
     for review in approved:
         if review.revision and review.revision != change_request.revision:
             facts.append(Fact("care", "approval", f"{review.reviewer.name} approved an earlier revision"))
@@ -422,35 +419,35 @@ def _approvals(change_request: ChangeRequest, given: tuple[Review, ...]) -> list
     return facts or [Fact("care", "approval", "not reviewed yet")]
 
 
-def _threads(said: ListPage[Comment]) -> Fact:
-    if number := sum(each.is_open_thread for each in said.items):
-        more = "at least " if said.next is not None else ""
+def _threads(threads: ListPage[Comment]) -> Fact:
+    if number := sum(each.is_open_thread for each in threads.items):
+        more = "at least " if threads.next is not None else ""
         return Fact("care", "threads", f"{more}{wording.plural(number, 'open thread')}")
-    if said.next is not None:
+    if threads.next is not None:
         return Fact("care", "threads", "could not check all comments")
     return Fact("ok", "threads", "none open")
 
 
-def _right(space: Space) -> Fact:
+def _permission(space: Space) -> Fact:
     if space.permissions.merge:
         return Fact("ok", "permission", f"you can merge into {space.title}")
     return Fact("bad", "permission", f"your role in {space.title} does not allow you to merge")
 
 
-def goes_out(changes: tuple[content.Change, ...], limit: int = 4) -> str:
-    """What a merge changes, in a line: `~ Webhooks  + Rotation  and 3 more`."""
-    said = [f"{sign(change)} {name(change)}" for change in changes]
-    return "   ".join(said[:limit]) + (f"   and {len(said) - limit} more" if len(said) > limit else "")
+def change_line(changes: tuple[content.Change, ...], limit: int = 4) -> str:
+    """Return the changes in one line, such as `~ Webhooks  + Rotation  and 3 more`."""
+    changed = [f"{sign_of(change)} {title_of(change)}" for change in changes]
+    return "   ".join(changed[:limit]) + (f"   and {len(changed) - limit} more" if len(changed) > limit else "")
 
 
-def sign(change: content.Change) -> str:
-    """`+` made, `−` deleted, `~` edited, `→` moved."""
+def sign_of(change: content.Change) -> str:
+    """Return `+` for created, `−` for deleted, `~` for edited and `→` for moved."""
     kind = change.type.rpartition("_")[2]
     return {"created": "+", "deleted": "−", "moved": "→"}.get(kind, "~")
 
 
-def name(change: content.Change) -> str:
-    """What a change is about."""
+def title_of(change: content.Change) -> str:
+    """Return the title of the changed page, or the name of the changed file or object."""
     if change.page is not None:
         return change.page.title or "Untitled"
     if change.file is not None:
@@ -458,3 +455,36 @@ def name(change: content.Change) -> str:
     if isinstance(change.reusable_content, dict):
         return str(change.reusable_content.get("title", "reusable content"))
     return "variables" if change.type == "variables_edited" else change.type.replace("_", " ")
+
+
+def rule_facts(rules: MergeRules, candidate: MergeCandidate) -> Iterator[Fact]:
+    """Yield a row with the number of rules that are met, then a row for each rule that is not met or undecided."""
+    if not rules.is_known:
+        yield Fact("care", "merge rules", "unknown: the server will check the rules when you merge")
+        return
+    required = [rule for rule in rules.rules if rule.get("rule") != "allow_bypass"]
+    if not required:
+        yield Fact("ok", "merge rules", "none set")
+        return
+    bypass = bypasses(rules, candidate.me)
+    unmet = [(rule, reason) for rule in required if (reason := candidate.missing(rule))]
+    undecided = [
+        (rule, reason)
+        for rule in required
+        if not candidate.missing(rule) and (reason := candidate.undecided_reason(rule))
+    ]
+    met = len(required) - len(unmet) - len(undecided)
+    summary = f"{met} of {len(required)} met (rules set for the {rules.of})"
+    if bypass and (unmet or undecided):
+        summary += ", but you can bypass the rules"
+    mark: Literal["ok", "care", "bad"] = "ok" if met == len(required) else "bad" if unmet and not bypass else "care"
+    yield Fact(mark, "merge rules", summary)
+    for rule, reason in unmet:
+        yield Fact("care" if bypass else "bad", "", _with_message(rule, reason))
+    for rule, reason in undecided:
+        yield Fact("care", "", _with_message(rule, reason))
+
+
+def _with_message(rule: Mapping[str, Any], reason: str) -> str:
+    message = rule.get("message")
+    return f"{reason} · {line(message)}" if isinstance(message, str) and message.strip() else reason

@@ -1,4 +1,4 @@
-"""The merge dialog: it shows live checks and the changes, merges, and says the result."""
+"""The merge dialog, which shows the merge checks and the changes, then merges."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from octavo.data.writes.change_request_kinds import MergeBasis, changes_since
 from octavo.data.writes.change_request_writes import merge
 from octavo.data.writes.direct import SendResult
 from octavo.tui.review import merge_effects
-from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, Shown
-from octavo.tui.review.merge_checks import PRESS_L, Checks, check, goes_out
-from octavo.tui.review.readiness import offer_to_archive
+from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
+from octavo.tui.review.merge_checks import ARCHIVE_HINT, Checks, change_line, run_checks
+from octavo.tui.review.status_changes import offer_to_archive
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.notices import Tone
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
+    from octavo.tui.core.shell import Shell
 
 
 def merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> CheckedDialog[Checks]:
-    """The dialog that shows live checks and what goes live, names conflicts, and merges."""
+    """Return the merge dialog of a change request."""
     space = app.workspace.space(at.space_id)
     return CheckedDialog(
         app,
@@ -32,13 +32,13 @@ def merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest
             verb="Merge",
             intro=change_request.title,
             label="checks",
-            not_yet="The checks are still running.",
-            unknown="Could not load the checks, so you cannot merge yet. Press r to retry.",
-            ask=lambda: check(app.session.live, at),
-            shown=lambda checks: _shown(app, at, checks),
-            send=lambda checks: send(app, at, checks.basis),
-            again="Review the checks again before you merge.",
-            what_changed=lambda before, after: changes_since(
+            blocked_while_loading="The checks are still running.",
+            blocked_on_error="Could not load the checks, so you cannot merge yet. Press r to retry.",
+            load=lambda: run_checks(app.session.live, at),
+            content=lambda checks: _dialog_content(app, at, checks),
+            send=lambda checks: send_merge(app, at, checks.basis),
+            next_step="Review the checks again before you merge.",
+            describe_changes=lambda before, after: changes_since(
                 app.session.live.cached_or_fetch, at, before.basis.basis, after.basis
             ),
             goes_live=True,
@@ -46,42 +46,45 @@ def merge_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest
     )
 
 
-def _shown(app: Shell, at: ChangeRequestRef, checks: Checks) -> Shown:
-    if checks.why_idle:
+def _dialog_content(app: Shell, at: ChangeRequestRef, checks: Checks) -> DialogContent:
+    if checks.why_no_effect:
         archive = offer_to_archive(app, at, checks.change_request)
-        why = f"{checks.why_idle} {PRESS_L}" if checks.can_merge and archive is not None else blocked(checks)
-        return Shown(facts=checks.facts, intro=checks.change_request.title, blocked=why, archive=archive)
-    after = [f"Pages   {goes_out(checks.changes)}"]
+        reason = why_blocked(checks)
+        if checks.can_merge and archive is not None:
+            reason = f"{checks.why_no_effect} {ARCHIVE_HINT}"
+        return DialogContent(facts=checks.facts, intro=checks.change_request.title, blocked=reason, archive=archive)
+    after = [f"Pages   {change_line(checks.changes)}"]
     if pages := pages_to_revert(checks.changes):
         after.append(f"To revert   press Z after the merge to create a change request that reverts {pages}")
-    why = why_typed(checks)
+    warning = why_typed(checks)
     if checks.conflicts and checks.will_have_markers:
-        why = f"Readers may see conflict markers on {merge_effects.some(checks.will_have_markers)}"
+        warning = f"Readers may see conflict markers on {merge_effects.name_first(checks.will_have_markers)}"
     if checks.change_request.outdated and checks.space.permissions.edit:
-        if why:
-            why = f"{why}. To update from main first, press esc, then U"  # beside the warning: the rest may be out of sight
+        if warning:
+            # The hint is in the line of the warning, because further lines may be scrolled out of view.
+            warning = f"{warning}. To update from main first, press esc, then U"
         else:
             after.append("Main has changed   press esc, then U to update from main first")
-    typed = str(checks.change_request.number) if why else ""
-    return Shown(
+    typed = str(checks.change_request.number) if warning else ""
+    return DialogContent(
         facts=tuple(checks.facts),
         intro=f"{checks.change_request.title}\n\n{checks.live}",
         after="\n".join(after),
-        blocked=blocked(checks),
+        blocked=why_blocked(checks),
         typed=typed,
-        why_typed=f"{why}. To merge anyway, type the number of the change request ({typed}) and press enter."
-        if why
+        why_typed=f"{warning}. To merge anyway, type the number of the change request ({typed}) and press enter."
+        if warning
         else "",
     )
 
 
-def blocked(checks: Checks) -> str:
-    """Return why it cannot be merged, in a sentence. Empty if it can."""
+def why_blocked(checks: Checks) -> str:
+    """Return why the change request cannot be merged, in a sentence. Empty if it can."""
     if not checks.can_merge:
-        against = (fact.text for fact in checks.facts if fact.mark == "bad" and fact.label in ("status", "permission"))
-        why = str(next(against, "the server does not allow this merge"))
-        return f"{why[:1].upper()}{why[1:]}."
-    return checks.why_idle
+        reasons = (fact.text for fact in checks.facts if fact.mark == "bad" and fact.label in ("status", "permission"))
+        reason = str(next(reasons, "the server does not allow this merge"))
+        return f"{reason[:1].upper()}{reason[1:]}."
+    return checks.why_no_effect
 
 
 def pages_to_revert(changes: Sequence[Change]) -> str:
@@ -91,18 +94,19 @@ def pages_to_revert(changes: Sequence[Change]) -> str:
 
 
 def why_typed(checks: Checks) -> str:
-    """Return why the number has to be typed to merge it. Empty if `y` is enough."""
+    """Return why you have to type the number of the change request to merge it. Empty if `y` is enough."""
     if checks.conflicts:
         return "Pages may conflict"
-    if checks.marked:
+    if checks.with_markers:
         return "Readers would see conflict markers"
     if checks.deleted:
         return f"This change request deletes {wording.plural(len(checks.deleted), 'page')}"
     return ""
 
 
-async def send(app: Shell, at: ChangeRequestRef, checked: MergeBasis) -> str:
-    """Merge what was checked, once, and say what became of it. Return what changed since, if nothing was sent."""
+async def send_merge(app: Shell, at: ChangeRequestRef, checked: MergeBasis) -> str:
+    """Merge the checked revision once and show the result. If something changed since the checks, send nothing and
+    return the changes in sentences. Otherwise return an empty string."""
     change_request = checked.change_request
     number = app.notices.say(f"Merging #{change_request.number}…", seconds=90)
     sent = await merge(app.session.live, at, checked)
@@ -110,16 +114,16 @@ async def send(app: Shell, at: ChangeRequestRef, checked: MergeBasis) -> str:
     if sent.kind == "changed":
         return sent.message
     if sent.kind in ("done", "unknown"):
-        app.writes.is_final(
+        app.writes.forbid_undo(
             f"You cannot undo the merge of #{change_request.number} by pressing u. "
             f"To revert the merge, open #{change_request.number} and press Z."
         )
-    app.say(became(sent, f"#{change_request.number}"), tone=_tone(sent))
+    app.say(result_message(sent, f"#{change_request.number}"), tone=_tone(sent))
     return ""
 
 
-def became(sent: SendResult[MergeResult], name: str) -> str:
-    """Return the result of the merge of `name` in sentences."""
+def result_message(sent: SendResult[MergeResult], name: str) -> str:
+    """Return a message with the result of the merge of the change request `name`."""
     if sent.kind != "done" or sent.message:
         return sent.message
     if sent.result is not None and sent.result.result == "conflicts":

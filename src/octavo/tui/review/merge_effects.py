@@ -1,7 +1,5 @@
-"""What a merge does beside the pages it changes: links it breaks, addresses that lead nowhere any more, where it goes live.
-
-Each is asked for within bounds, and what was not looked at is said: none of it keeps anybody from merging.
-"""
+"""Effects of a merge on links, images and redirects, and the sites that publish the result. Each check reads a limited
+number of pages in a limited time. No result blocks the merge."""
 
 from __future__ import annotations
 
@@ -21,31 +19,35 @@ from octavo.api.safety import line as safe_line
 from octavo.api.sites import Site
 from octavo.api.spaces import Space
 from octavo.data.live import Live
+from octavo.documents import anchors
+from octavo.documents import links as link_model
+from octavo.documents.conflict_markers import find_markers
+from octavo.documents.links import images_without_text, references_in
+from octavo.tui.core.page_queries import find_page, get_page_source, page_markdown
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
-from octavo.tui.shell.page_queries import page_as_written, page_there, text_of
 from octavo.tui.widgets import wording
 from octavo.tui.widgets.text_widgets import Fact
 
 T = TypeVar("T")
 
-PATIENCE = 10.0
-"""Seconds each is waited for."""
-READ_PAGES = 30
-"""More pages than this are not read in search of broken links, where the server does not list them."""
-LOOK_FOR_MARKS = 100
-"""More pages than this are not read in search of the marks of conflicts."""
-LOOK_AT_SITES = 5
-"""More sites than this are not looked at."""
-NAMED = 3
-"""How many things a line names."""
+TIMEOUT = 10.0
+"""Seconds after which a check is given up."""
+MAX_CHECKED_PAGES = 30
+"""Maximum number of pages that are read to find broken links if the server does not list the links."""
+MAX_MARKER_PAGES = 100
+"""Maximum number of pages that are read to find conflict markers."""
+MAX_SITES = 5
+"""Maximum number of sites whose redirects are read."""
+MAX_NAMES = 3
+"""Maximum number of names in a line."""
 
 
-async def in_time(label: str, asked: Awaitable[tuple[Fact, ...]]) -> tuple[Fact, ...]:
-    """What is found, or that it was not checked, and why."""
+async def check_in_time(label: str, check: Awaitable[tuple[Fact, ...]]) -> tuple[Fact, ...]:
+    """Return the rows of `check`, or a row that says why the check failed."""
     try:
-        return await asyncio.wait_for(asked, PATIENCE)
+        return await asyncio.wait_for(check, TIMEOUT)
     except TimeoutError:
-        return (Fact("care", label, f"not checked: no response in {PATIENCE:.0f} s"),)
+        return (Fact("care", label, f"not checked: no response in {TIMEOUT:.0f} s"),)
     except ApiError as error:
         return (Fact("care", label, f"not checked: {error}"),)
 
@@ -54,218 +56,221 @@ async def in_time(label: str, asked: Awaitable[tuple[Fact, ...]]) -> tuple[Fact,
 
 
 @dataclass(frozen=True)
-class PagesBeforeAndAfter:
-    """The pages before and after."""
+class MergeTrees:
+    """Revisions before and after a merge, with their page trees."""
 
     before: ContentRef
     after: ContentRef
-    tree_before: PageTree
-    tree_after: PageTree
+    old_tree: PageTree
+    new_tree: PageTree
 
 
-async def links_broken(
-    live: Live, at: ChangeRequestRef, both: PagesBeforeAndAfter, changed: Sequence[str]
-) -> tuple[Fact, ...]:
-    """The links that a change request breaks; `changed` are the ids of the pages whose text it has to do with."""
+async def check_links(live: Live, at: ChangeRequestRef, trees: MergeTrees, pages: Sequence[str]) -> tuple[Fact, ...]:
+    """Return the row of the links that the change request breaks. `pages` has the IDs of the changed pages."""
     op = links.ListOfChangeRequest(at=at, status="broken", broken_context="change-request", limit=100)
     try:
         found = await live.fetch(op)
     except (NotFound, Forbidden):
-        return await _links_read(live, both, changed)
-    said = [f"{_where(link)} → {_to(link)}" for link in found.items]
-    if not said:
+        return await _check_links_by_reading(live, trees, pages)
+    broken = [f"{_linking_pages(link)} → {_target_url(link)}" for link in found.items]
+    if not broken:
         return (Fact("ok", "links", "no links would break"),)
     more = "at least " if found.next is not None else ""
-    return (Fact("care", "links", f"{more}{wording.plural(len(said), 'link')} would break: {some(said)}"),)
+    return (Fact("care", "links", f"{more}{wording.plural(len(broken), 'link')} would break: {name_first(broken)}"),)
 
 
-def _where(link: links.Link) -> str:
+def _linking_pages(link: links.Link) -> str:
     pages = list(dict.fromkeys(each.page.title for each in link.location_references if each.page is not None))
     if len(pages) > 2:
         return f"{pages[0]} and {len(pages) - 1} other pages"
     return " and ".join(pages) or "a page"
 
 
-def _to(link: links.Link) -> str:
+def _target_url(link: links.Link) -> str:
     target = link.target_reference
     return (target.url if target is not None else "") or "a missing target"
 
 
-async def _links_read(live: Live, both: PagesBeforeAndAfter, changed: Sequence[str]) -> tuple[Fact, ...]:
-    """Links that the changed pages have now and that lead nowhere, where the server does not list links."""
-    there = {page.id for page in both.tree_after.walk()}
-    wanted = [page for page in changed if page in there]
-    read = wanted[:READ_PAGES]
-    texts = await asyncio.gather(*(page_there(live, page_as_written(both.after, page)) for page in read))
-    ground = LinkContext(both.tree_after, both.after)
-    said = await asyncio.to_thread(_dead, ground, {page.id: text_of(page) for page in texts if page is not None})
-    unread = f", {wording.plural(len(wanted) - len(read), 'page')} not checked" if len(wanted) > len(read) else ""
-    gone = sum(page.id not in there for page in both.tree_before.walk())
-    if gone:
-        unread += f", links to {wording.plural(gone, 'deleted page')} not checked"
-    if said:
-        return (Fact("care", "links", f"{wording.plural(len(said), 'broken link')}: {some(said)}{unread}"),)
+async def _check_links_by_reading(live: Live, trees: MergeTrees, pages: Sequence[str]) -> tuple[Fact, ...]:
+    """Return the row of the broken links on the changed pages, for servers that do not list links."""
+    existing_ids = {page.id for page in trees.new_tree.walk()}
+    existing = [page for page in pages if page in existing_ids]
+    read = existing[:MAX_CHECKED_PAGES]
+    texts = await asyncio.gather(*(find_page(live, get_page_source(trees.after, page)) for page in read))
+    context = LinkContext(trees.new_tree, trees.after)
+    sources = {page.id: page_markdown(page) for page in texts if page is not None}
+    broken = await asyncio.to_thread(_broken_links, context, sources)
+    unread = f", {wording.plural(len(existing) - len(read), 'page')} not checked" if len(existing) > len(read) else ""
+    deleted = sum(page.id not in existing_ids for page in trees.old_tree.walk())
+    if deleted:
+        unread += f", links to {wording.plural(deleted, 'deleted page')} not checked"
+    if broken:
+        return (Fact("care", "links", f"{wording.plural(len(broken), 'broken link')}: {name_first(broken)}{unread}"),)
     return (Fact("care" if unread else "ok", "links", f"no broken links on the changed pages{unread}"),)
 
 
-def _dead(ground: LinkContext, texts: Mapping[str, str]) -> list[str]:
-    """Return the broken links of some pages, each with the title of its page. Headings are looked for on these pages only."""
-    from octavo.documents import anchors
-    from octavo.documents import links as leading
-    from octavo.documents.links import references_in
-    from octavo.documents.parse import parse
+def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
+    """Return the broken links of some pages, each with the title of its page. Anchors are checked only if they lead to
+    one of these pages."""
+    from octavo.documents.parse import parse  # lazy: markdown-it, only for checks
 
     documents = {page_id: parse(text) for page_id, text in texts.items()}
     found = {page_id: list(references_in(document)) for page_id, document in documents.items()}
-    # Reusable content, which is not read here, may have further headings.
-    whole = {page_id for page_id, of_page in found.items() if all(usage.kind != "include" for usage in of_page)}
+    # Reusable content may contain further headings, and is not loaded.
+    complete = {
+        page_id for page_id, links_of_page in found.items() if all(link.kind != "include" for link in links_of_page)
+    }
 
-    def is_broken(page_id: str, target: leading.Target) -> bool:
+    def is_broken(page_id: str, target: link_model.Target) -> bool:
         match target:
-            case leading.ToAnchor(anchor=anchor):
-                there = page_id
-            case leading.ToPage(page=there, anchor=anchor):
+            case link_model.AnchorLink(anchor=anchor):
+                linked_page = page_id
+            case link_model.PageLink(page=linked_page, anchor=anchor):
                 pass
             case _:
-                return isinstance(target, leading.BrokenLink)
-        return bool(anchor) and there in whole and anchors.find_heading(anchor or "", documents[there].headings) is None
+                return isinstance(target, link_model.BrokenLink)
+        return (
+            bool(anchor)
+            and linked_page in complete
+            and anchors.find_heading(anchor or "", documents[linked_page].headings) is None
+        )
 
-    said = []
-    for page_id, of_page in found.items():
-        targets = LinkTargets(ground, page_id)
-        for usage in of_page:
-            if usage.kind == "address" and is_broken(page_id, targets.resolve(usage.target)):
-                said.append(f"{ground.pages[page_id].title} → {usage.target}")
-    return list(dict.fromkeys(said))
+    broken = []
+    for page_id, links_of_page in found.items():
+        targets = LinkTargets(context, page_id)
+        for link in links_of_page:
+            if link.kind == "address" and is_broken(page_id, targets.resolve(link.target)):
+                broken.append(f"{context.pages[page_id].title} → {link.target}")
+    return list(dict.fromkeys(broken))
 
 
-# Pictures
+# Images
 
 
-async def pictures(live: Live, both: PagesBeforeAndAfter, changed: Sequence[str]) -> tuple[Fact, ...]:
-    """Return the new images without alternative text. Empty if all have one."""
-    titles = {page.id: page.title or "Untitled" for page in both.tree_after.walk()}
-    read = [page for page in changed if page in titles][:READ_PAGES]
+async def check_images(live: Live, trees: MergeTrees, changed: Sequence[str]) -> tuple[Fact, ...]:
+    """Return the row of the new images without alternative text. Empty if all have one."""
+    titles = {page.id: page.title or "Untitled" for page in trees.new_tree.walk()}
+    read = [page for page in changed if page in titles][:MAX_CHECKED_PAGES]
     sides = [
-        await asyncio.gather(*(page_there(live, page_as_written(place, page)) for page in read))
-        for place in (both.after, both.before)
+        await asyncio.gather(*(find_page(live, get_page_source(place, page)) for page in read))
+        for place in (trees.after, trees.before)
     ]
-    texts = [{page.id: text_of(page) for page in side if page is not None} for side in sides]
-    said = [f"{name} on {titles[page]}" for name, page in await asyncio.to_thread(_silent, *texts)]
-    if not said:
+    texts = [{page.id: page_markdown(page) for page in side if page is not None} for side in sides]
+    images = [f"{name} on {titles[page]}" for name, page in await asyncio.to_thread(_images_without_text, *texts)]
+    if not images:
         return ()
-    text = f"{wording.plural(len(said), 'new image')} without alternative text: {some(said)}"
+    text = f"{wording.plural(len(images), 'new image')} without alternative text: {name_first(images)}"
     return (Fact("care", "images", text),)
 
 
-def _silent(after: Mapping[str, str], before: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The names of pictures without words that were on none of the pages before, each with a page it is on."""
-    from octavo.documents.links import images_without_text
-    from octavo.documents.parse import parse
+def _images_without_text(after: Mapping[str, str], before: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the names of the images without alternative text that are new, each with the ID of its page."""
+    from octavo.documents.parse import parse  # lazy: markdown-it, only for checks
 
-    stood = Counter(picture for text in before.values() for picture in images_without_text(parse(text)))
+    known = Counter(picture for text in before.values() for picture in images_without_text(parse(text)))
     found: list[tuple[str, str]] = []
     for page, text in after.items():
         for picture in images_without_text(parse(text)):
-            if stood[picture]:
-                stood[picture] -= 1
+            if known[picture]:
+                known[picture] -= 1
             else:
                 found.append((safe_line(unquote(picture.rpartition("/")[2])) or "an image", page))
     return found
 
 
-# What main changed meanwhile
+# Reverted lines
 
 
-async def puts_back(
-    live: Live, at: ChangeRequestRef, change_request: ChangeRequest, both: PagesBeforeAndAfter, changed: Sequence[str]
+async def check_reverts(
+    live: Live, at: ChangeRequestRef, change_request: ChangeRequest, trees: MergeTrees, changed: Sequence[str]
 ) -> tuple[Fact, ...]:
-    """Return the lines that main changed and the change request would revert without a conflict. Empty if there are none.
-
-    The change request has the lines as they were when it was started.
-    """
+    """Return the row of the lines that main changed and the merge would revert without a conflict. The change request
+    still has these lines as they were when it was created. Empty if there are none."""
     if change_request.revision_initial in (None, change_request.base):
-        return ()  # main did not change anything that came into it
+        return ()  # The change request was never updated from main.
     started = RevisionRef(space_id=at.space_id, revision_id=change_request.revision_initial or "")
-    titles = {page.id: page.title or "Untitled" for page in both.tree_after.walk()}
-    read = [page for page in changed if page in titles][:READ_PAGES]
+    titles = {page.id: page.title or "Untitled" for page in trees.new_tree.walk()}
+    read = [page for page in changed if page in titles][:MAX_CHECKED_PAGES]
     try:
-        three = [
-            await asyncio.gather(*(page_there(live, page_as_written(place, page)) for page in read))
-            for place in (started, both.before, both.after)
+        sides = [
+            await asyncio.gather(*(find_page(live, get_page_source(place, page)) for page in read))
+            for place in (started, trees.before, trees.after)
         ]
     except (NotFound, Forbidden):
         return ()
-    counts = [_lines_back(*map(text_of, each)) for each in zip(*three, strict=True)]
-    said = [titles[page] for page, count in zip(read, counts, strict=True) if count]
-    if not said:
+    counts = [_count_reverted_lines(*map(page_markdown, each)) for each in zip(*sides, strict=True)]
+    reverted = [titles[page] for page, count in zip(read, counts, strict=True) if count]
+    if not reverted:
         return ()
     lines = wording.plural(sum(counts), "line")
     return (
         Fact(
             "care",
             "reverts",
-            f"the merge would revert {lines} that changed in main after this change request was created: {some(said)}",
+            f"the merge would revert {lines} that changed in main after this change request was created: {name_first(reverted)}",
         ),
     )
 
 
-def _lines_back(started: str, main: str, after: str) -> int:
-    before, now, then = (Counter(filter(None, map(str.strip, text.split("\n")))) for text in (started, main, after))
-    return ((before - now) & (then - now)).total()
+def _count_reverted_lines(started: str, main: str, after: str) -> int:
+    before, current, proposed = (
+        Counter(filter(None, map(str.strip, text.split("\n")))) for text in (started, main, after)
+    )
+    return ((before - current) & (proposed - current)).total()
 
 
-# Marks
+# Conflict markers
 
 
 @dataclass(frozen=True)
 class PagesWithMarkers:
-    """The changed pages that both sides of a conflict came into, with the marks between them."""
+    """Changed pages that have new conflict markers."""
 
     titles: tuple[str, ...] = ()
     unread: int = 0
-    """How many changed pages were not looked at."""
+    """Number of changed pages that were not checked."""
 
 
-async def marked(live: Live, both: PagesBeforeAndAfter, changed: Sequence[str]) -> PagesWithMarkers:
-    """Look for the marks of conflicts in the changed pages. Raises ApiError."""
-    pages = {page.id: page.title or "Untitled" for page in both.tree_after.walk()}
-    wanted = [page for page in changed if page in pages]
-    read = wanted[:LOOK_FOR_MARKS]
-    there = await asyncio.gather(*(page_there(live, page_as_written(both.after, page)) for page in read))
-    found = [page for page in there if page is not None and _marks(page)]
-    # Marks that stood there before are words: such as on a page about git.
-    stood = await asyncio.gather(*(page_there(live, page_as_written(both.before, page.id)) for page in found))
-    titles = tuple(pages[now.id] for now, then in zip(found, stood, strict=True) if _marks(now) > _marks(then))
-    return PagesWithMarkers(titles, len(wanted) - len(read))
+async def find_markers_in(live: Live, trees: MergeTrees, changed: Sequence[str]) -> PagesWithMarkers:
+    """Find the changed pages with new conflict markers. Raises ApiError."""
+    pages = {page.id: page.title or "Untitled" for page in trees.new_tree.walk()}
+    existing = [page for page in changed if page in pages]
+    read = existing[:MAX_MARKER_PAGES]
+    contents = await asyncio.gather(*(find_page(live, get_page_source(trees.after, page)) for page in read))
+    with_markers = [page for page in contents if page is not None and _count_markers(page)]
+    # Markers that the page had before are part of the text, for example on a page about Git.
+    known = await asyncio.gather(*(find_page(live, get_page_source(trees.before, page.id)) for page in with_markers))
+    titles = tuple(
+        pages[new.id] for new, old in zip(with_markers, known, strict=True) if _count_markers(new) > _count_markers(old)
+    )
+    return PagesWithMarkers(titles, len(existing) - len(read))
 
 
-def _marks(page: Page | None) -> int:
-    from octavo.documents.conflict_markers import find_markers
+def _count_markers(page: Page | None) -> int:
 
-    return len(find_markers(text_of(page)))
-
-
-# Where it goes live
+    return len(find_markers(page_markdown(page)))
 
 
-async def sites_with(live: Live, space: Space) -> tuple[Site, ...] | None:
-    """The published sites a space is on. None where that is not known."""
+# Publication
+
+
+async def published_sites(live: Live, space: Space) -> tuple[Site, ...] | None:
+    """Return the published sites that use a space. None if they cannot be loaded."""
     if space.organization is None:
         return None
     op = sites.List(at=OrganizationRef(organization_id=space.organization), space=space.id, published=True, limit=100)
     try:
-        found = await asyncio.wait_for(live.fetch(op), PATIENCE)
+        found = await asyncio.wait_for(live.fetch(op), TIMEOUT)
     except (TimeoutError, ApiError):
         return None
     return found.items
 
 
-def goes_live(space: Space, on: Sequence[Site] | None) -> str:
-    """Return a sentence that says where readers see the merge."""
-    if on:
-        named = [f"{site.title} ({_host(site)})" if _host(site) else site.title for site in on]
-        return f"The merged changes will go live immediately on {some(named)}."
+def publication_sentence(space: Space, published_on: Sequence[Site] | None) -> str:
+    """Return a sentence that names the sites on which readers see the merge."""
+    if published_on:
+        names = [f"{site.title} ({_host(site)})" if _host(site) else site.title for site in published_on]
+        return f"The merged changes will go live immediately on {name_first(names)}."
     if space.urls.published:
         return f"The merged changes will go live immediately on {space.urls.published}."
     return f"Merging will immediately change the main content of {space.title}."
@@ -275,61 +280,72 @@ def _host(site: Site) -> str:
     return (site.urls.published or "").removeprefix("https://").removeprefix("http://").rstrip("/")
 
 
-# Addresses
+# Redirects
 
 
 @dataclass(frozen=True)
-class MissingPage:
-    """A page that is not at its address any more."""
+class MovedPage:
+    """Page that a merge moves or deletes, so that its old URL needs a redirect."""
 
     title: str
     path: str
     now: str | None
-    """Its path from then on. None when it is deleted."""
+    """Path after the merge. None if the page is deleted."""
 
 
-def addresses_gone(before: PageTree, after: PageTree) -> tuple[MissingPage, ...]:
-    """The documents that are elsewhere or nowhere after a merge, with those below a page that moves."""
-    now = {page.id: page.path or "" for page in after.walk() if _has_address(page)}
+def find_moved_pages(before: PageTree, after: PageTree) -> tuple[MovedPage, ...]:
+    """Return the pages with another path after the merge, or without one. Subpages of a moved page are included."""
+    now = {page.id: page.path or "" for page in after.walk() if _has_path(page)}
     paths = set(now.values())
     return tuple(
-        MissingPage(page.title or "Untitled", page.path or "", now.get(page.id))
+        MovedPage(page.title or "Untitled", page.path or "", now.get(page.id))
         for page in before.walk()
-        if _has_address(page) and now.get(page.id) != page.path and page.path not in paths
+        if _has_path(page) and now.get(page.id) != page.path and page.path not in paths
     )
 
 
-def _has_address(page: Page) -> bool:
+def _has_path(page: Page) -> bool:
     return page.type == "document" and page.path is not None
 
 
-async def addresses(live: Live, both: PagesBeforeAndAfter, space: Space, on: Sequence[Site] | None) -> tuple[Fact, ...]:
-    """Whether readers still find the pages that move or are deleted."""
-    gone = addresses_gone(both.tree_before, both.tree_after)
-    if not gone:
+async def check_redirects(
+    live: Live, trees: MergeTrees, space: Space, sites: Sequence[Site] | None
+) -> tuple[Fact, ...]:
+    """Return the row of the moved and deleted pages whose old URL has no redirect."""
+    moved = find_moved_pages(trees.old_tree, trees.new_tree)
+    if not moved:
         return (Fact("ok", "redirects", "none needed: no pages are moved or deleted"),)
-    counted = f"{wording.plural(len(gone), 'page')} moved or deleted"
-    if on is None:
+    moved_text = f"{wording.plural(len(moved), 'page')} moved or deleted"
+    if sites is None:
         return (
-            Fact("care", "redirects", f"{counted}, redirects not checked: could not load the sites that use the space"),
+            Fact(
+                "care", "redirects", f"{moved_text}, redirects not checked: could not load the sites that use the space"
+            ),
         )
-    if not on:
-        return (Fact("ok", "redirects", f"none needed: the space is not on a published site ({counted})"),)
-    lists = await asyncio.gather(*(_redirects(live, space, site) for site in on[:LOOK_AT_SITES]))
-    unread = len(on) - sum(each is not None for each in lists)
+    if not sites:
+        return (Fact("ok", "redirects", f"none needed: the space is not on a published site ({moved_text})"),)
+    lists = await asyncio.gather(*(_redirect_sources(live, space, site) for site in sites[:MAX_SITES]))
+    unread = len(sites) - sum(each is not None for each in lists)
     sources = {source for each in lists if each is not None for source in each}
-    bare = [each for each in gone if not _leads_on(each.path, sources)]
+    unredirected = [each for each in moved if not _is_redirected(each.path, sources)]
     not_checked = f", {wording.plural(unread, 'site')} not checked" if unread else ""
-    if not bare:
-        return (Fact("care" if unread else "ok", "redirects", f"{counted}, all with a redirect{not_checked}"),)
-    said = [f"{each.title} /{each.path}" + (" (deleted)" if each.now is None else f" → /{each.now}") for each in bare]
+    if not unredirected:
+        return (Fact("care" if unread else "ok", "redirects", f"{moved_text}, all with a redirect{not_checked}"),)
+    names = [
+        f"{each.title} /{each.path}" + (" (deleted)" if each.now is None else f" → /{each.now}")
+        for each in unredirected
+    ]
     return (
-        Fact("care", "redirects", f"{wording.plural(len(bare), 'page')} without a redirect: {some(said)}{not_checked}"),
+        Fact(
+            "care",
+            "redirects",
+            f"{wording.plural(len(unredirected), 'page')} without a redirect: {name_first(names)}{not_checked}",
+        ),
     )
 
 
-async def _redirects(live: Live, space: Space, site: Site) -> list[str] | None:
-    """The sources of all redirects of a site. None where they cannot be seen, or are too many."""
+async def _redirect_sources(live: Live, space: Space, site: Site) -> list[str] | None:
+    """Return the sources of all redirects of a site. None if they cannot be loaded completely."""
     at = SiteRef(organization_id=space.organization or "", site_id=site.id)
     try:
         found = await live.fetch(redirects.List(at=at, limit=1000))
@@ -338,17 +354,17 @@ async def _redirects(live: Live, space: Space, site: Site) -> list[str] | None:
     return None if found.next is not None else [each.source for each in found.items]
 
 
-def _leads_on(path: str, sources: set[str]) -> bool:
-    """Whether a redirect starts where a page was: what comes before its path is that of the space on the site."""
+def _is_redirected(path: str, sources: set[str]) -> bool:
+    """Return whether a redirect starts at a path. The source may begin with the path of the space on the site."""
     wanted = f"/{path}".rstrip("/")
     return any(unquote(source).rstrip("/").endswith(wanted) for source in sources) if wanted else False
 
 
-def some(said: Sequence[str]) -> str:
-    """Return the first names, and how many more there are."""
-    return ", ".join(said[:NAMED]) + (f", and {len(said) - NAMED} more" if len(said) > NAMED else "")
+def name_first(names: Sequence[str]) -> str:
+    """Return the first `MAX_NAMES` names and the number of the others."""
+    return ", ".join(names[:MAX_NAMES]) + (f", and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else "")
 
 
-def page_ids(changes: Sequence[content.Change]) -> Iterator[str]:
-    """The pages that changes are about, each once."""
+def changed_page_ids(changes: Sequence[content.Change]) -> Iterator[str]:
+    """Yield the IDs of the changed pages without repetitions."""
     yield from dict.fromkeys(each.page.id for each in changes if each.page is not None)

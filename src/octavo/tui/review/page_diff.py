@@ -1,8 +1,8 @@
-"""What a change request changes on one page: both sides read, what differs between them, and the threads on it."""
+"""The diff of a page of a change request, with the threads between its lines."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -19,40 +19,38 @@ from octavo.documents.blocks import Block, Document
 from octavo.documents.diff_model import Diff
 from octavo.documents.suggestions import block_source, find_suggestions
 from octavo.tui.comments.diff_threads import DiffThreads
-from octavo.tui.comments.page_discussion import PageDiscussion
-from octavo.tui.comments.thread_anchoring import BothSides
-from octavo.tui.reader import link_following
+from octavo.tui.comments.page_comments import PageDiscussion
+from octavo.tui.comments.thread_anchoring import TwoVersionAnchors
+from octavo.tui.core.page_queries import get_page_to_read
+from octavo.tui.core.permissions import why_not_in_space
+from octavo.tui.core.routes import ToPage
+from octavo.tui.core.tree_rows import threads_in_block
+from octavo.tui.core.view import View
+from octavo.tui.editing.suggestion_commands import apply_all_suggestions
+from octavo.tui.reader import link_opening
 from octavo.tui.reader.diff_view import DiffView
-from octavo.tui.reader.pane import Stop
+from octavo.tui.reader.moves import BlockSpan
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.half_block_pictures import ImageReference
 from octavo.tui.render.link_targets import LinkContext, LinkTargets, app_origins
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.render.threads import DRAFT
-from octavo.tui.review import thread_walk
-from octavo.tui.review.changed_pages import SIGN_STYLES, WHOLE, ChangedPage, in_words
+from octavo.tui.review.changed_pages import SIGN_STYLES, WHOLE, ChangedPage, describe_change
 from octavo.tui.review.changed_tree import ChangedTree
-from octavo.tui.review.diff_base import Comparison
-from octavo.tui.review.diff_cache import Sides
-from octavo.tui.shell.page_queries import page_to_read
-from octavo.tui.shell.permissions import not_allowed_in
-from octavo.tui.shell.routes import ToPage
-from octavo.tui.shell.tree_rows import under
-from octavo.tui.shell.view import View
+from octavo.tui.review.diff_cache import ComparedSides
+from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.widgets.commands import Command, Commands
 
 _NO_BASE = "The server did not return the base revision of this change request."
-LINGERS = 0.3
-"""Seconds the diff before stays in the view while the one wanted is not there yet."""
 _EMPTY = Document("", (), "")
-_NOTHING = PageComparison(Diff(()), _EMPTY, _EMPTY)
-"""What is compared where threads are about no page."""
+_NO_COMPARISON = PageComparison(Diff(()), _EMPTY, _EMPTY)
+"""Empty comparison for entries without a page, which only have threads."""
 
 
 class PageDiff:
-    """The diff of the change under the cursor, in a DiffView. A change without a diff is told in `#words`, which is shown
-    while the view has the class `-words`."""
+    """Shows the diff of the selected entry in a `DiffView`. An entry without a diff is described in `#words`, which is
+    visible while the view has the class `-words`."""
 
     def __init__(
         self,
@@ -60,23 +58,23 @@ class PageDiff:
         comparison: Comparison,
         pages: ChangedTree,
         threads: DiffThreads,
-        say_where: Callable[[], None],
+        show_position: Callable[[], None],
         thread: Comment | None = None,
     ) -> None:
-        """`thread`: the one to go to before anything else."""
-        self._view, self._say_where = view, say_where
+        """`thread` is the thread to open first."""
+        self._view, self._show_position = view, show_position
         self._comparison, self._pages, self._threads = comparison, pages, threads
         self.page_discussion = PageDiscussion(view, self)
-        """What people say of the page on show."""
-        self._shown: tuple[ChangedPage, Sides] | None = None
-        """Which change is on show, as it was listed, between which revisions."""
+        """Comments on the shown page."""
+        self._shown: tuple[ChangedPage, ComparedSides] | None = None
+        """Shown entry and compared revisions."""
         self._documents: tuple[Document, Document] | None = None
-        self._hanging_in: BothSides | None = None
-        """Where threads hang on both of them."""
-        self._arriving: tuple[str, int | Comment] | None = None
-        """The entry whose first (1) or last (-1) open thread, or which thread of it, one is on the way to."""
-        self._wanted = thread
-        """The thread one opened this for, until it is known on which entry it is."""
+        self._anchors: TwoVersionAnchors | None = None
+        """Anchors of the threads in both documents."""
+        self._pending_step: tuple[str, int | Comment] | None = None
+        """Key of the entry to go to, with the thread to show, or 1 for the first and -1 for the last open thread."""
+        self._wanted_thread = thread
+        """Thread that the view was opened for, until its entry is known."""
 
     @property
     def pane(self) -> DiffView:
@@ -84,272 +82,270 @@ class PageDiff:
 
     @property
     def is_comparing(self) -> bool:
-        """Whether the diff of the change on show is not there yet."""
+        """Return whether the diff of the shown entry is still loading."""
         return self._documents is None and not self._view.has_class("-words")
 
     def show(self) -> None:
-        """Show what the change does, if it is not on show."""
-        change, sides = self._pages.change, self._comparison.sides
+        """Show the diff of the selected entry, unless it is already shown."""
+        change, sides = self._pages.selected, self._comparison.sides
         if change is None and self._shown is not None:
             self._shown, self._documents = None, None
             self._view.workers.cancel_group(self._view, "diff")
             self._view.remove_class("-words")
-            self.pane.clear()  # it was the last change, and is taken back
-        # What is listed comes apart from the revisions: as long as it is the same, so is the diff.
+            self.pane.clear()  # The last change was reverted.
+        # The list of changes is loaded apart from the revisions. The diff stays while both are the same.
         if change is None or sides is None or (change, sides) == self._shown:
             return
         self._shown = change, sides
-        if self._arriving is not None and self._arriving[0] != change.key:
-            self._arriving = None  # one went elsewhere meanwhile
+        if self._pending_step is not None and self._pending_step[0] != change.key:
+            self._pending_step = None  # The user selected another entry meanwhile.
         self._documents = None
         self._view.workers.cancel_group(self._view, "diff")
         self._view.set_class(not change.is_document and change.key != WHOLE, "-words")
         if change.key == WHOLE:
-            self._show_compared(change, _NOTHING)
+            self._show_compared(change, _NO_COMPARISON)
         elif not change.is_document:
-            self.pane.clear()  # it is behind the words, and no key may be about what was there
-            what = Content.assemble((change.sign, SIGN_STYLES.get(change.sign, "")), " ", (change.title, "bold"))
-            self._view.query_one("#words", Static).update(Content("\n\n").join([what, Content(in_words(change))]))
+            self.pane.clear()  # The diff is hidden, and its commands must not act on the earlier page.
+            heading = Content.assemble((change.sign, SIGN_STYLES.get(change.sign, "")), " ", (change.title, "bold"))
+            self._view.query_one("#words", Static).update(
+                Content("\n\n").join([heading, Content(describe_change(change))])
+            )
         elif sides.old is None:
             self.pane.clear()
             self.pane.state.fail(f"Could not compare the versions of {change.title}", _NO_BASE)
-        elif (known := self._comparison.diffs.known(change)) is not None:
-            self._show_compared(change, known)
+        elif (cached := self._comparison.diffs.cached(change)) is not None:
+            self._show_compared(change, cached)
         else:
             self.pane.state.wait_for(change.title)
-            self._comparison.instead("diff", partial(self._compare, change, self._shown))
-        self._say_where()
+            self._comparison.replace_worker("diff", partial(self._compare, change, self._shown))
+        self._show_position()
         self._view.refresh_bindings()
 
-    async def _compare(self, change: ChangedPage, shown: tuple[ChangedPage, Sides]) -> None:
+    async def _compare(self, change: ChangedPage, shown: tuple[ChangedPage, ComparedSides]) -> None:
         try:
             compared = await self._comparison.diffs.compare(change)
         except ApiError as error:
             if shown == self._shown:
-                self.pane.state.fail(f"Could not load {change.title}", str(error))  # what was on show is of before
+                # The earlier diff would be outdated.
+                self.pane.state.fail(f"Could not load {change.title}", str(error))
                 self._shown = None
             return
         if shown == self._shown:
             self._show_compared(change, compared)
-            self._say_where()
+            self._show_position()
 
     def _show_compared(self, change: ChangedPage, compared: PageComparison) -> None:
         if change.settings:
             diff = replace(compared.diff, metadata=(*change.settings, *compared.diff.metadata))
             compared = replace(compared, diff=diff)
         self._documents = (compared.old, compared.new)
-        # The revisions are not in the key of the view: it stays where one is when the page is edited meanwhile.
+        # The key has no revision, so the position stays the same when the page is edited.
         sides = self._comparison.sides
-        name = sides.name if sides is not None else ""
+        name = sides.old_name if sides is not None else ""
         self.pane.show(compared, title=change.title, key=f"{change.key} {name}")
         self.draw_threads()
-        self._comparison.diffs.ahead(self._pages.ahead())
+        self._comparison.diffs.prefetch(self._pages.likely_next())
 
-    # Its links
+    # Links
 
     def follow_link(self, message: LinkFollowed) -> None:
-        """Go where a link of the page leads."""
-        change, tree = self._pages.change, self._comparison.tree.value
+        """Open the target of a link."""
+        change, tree, shell = self._pages.selected, self._comparison.tree.value, self._view.shell
         if change is None or change.page is None:
             return
         if tree is None:
-            trouble = self._comparison.tree.error or "the pages are still loading. Try again in a moment."
-            self._view.shell.say(f"Could not open the link: {trouble}", tone="care")
+            cause = self._comparison.tree.error or "the pages are still loading. Try again in a moment."
+            shell.say(f"Could not open the link: {cause}", tone="care")
             return
-        targets = LinkTargets(
-            LinkContext(tree, self._comparison.head, app_origins(next(tree.walk(), None))), change.page.id
-        )
+        context = LinkContext(tree, self._comparison.head, app_origins(next(tree.walk(), None)))
+        targets = LinkTargets(context, change.page.id)
         if message.kind == "image" and not message.outside:
-            from octavo.tui.reader.picture import PictureScreen  # few pictures are looked at so closely
+            from octavo.tui.reader.image_screen import ImageScreen  # lazy: the image view, rarely opened
 
-            self._view.app.push_screen(PictureScreen((ImageReference(message.href),), targets))
+            self._view.app.push_screen(ImageScreen((ImageReference(message.href),), targets))
             return
         match targets.resolve(message.href):
-            case links.ToPage(page=page_id, anchor=anchor) if page_id != change.page.id:
+            case links.PageLink(page=page_id, anchor=anchor) if page_id != change.page.id:
                 if not self._pages.reveal(page_id):
-                    self._view.shell.go(ToPage(self._comparison.space.space_id, page_id, anchor or ""))
-            case links.ToPage(anchor=anchor) | links.ToAnchor(anchor=anchor) if anchor and self.pane.place.go_to_anchor(
-                anchor
+                    shell.go(ToPage(self._comparison.space.space_id, page_id, anchor or ""))
+            case links.PageLink(anchor=anchor) | links.AnchorLink(anchor=anchor) if (
+                anchor and self.pane.navigation.go_to_anchor(anchor)
             ):
                 pass
-            case links.ToPage() | links.ToAnchor() if not change.is_there_before:
-                self._view.shell.say(f"Could not open the link: {change.title} is not in main yet.", tone="care")
-            case links.ToPage(anchor=anchor) | links.ToAnchor(anchor=anchor):
-                self._view.shell.go(ToPage(self._comparison.space.space_id, change.page.id, anchor or ""))
-            case links.ToReusableContent() as target if (sides := self._comparison.sides) is not None:
+            case links.PageLink() | links.AnchorLink() if not change.exists_before:
+                shell.say(f"Could not open the link: {change.title} is not in main yet.", tone="care")
+            case links.PageLink(anchor=anchor) | links.AnchorLink(anchor=anchor):
+                shell.go(ToPage(self._comparison.space.space_id, change.page.id, anchor or ""))
+            case links.ReusableContentLink() as target if (sides := self._comparison.sides) is not None:
                 places = [place for place in (sides.new, sides.old) if place is not None]
-                pages = [page_to_read(place, change.page.id) for place in places]
-                shown = link_following.show_shared(
-                    self._view.shell, target, pages, DeferredContent(targets=targets), self.follow_link
+                pages = [get_page_to_read(place, change.page.id) for place in places]
+                shown = link_opening.show_reusable_content(
+                    shell, target, pages, DeferredContent(targets=targets), self.follow_link
                 )
-                self._view.shell.background(shown)
+                shell.background(shown)
             case target:
-                link_following.leave(
-                    self._view.shell, target, href=message.href, words=message.words, at=self._comparison.at
-                )
+                link_opening.open_target(shell, target, href=message.href, words=message.words, at=self._comparison.at)
 
-    # The threads in it
+    # Threads
 
-    def _suggesting(self) -> list[Comment]:
+    def _threads_with_suggestions(self) -> list[Comment]:
         """Return the open threads of the page that have a suggested change."""
         return [each for each in self._page_threads() if each.is_open and find_suggestions(each.body.text)]
 
     def why_not_apply(self) -> str | None:
         """Return why the suggestions cannot be applied to the page. None if they can."""
-        if not self._suggesting():
+        if not self._threads_with_suggestions():
             return "No open thread on this page has a suggested change."
-        return not_allowed_in(self._view.shell, self._comparison.at.space_id, "edit")
+        return why_not_in_space(self._view.shell, self._comparison.at.space_id, "edit")
 
     def apply_suggestions(self) -> None:
         """Apply all suggestions for the page."""
-        from octavo.tui.writing.suggestions import apply_all  # few threads suggest any
 
-        if (page := self.page_on_show) is not None:
-            apply_all(self._view.shell, self._comparison.at, page[1], self._suggesting())
+        if (page := self.visible_page) is not None:
+            apply_all_suggestions(self._view.shell, self._comparison.at, page[1], self._threads_with_suggestions())
 
     def draw_threads(self) -> None:
-        """Show the threads as they are now between the lines of the diff."""
-        if (both := self._both_sides) is not None:
-            lines = self._threads.lines(both.threads(self._page_threads()), both.is_outdated)
-            for key, drafts in by_block(self._unsent_here()).items():
-                there = key if key and any(side.find(key) for side in both.documents) else ""
-                lines[there] = [*lines.get(there, ()), *self._threads.draft_lines(drafts)]
+        """Draw the threads between the lines of the diff."""
+        if (anchors := self._thread_anchors) is not None:
+            lines = self._threads.summaries(anchors.threads(self._page_threads()), anchors.is_outdated)
+            for key, drafts in by_block(self._unsent_of_page()).items():
+                block_key = key if key and any(side.find(key) for side in anchors.documents) else ""
+                lines[block_key] = [*lines.get(block_key, ()), *self._threads.draft_summaries(drafts)]
             self.pane.contents.set_threads(lines)
-        before, self.pane.contents.threads_elsewhere = (
-            self.pane.contents.threads_elsewhere,
-            any(each.is_open_thread for each in self._threads.all),
-        )
-        if before != self.pane.contents.threads_elsewhere:
+        has_open = any(each.is_open_thread for each in self._threads.comments)
+        if self.pane.contents.threads_elsewhere != has_open:
+            self.pane.contents.threads_elsewhere = has_open
             self._view.refresh_bindings()
-        self.arrive()
+        self.go_to_pending_thread()
 
     def go_to_thread_beyond(self, step: int) -> None:
-        """Go on to the page after (or before) this one that has an open thread."""
-        change, threads = self._pages.change, self._threads.all
-        key = thread_walk.following(self._pages.keys, change.key if change else "", step, threads)
+        """Go to the next page with an open thread, or to the previous page if `step` is -1."""
+        change, threads = self._pages.selected, self._threads.comments
+        key = next_with_threads(self._pages.keys, change.key if change else "", step, threads)
         if key is None:
-            self._view.shell.explain(thread_walk.no_more_threads(self._comparison.about.number, step))
+            self._view.shell.explain(no_more_threads(self._comparison.change_request.number, step))
             return
         self._pages.reveal(key)
-        self._arriving = key, step
+        self._pending_step = key, step
         self.show()
-        self.arrive()
+        self.go_to_pending_thread()
 
-    def arrive(self) -> None:
-        """Go to the thread one is on the way to, once its page is there."""
-        self._set_out()
-        if self._arriving is None or self._shown is None:
+    def go_to_pending_thread(self) -> None:
+        """Go to the pending thread once its page is loaded."""
+        self._find_wanted_thread()
+        if self._pending_step is None or self._shown is None:
             return
-        key, which = self._arriving
+        key, target = self._pending_step
         if self._shown[0].key != key:
             return
         if self._documents is not None:
-            self._arriving = None
-            if isinstance(which, int):
-                self._view.call_after_refresh(self.pane.place.go_to_thread, which, all_of_it=True)
+            self._pending_step = None
+            if isinstance(target, int):
+                self._view.call_after_refresh(self.pane.navigation.go_to_thread, target, from_edge=True)
             else:
-                self._view.call_after_refresh(self._bring, which)
+                self._view.call_after_refresh(self._show_thread, target)
         elif self._view.has_class("-words"):
-            self._arriving = None
-            threads = thread_walk.open_on(key, self._threads.all)[:1] if isinstance(which, int) else [which]
+            self._pending_step = None
+            threads = open_threads_on(key, self._threads.comments)[:1] if isinstance(target, int) else [target]
             for thread in threads:
-                self.page_discussion.open_thread(thread.id)  # what has no text has no place for it
+                self.page_discussion.open_thread(thread.id)  # An entry without a text has no position for its threads.
 
-    def _set_out(self) -> None:
-        """Go to the entry of the thread that is wanted, as soon as both are listed."""
-        wanted = self._wanted
-        if wanted is None or all(each.id != wanted.id for each in self._threads.all):
+    def _find_wanted_thread(self) -> None:
+        """Select the entry of the wanted thread once the entry and the thread are loaded."""
+        thread = self._wanted_thread
+        if thread is None or all(each.id != thread.id for each in self._threads.comments):
             return
-        key = thread_walk.entry_of(wanted)
+        key = entry_key_of(thread)
         if self._pages.reveal(key):
-            self._wanted, self._arriving = None, (key, wanted)
+            self._wanted_thread, self._pending_step = None, (key, thread)
             self.show()
 
-    def _bring(self, thread: Comment) -> None:
+    def _show_thread(self, thread: Comment) -> None:
         if self.go_to_thread(thread):
             self.pane.focus()
-            self.pane.cursor.bring_whole()
+            self.pane.cursor.scroll_into_view()
         else:
-            self.page_discussion.open_thread(thread.id)  # such as in the source, which shows none
+            # The thread is not in the diff, for example in the source diff.
+            self.page_discussion.open_thread(thread.id)
 
     @property
-    def _both_sides(self) -> BothSides | None:
-        """Where threads hang on the page on show."""
+    def _thread_anchors(self) -> TwoVersionAnchors | None:
+        """Anchors of the threads in the documents of the shown page. None while the diff is loading."""
         if self._documents is None:
             return None
-        if self._hanging_in is None or self._hanging_in.documents is not self._documents:
-            self._hanging_in = BothSides(self._documents)
-        return self._hanging_in
+        if self._anchors is None or self._anchors.documents is not self._documents:
+            self._anchors = TwoVersionAnchors(self._documents)
+        return self._anchors
 
     @property
-    def unsent_at_hand(self) -> Sequence[UnsentText]:
-        """What one wrote and did not send: in the thread under the cursor, on the block, or of a draft just that."""
-        words, stop = self._unsent_here(), self._stop
+    def target_drafts(self) -> Sequence[UnsentText]:
+        """Unsent drafts for the selected thread or block. If a draft is selected, only that draft."""
+        drafts, stop = self._unsent_of_page(), self._stop
         if stop is None:
             return ()
         block = stop[3]
         if block.kind == "thread":
-            return [each for each in words if block.key in (each.thread, f"{DRAFT}{each.draft_key}")]
+            return [each for each in drafts if block.key in (each.thread, f"{DRAFT}{each.draft_key}")]
         keys, threads = {each.key for each in block.walk()}, {each.id for each in self.threads_on(block)}
-        return [each for each in words if (each.kind == "comment" and each.block in keys) or each.thread in threads]
+        return [each for each in drafts if (each.kind == "comment" and each.block in keys) or each.thread in threads]
 
-    def _unsent_here(self) -> Sequence[UnsentText]:
-        """What one wrote and did not send of the change under the cursor."""
-        change = self._pages.change
+    def _unsent_of_page(self) -> Sequence[UnsentText]:
+        """Return the unsent drafts for the selected entry."""
+        change = self._pages.selected
         return self._pages.unsent_of(change.key) if change is not None else ()
 
     def _page_threads(self) -> tuple[Comment, ...]:
-        change = self._pages.change
+        change = self._pages.selected
         if change is not None and change.key == WHOLE:
             return self._threads.on_page(None)
         return self._threads.on_page(change.page.id) if change is not None and change.page is not None else ()
 
-    # What is said of it
+    # Comments
 
     @property
     def discussion(self) -> ChangeRequestRef:
         return self._comparison.at
 
     @property
-    def page_on_show(self) -> tuple[str, str] | None:
-        change = self._pages.change
+    def visible_page(self) -> tuple[str, str] | None:
+        change = self._pages.selected
         return (change.page.id, change.page.title) if change and change.page else None
 
     @property
-    def page_at_hand(self) -> tuple[str, str] | None:
-        return self.page_on_show
+    def target_page(self) -> tuple[str, str] | None:
+        return self.visible_page
 
     @property
-    def block_on_show(self) -> Block | None:
+    def visible_block(self) -> Block | None:
         stop = self._stop
         if stop is None or self._documents is None or stop[3].kind == "fold":
             return None
-        if (hung_on := self._hung_on(stop[3])) is None:
+        if (draft_block := self._draft_block(stop[3])) is None:
             return stop[3]
-        found = (side.find(hung_on) for side in reversed(self._documents) if hung_on)
+        found = (side.find(draft_block) for side in reversed(self._documents) if draft_block)
         return next((block for block in found if block is not None), None)
 
     @property
-    def is_on_old_side(self) -> bool:
+    def is_old_version(self) -> bool:
         if self._documents is None or (stop := self._stop) is None:
             return False
-        if (hung_on := self._hung_on(stop[3])) is not None:
+        if (draft_block := self._draft_block(stop[3])) is not None:
             old, new = self._documents
-            return bool(hung_on) and new.find(hung_on) is None and old.find(hung_on) is not None
-        return self.pane.cursor_block.side == "old"
+            return bool(draft_block) and new.find(draft_block) is None and old.find(draft_block) is not None
+        return self.pane.block_commands.side == "old"
 
     @property
-    def _stop(self) -> Stop | None:
-        return self.pane.cursor.stop() if self._documents is not None else None
+    def _stop(self) -> BlockSpan | None:
+        return self.pane.cursor.current() if self._documents is not None else None
 
     @staticmethod
-    def _hung_on(block: Block) -> str | None:
-        """The key of the block that a draft is about that stands between the lines. None: it is no draft."""
+    def _draft_block(block: Block) -> str | None:
+        """Return the key of the block that a draft between the lines belongs to. None if the block is no draft."""
         place = block.key.removeprefix(DRAFT)
         return unsent_draft(place).block if block.kind == "thread" and place != block.key else None
 
     def source_of(self, block: Block) -> str:
-        if self._documents is None or self.is_on_old_side:
+        if self._documents is None or self.is_old_version:
             return ""
         new = self._documents[1]
         return block_source(new.source, new.find(block.key) or block)
@@ -357,26 +353,26 @@ class PageDiff:
     def threads_on(self, block: Block) -> list[Comment]:
         if block.kind == "thread":
             return [thread for thread in self._page_threads() if thread.id == block.key]
-        both = self._both_sides
-        return under(block, both.threads(self._page_threads())) if both is not None else []
+        anchors = self._thread_anchors
+        return threads_in_block(block, anchors.threads(self._page_threads())) if anchors is not None else []
 
     @property
     def known_threads(self) -> tuple[Comment, ...]:
         here = self._page_threads()
         ids = {thread.id for thread in here}
-        return here + tuple(thread for thread in self._threads.all if thread.id not in ids)
+        return here + tuple(thread for thread in self._threads.comments if thread.id not in ids)
 
     def go_to_thread(self, thread: Comment) -> bool:
-        return self._documents is not None and self.pane.place.bring_thread(thread.id)
+        return self._documents is not None and self.pane.navigation.select_thread(thread.id)
 
-    def since(self, thread: Comment) -> str:
+    def outdated_note(self, thread: Comment) -> str:
         return ""
 
     def why_no_block(self) -> str | None:
         return None
 
-    def why_nothing_to_say(self, *, whole: bool) -> str | None:
-        change = self._pages.change
+    def why_not_commentable(self, *, whole: bool) -> str | None:
+        change = self._pages.selected
         if change is None or whole:
             return None
         if self.is_comparing:
@@ -385,7 +381,7 @@ class PageDiff:
             return "This is not a page, so it has no blocks to comment on. Press C to comment on the change request."
         return None
 
-    # What is written of it
+    # Editing
 
     @property
     def space_ref(self) -> SpaceRef:
@@ -393,33 +389,37 @@ class PageDiff:
 
     @property
     def change_request(self) -> ChangeRequest:
-        return self._comparison.about
+        return self._comparison.change_request
 
     @property
-    def page_to_write(self) -> tuple[str, str, str] | None:
-        change = self._pages.change
-        if change is None or change.page is None or not change.is_there_after:
+    def selected_page(self) -> tuple[str, str, str] | None:
+        change = self._pages.selected
+        if change is None or change.page is None or not change.exists_after:
             return None
         return change.page.id, change.title, change.page.type
 
     @property
-    def block_to_write(self) -> Block | None:
-        return self.pane.cursor_block.near if self._documents is not None and self.page_on_show is not None else None
+    def selected_block(self) -> Block | None:
+        return (
+            self.pane.block_commands.nearest_block
+            if self._documents is not None and self.visible_page is not None
+            else None
+        )
 
-    def why_no_page_to_write(self) -> str | None:
-        change = self._pages.change
-        if change is not None and not change.is_there_after:
+    def why_no_page(self) -> str | None:
+        change = self._pages.selected
+        if change is not None and not change.exists_after:
             return f"{change.title} is deleted in this change request. Press Q to revert the deletion."
         return None
 
-    def look_for_unsent(self) -> None:
-        """What is not sent is told of where the page is read."""
+    def refresh_drafts(self) -> None:
+        """Do nothing: the page view shows the unsent drafts."""
 
-    def page_is_written(self, change_request: ChangeRequest) -> None:
-        """It is on show: its answers tell of it."""
+    def show_saved_page(self, change_request: ChangeRequest) -> None:
+        """Do nothing: the change request reloads."""
 
 
-SUGGESTIONS: Commands[PageDiff] = Commands(
+SUGGESTION_COMMANDS: Commands[PageDiff] = Commands(
     "suggestion",
     (
         Command("apply_all", "percent_sign", "Apply suggestions", "Apply all suggestions on this page", key_display="%", shown=False,
@@ -428,4 +428,29 @@ SUGGESTIONS: Commands[PageDiff] = Commands(
     context="pages and diffs",
     find=lambda view: view.page_diff,
 )  # fmt: skip
-"""What can be done with what is suggested for the page on show."""
+"""Commands on the suggestions for the shown page."""
+
+
+def open_threads_on(key: str, threads: Iterable[Comment]) -> list[Comment]:
+    """Return the open threads on the page of the entry `key`."""
+    return [each for each in threads if each.is_open_thread and entry_key_of(each) == key]
+
+
+def entry_key_of(thread: Comment) -> str:
+    """Return the key of the entry that a thread is on."""
+    return thread.target.page.id if thread.target.page else WHOLE
+
+
+def next_with_threads(keys: Sequence[str], current: str, step: int, threads: Sequence[Comment]) -> str | None:
+    """Return the next of `keys` after `current` with an open thread, or the previous key if `step` is -1. None at the
+    end."""
+    at = keys.index(current) if current in keys else -1
+    among = keys[at + 1 :] if step > 0 else reversed(keys[: max(at, 0)])
+    with_open = {entry_key_of(each) for each in threads if each.is_open_thread}
+    return next((key for key in among if key in with_open), None)
+
+
+def no_more_threads(number: int, step: int) -> str:
+    """Return the notice after the last open thread, or before the first with `step` -1."""
+    direction, key, other = ("more", "T", "previous") if step > 0 else ("previous", "t", "next")
+    return f"No {direction} open threads in #{number}. Press {key} to go to the {other} open thread."

@@ -1,4 +1,4 @@
-"""What a change request is about and how it stands, above and below its pages, and where one is in the status line."""
+"""The first line and the reviewers in the view of a change request, and the position in the status line."""
 
 from __future__ import annotations
 
@@ -14,33 +14,33 @@ from octavo.data.live import Snapshot
 from octavo.data.queries import requested_of
 from octavo.data.writes.machine import OutboxEntry
 from octavo.tui.comments.diff_threads import DiffThreads
+from octavo.tui.core.permissions import UNDECIDED
+from octavo.tui.core.view import View
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.review import status_summary
 from octavo.tui.review.changed_tree import ChangedTree
-from octavo.tui.review.diff_base import Comparison
-from octavo.tui.shell.permissions import UNDECIDED
-from octavo.tui.shell.view import View
+from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.text_widgets import ChangingText
 
-MOST_REVISIONS = 5
-"""Earlier revisions that were reviewed and are looked into for what changed since."""
+MAX_REVISIONS = 5
+"""Maximum number of reviewed revisions for which Octavo counts the later changed pages."""
 
 
 class RequestHead:
-    """The head `#head` and what is said of reviewers in `#standing`."""
+    """Draws the first line `#head` and the list of reviewers `#standing` of a change request."""
 
     def __init__(self, view: View, comparison: Comparison, threads: DiffThreads, pages: ChangedTree) -> None:
         self._view, self._comparison, self._threads, self._pages = view, comparison, threads, pages
         self._requested: tuple[RequestedReviewer, ...] = ()
         self._contributors: tuple[Contributor, ...] = ()
-        self._held: tuple[OutboxEntry, ...] = ()
-        """What was shown as held for the review."""
-        self._newer: dict[str, int] = {}
-        """How many pages changed since a revision that was reviewed."""
+        self._pending: tuple[OutboxEntry, ...] = ()
+        """Pending comments in the first line when it was last drawn."""
+        self._changed_since: dict[str, int] = {}
+        """Number of pages that changed after a reviewed revision, by revision ID."""
 
     def start(self) -> None:
-        """Ask who is asked for a review, and who wrote."""
+        """Follow the requested reviewers and the contributors."""
         at = self._comparison.at
         self._view.subscriptions.follow_whole("requested", requested_of(at), self._show_requested)
         self._view.subscriptions.follow_whole(
@@ -55,74 +55,75 @@ class RequestHead:
         self._contributors = snapshot.value.items if snapshot.value else ()
         self.draw()
 
-    def show_reviews(self, *, anew: bool = False) -> None:
-        """Show the reviews, and how many pages changed since each: with `anew` another revision is proposed now."""
-        if anew:
-            self._newer.clear()
+    def show_reviews(self, *, renew: bool = False) -> None:
+        """Draw the reviews, and count the pages that changed after each review. With `renew` all pages are counted
+        again, because the change request has a new revision."""
+        if renew:
+            self._changed_since.clear()
         self.draw()
         comparison = self._comparison
-        now = comparison.about.revision
+        now = comparison.change_request.revision
         earlier = [each.revision for each in comparison.reviews if not each.outdated and each.revision]
-        unknown = [each for each in dict.fromkeys(earlier) if each not in (*self._newer, now)]
+        unknown = [each for each in dict.fromkeys(earlier) if each not in (*self._changed_since, now)]
         if unknown and now:
-            comparison.instead("reviews", partial(self._look_since, unknown[:MOST_REVISIONS]))
+            comparison.replace_worker("reviews", partial(self._count_changed_since, unknown[:MAX_REVISIONS]))
 
-    async def _look_since(self, revisions: list[str]) -> None:
-        now = self._comparison.about.revision
+    async def _count_changed_since(self, revisions: list[str]) -> None:
+        now = self._comparison.change_request.revision
         for revision in revisions:
             try:
                 found = await self._comparison.changed_since(revision)
             except ApiError:
-                return  # that it was an earlier revision is said anyway
-            if found is not None and now == self._comparison.about.revision:
-                self._newer[revision] = len(found)
+                return  # The review is marked as outdated even without the count.
+            if found is not None and now == self._comparison.change_request.revision:
+                self._changed_since[revision] = len(found)
         self.draw()
 
-    def show_held(self, draw_threads: Callable[[], None]) -> None:
-        """Show what is held for the review here, and at its places, if it is other than what was shown."""
-        if self._held != self._held_now():
+    def show_pending(self, draw_threads: Callable[[], None]) -> None:
+        """Draw the first line and the threads again if the pending comments changed."""
+        if self._pending != self._pending_comments():
             self.draw()
             draw_threads()
             self._view.refresh_bindings()
 
-    def _held_now(self) -> tuple[OutboxEntry, ...]:
+    def _pending_comments(self) -> tuple[OutboxEntry, ...]:
         shell = self._view.shell
         return shell.session.outbox.pending_comments(self._comparison.at) if shell.has_session else ()
 
     def draw(self) -> None:
-        """Write it as it is now."""
+        """Draw the first line and the reviewers."""
         view, comparison = self._view, self._comparison
         if not is_whole(view):
             return
-        about, space = comparison.about, view.shell.workspace.space(comparison.space.space_id)
-        still_open = sum(thread.is_open_thread for thread in self._threads.posted)
+        change_request, space = comparison.change_request, view.shell.workspace.space(comparison.space.space_id)
+        open_count = sum(thread.is_open_thread for thread in self._threads.posted_threads)
         width = max(20, view.size.width)
-        undecided = len(comparison.diffs.undecided) if about.status in UNDECIDED else 0
-        self._held = self._held_now()
-        place = space.title if space else "", comparison.reviews, still_open, width
-        counts = len(comparison.conflicting), undecided, len(self._held)
-        head = status_summary.head(about, *place, *counts, is_on_main=comparison.is_on_main)
+        undecided = len(comparison.diffs.with_markers) if change_request.status in UNDECIDED else 0
+        self._pending = self._pending_comments()
+        place = space.title if space else "", comparison.reviews, open_count, width
+        counts = len(comparison.conflicting), undecided, len(self._pending)
+        head = status_summary.first_line(change_request, *place, *counts, is_on_main=comparison.is_on_main)
         view.query_one("#head", ChangingText).update(head)
         me = view.shell.workspace.me.id if view.shell.workspace.me is not None else ""
         people = comparison.reviews, self._requested, self._contributors
-        said = status_summary.reviewers(about, *people, self._newer, me)
-        view.query_one("#standing", ChangingText).update(said)
-        self.say_where()
+        people_text = status_summary.reviewer_list(change_request, *people, self._changed_since, me)
+        view.query_one("#standing", ChangingText).update(people_text)
+        self.show_position()
 
-    def say_where(self) -> None:
-        """Say in the status line where one is."""
+    def show_position(self) -> None:
+        """Show the position in the change request in the status line."""
         comparison, pages = self._comparison, self._pages
-        about, sides = comparison.about, comparison.sides
+        change_request, sides = comparison.change_request, comparison.sides
         keys = list(pages.changing)
         here = pages.key
         place = f"page {keys.index(here) + 1} of {len(keys)}" if here in pages.changing else ""
-        against = f"compared with {sides.name}" if sides is not None and sides.name else ""
+        against = f"compared with {sides.old_name}" if sides is not None and sides.old_name else ""
         space = self._view.shell.workspace.space(comparison.space.space_id)
         where = f"{space.title} › " if space is not None else ""
         diff = self._view.query_one(DiffView)
-        diff.contents.has_page_before = pages.has_other(-1)
-        diff.contents.has_page_after = pages.has_other(1)
-        self._view.status(
-            f"Changes › {where}#{about.number} {about.title}",
+        diff.contents.has_page_before = pages.has_next(-1)
+        diff.contents.has_page_after = pages.has_next(1)
+        self._view.show_location(
+            f"Changes › {where}#{change_request.number} {change_request.title}",
             " · ".join(each for each in (place, against, diff.facts) if each),
         )

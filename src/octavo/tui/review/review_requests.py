@@ -1,10 +1,12 @@
-"""Requests reviews of a change request, and withdraws requests."""
+"""Commands and dialog that request reviews of a change request and withdraw review requests."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.content import Content
 
 from octavo.api import organizations, permissions, reviews
 from octavo.api.change_requests import ChangeRequest
@@ -17,88 +19,137 @@ from octavo.api.spaces import Space
 from octavo.api.users import User
 from octavo.data.live import Live
 from octavo.data.queries import requested_of
-from octavo.tui.review import readiness
-from octavo.tui.review.request_at_hand import RequestAtHand
+from octavo.data.writes.change_request_writes import request_reviews
+from octavo.data.writes.direct import send_plain
+from octavo.tui.review import status_changes
+from octavo.tui.review.request_target import RequestTarget
 from octavo.tui.widgets import wording
+from octavo.tui.widgets.chooser import Choice, Chooser, MatchedChoice
+from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.row_list import Row
 
 if TYPE_CHECKING:
-    from octavo.tui.shell.shell import Shell
-    from octavo.tui.widgets.chooser import Choice
+    from octavo.tui.core.shell import Shell
 
-_MAY_REVIEW = ("review", "create", "admin")
+REVIEWER_COMMANDS: Commands[ReviewersScreen] = Commands(
+    "reviewers",
+    (
+        Command("ask", "ctrl+s", "Request", "Request reviews from the selected people", priority=True,
+                writes=True, run=lambda _, dialog: dialog.submit(), why_not=lambda _, dialog: dialog.why_not_submit()),
+    ),
+    find=lambda dialog: dialog,
+)  # fmt: skip
+
+
+class ReviewersScreen(Chooser[frozenset[str] | None, str]):
+    """Dialog that returns the IDs of the selected people, or None if it was canceled."""
+
+    CONTEXT: ClassVar[str] = "reviewers"
+    HELP: ClassVar[str] = (
+        "Type a name to find people. Press enter to select or deselect a person. Press ctrl+s to request reviews from the "
+        "people you selected, and to withdraw the review requests to people you deselected. Press esc to cancel."
+    )
+    PLACEHOLDER: ClassVar[str] = "Type a name"
+    FOOT: ClassVar[str] = "enter select · ctrl+s request reviews"
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (REVIEWER_COMMANDS,)
+
+    def __init__(self, title: str, people: Sequence[Choice[str]], requested: frozenset[str]) -> None:
+        super().__init__(title, people, empty="No one can review this change request.")
+        self._requested, self._selected = requested, set(requested)
+
+    def draw(self, found: MatchedChoice[str]) -> Row:
+        row = super().draw(found)
+        checkbox = "[x] " if found.choice.value in self._selected else "[ ] "
+        return Row(Content.assemble((checkbox, "$octavo-muted"), row.text), right=row.right, dim=row.dim)
+
+    def find_matches(self, query: str) -> list[MatchedChoice[str]]:
+        # People who cannot review come last.
+        return sorted(super().find_matches(query), key=lambda found: bool(found.choice.disabled_reason))
+
+    def accept(self, choice: Choice[str]) -> None:
+        self._selected ^= {choice.value}
+        self.rows.redraw()
+
+    def why_not_submit(self) -> str | None:
+        """Return why nothing can be requested. None if it can."""
+        return "Press enter to select or deselect a reviewer first." if self._selected == self._requested else None
+
+    def submit(self) -> None:
+        """Close the dialog with the selected people."""
+        self.dismiss(frozenset(self._selected))
+
+
+_REVIEWER_ROLES = ("review", "create", "admin")
 _RECENT = "recent reviewers"
-"""Name under which the people whose review you requested are kept, the last first."""
-_MOST_RECENT = 8
+"""Stored name of the list of the people whose review you requested, newest first."""
+_MAX_RECENT = 8
 
 
-def choose_reviewers(app: Shell, request: RequestAtHand) -> None:
-    """Let the user choose reviewers, then request their reviews and withdraw other requests."""
-    request.view.run_worker(_choose_reviewers(app, request), exclusive=True, group="reviewers")
+def choose_reviewers(app: Shell, target: RequestTarget) -> None:
+    """Let the user choose reviewers. Request their reviews and withdraw the other requests."""
+    target.view.run_worker(_choose_reviewers(app, target), exclusive=True, group="reviewers")
 
 
-async def _choose_reviewers(app: Shell, request: RequestAtHand) -> None:
-    from octavo.tui.review.reviewers import ReviewersScreen
+async def _choose_reviewers(app: Shell, target: RequestTarget) -> None:
 
-    live, at, about = app.session.live, request.at, request.about
+    live, at, change_request = app.session.live, target.at, target.change_request
     try:
-        people, requested, given = await asyncio.gather(
-            _people(live, at, app.workspace.space(at.space_id)),
+        people, requested, reviews_given = await asyncio.gather(
+            _load_members(live, at, app.workspace.space(at.space_id)),
             live.fetch(requested_of(at)),
             live.fetch(reviews.List(at=at, format="markdown", outdated=False, limit=1000)),
         )
     except ApiError as error:
         app.say(f"Could not load the people who can review: {error}", tone="failed")
         return
-    if app.screen is not request.view:
-        return  # the user left the view meanwhile
-    asked = {each.user.id: each for each in requested.items if each.user is not None}
+    if app.screen is not target.view:
+        return  # The user left the view while the lists loaded.
+    requests = {each.user.id: each for each in requested.items if each.user is not None}
     recent = tuple(app.session.state.get_fact(_RECENT, ()))
-    choices = choices_of(people, asked, given.items, about, recent)
+    choices = reviewer_choices(people, requests, reviews_given.items, change_request, recent)
 
-    def decided(wanted: frozenset[str] | None) -> None:
-        if wanted is not None:
+    def on_answer(chosen: frozenset[str] | None) -> None:
+        if chosen is not None:
             names = {user.id: user.name for user, _ in people}
-            for user_id in sorted(asked.keys() - wanted):
-                _withdraw(app, request, user_id, names.get(user_id, user_id))
-            if more := [choice.value for choice in choices if choice.value in wanted - asked.keys()]:
-                app.session.state.set_fact(_RECENT, list(dict.fromkeys([*more, *recent]))[:_MOST_RECENT])
-                _request(app, request, more, [names[each] for each in more])
+            for user_id in sorted(requests.keys() - chosen):
+                _withdraw(app, target, user_id, names.get(user_id, user_id))
+            if added := [choice.value for choice in choices if choice.value in chosen - requests.keys()]:
+                app.session.state.set_fact(_RECENT, list(dict.fromkeys([*added, *recent]))[:_MAX_RECENT])
+                _request(app, target, added, [names[each] for each in added])
 
-    app.push_screen(ReviewersScreen(f"Request reviews of {request.name}", choices, frozenset(asked)), decided)
+    app.push_screen(ReviewersScreen(f"Request reviews of {target.name}", choices, frozenset(requests)), on_answer)
 
 
-def _request(app: Shell, request: RequestAtHand, people: list[str], names: list[str]) -> None:
-    from octavo.data.writes.change_request_writes import request_reviews
+def _request(app: Shell, target: RequestTarget, people: list[str], names: list[str]) -> None:
 
-    def asked(_: object) -> None:
-        request.view.ask_again()
-        if app.screen is request.view:  # not offered if the user left the view meanwhile
-            readiness.offer(app, request.about)
+    def on_requested(_: object) -> None:
+        target.view.refresh_data()
+        if app.screen is target.view:  # The offer is skipped if the user left the view meanwhile.
+            status_changes.offer_to_mark_ready(app, target.change_request)
 
-    who = " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])}, and {names[-1]}"
+    names_text = " and ".join(names) if len(names) < 3 else f"{', '.join(names[:-1])}, and {names[-1]}"
     app.writes.send(
-        f"request a review of {request.name}",
-        request_reviews(app.session.live, request.at, people),
-        said=f"Requested a review of {request.name} from {who}",
-        then=asked,
+        f"request a review of {target.name}",
+        request_reviews(app.session.live, target.at, people),
+        message=f"Requested a review of {target.name} from {names_text}",
+        on_success=on_requested,
     )
 
 
-def _withdraw(app: Shell, request: RequestAtHand, user_id: str, name: str) -> None:
-    from octavo.data.writes.direct import send_plain
+def _withdraw(app: Shell, target: RequestTarget, user_id: str, name: str) -> None:
 
-    doing, op = f"withdraw the review request to {name}", reviews.Withdraw(at=request.at, user_id=user_id)
+    action, op = f"withdraw the review request to {name}", reviews.Withdraw(at=target.at, user_id=user_id)
     app.writes.send(
-        doing,
-        send_plain(app.session.live, op, f"Could not {doing}"),
-        said=f"Withdrew the review request sent to {name}",
-        then=lambda _: request.view.ask_again(),
-        is_shown=True,
+        action,
+        send_plain(app.session.live, op, f"Could not {action}"),
+        message=f"Withdrew the review request sent to {name}",
+        on_success=lambda _: target.view.refresh_data(),
+        is_visible=True,
     )
 
 
-async def _people(live: Live, at: ChangeRequestRef, space: Space | None) -> list[tuple[User, str | None]]:
-    """Return the people who can be asked, each with their role if it is known. Raises ApiError."""
+async def _load_members(live: Live, at: ChangeRequestRef, space: Space | None) -> list[tuple[User, str | None]]:
+    """Return the people whose review can be requested, each with a role if it is known. Raises ApiError."""
     try:
         found = await live.fetch(permissions.ListAggregate(at=at.space, limit=1000))
         return [(each.user, each.permission or None) for each in found.items]
@@ -110,39 +161,39 @@ async def _people(live: Live, at: ChangeRequestRef, space: Space | None) -> list
     return [(each.user, None) for each in members.items if not each.disabled]
 
 
-def choices_of(
+def reviewer_choices(
     people: list[tuple[User, str | None]],
-    asked: dict[str, RequestedReviewer],
-    given: tuple[Review, ...],
-    about: ChangeRequest,
+    requests: dict[str, RequestedReviewer],
+    reviews: tuple[Review, ...],
+    change_request: ChangeRequest,
     recent: Sequence[str] = (),
 ) -> list[Choice[str]]:
-    """Return the people who can be asked: requested reviewers first, then people who reviewed this change request, then `recent`
-    reviewers, then all others by name. The author is left out; people whose role cannot review come last."""
-    from octavo.tui.widgets.chooser import Choice
+    """Return the people whose review can be requested, without the author. Requested reviewers come first, then people
+    who reviewed this change request, then `recent` reviewers, then all others by name. People whose role cannot review
+    come last."""
 
-    said = {review.reviewer.id: review for review in given}
+    reviews_by_id = {review.reviewer.id: review for review in reviews}
     known = {user.id for user, _ in people}
-    strangers = [(each.user, None) for each in asked.values() if each.user is not None and each.user.id not in known]
-    author = about.created_by.id if about.created_by is not None else ""
-    found: list[Choice[str]] = []
-    for user, role in [*strangers, *people]:
-        if user.id == author and user.id not in asked:
+    others = [(each.user, None) for each in requests.values() if each.user is not None and each.user.id not in known]
+    author = change_request.created_by.id if change_request.created_by is not None else ""
+    choices: list[Choice[str]] = []
+    for user, role in [*others, *people]:
+        if user.id == author and user.id not in requests:
             continue
         off, right = "", ""
-        if user.id in asked:
-            right = f"requested {wording.short_age(asked[user.id].created_at)}".strip()
-        elif review := said.get(user.id):
+        if user.id in requests:
+            right = f"requested {wording.short_age(requests[user.id].created_at)}".strip()
+        elif review := reviews_by_id.get(user.id):
             right = "approved" if review.status == "approved" else "changes requested"
         elif user.id in recent:
             right = "recent"
-        if role is not None and role not in _MAY_REVIEW and user.id not in asked:
+        if role is not None and role not in _REVIEWER_ROLES and user.id not in requests:
             off = f"{label(role)}: cannot review. To review, a member needs at least the Reviewer role."
         detail = label(role) if role else ""
-        if user.id in said and user.id not in asked:
+        if user.id in reviews_by_id and user.id not in requests:
             detail = f"{detail} · a new review request will make this review outdated".removeprefix(" · ")
-        found.append(Choice(user.id, user.name, detail, right, disabled_reason=off))
-    order = {each: place for place, each in enumerate([*asked, *said, *recent])}
+        choices.append(Choice(user.id, user.name, detail, right, disabled_reason=off))
+    order = {each: index for index, each in enumerate([*requests, *reviews_by_id, *recent])}
     return sorted(
-        found, key=lambda each: (bool(each.disabled_reason), order.get(each.value, len(order)), fold(each.title))
+        choices, key=lambda each: (bool(each.disabled_reason), order.get(each.value, len(order)), fold(each.title))
     )

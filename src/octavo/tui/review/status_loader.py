@@ -1,4 +1,4 @@
-"""How the change requests of a list stand: asked for those on show, and kept."""
+"""Status of the change requests in a list: loaded for the rows on the screen, and cached."""
 
 from __future__ import annotations
 
@@ -18,152 +18,153 @@ from octavo.api.reviews import RequestedReviewer, Review
 from octavo.concurrency import gather_bounded
 from octavo.data.live import Snapshot
 from octavo.data.queries import open_threads_of, requested_of, reviews_of
-from octavo.tui.review.status_summary import Fact, RequestStatus, is_predicted, standing
-from octavo.tui.shell.permissions import UNDECIDED
+from octavo.tui.core.permissions import UNDECIDED
+from octavo.tui.review.merge_checks import ListPrediction, predict_for_list
+from octavo.tui.review.status_summary import RequestStatus, StatusFact, is_predicted, request_status
 
 if TYPE_CHECKING:
-    from octavo.tui.review.merge_checks import MergePrediction
-    from octavo.tui.shell.view import View
+    from octavo.tui.core.view import View
 
-FOLLOWED = 60
-"""As many are kept up to date, those on show among them. What was found of others is shown until they are seen again."""
-AT_ONCE = 4
-"""Change requests that are looked at together where all of a list are wanted."""
+MAX_FOLLOWED = 60
+"""Maximum number of change requests whose status is kept up to date. Other change requests keep their last loaded
+status."""
+MAX_PARALLEL = 4
+"""Number of change requests whose facts are loaded in parallel for a filter or a sort order."""
 _ALL = "all of a list"
 
 
 @dataclass
-class _Found:
-    """What was found of one."""
+class _LoadedFacts:
+    """Loaded facts of a change request."""
 
     reviews: tuple[Review, ...] | None = None
     requested: tuple[RequestedReviewer, ...] | None = None
-    predicted: MergePrediction | None = None
-    foreseen_for: tuple[str | None, ...] = ()
-    """What the merge was predicted of: the revisions of both sides and of what they come from."""
-    unread: dict[Fact, str] = field(default_factory=dict)
-    """What could not be had, with the cause."""
+    predicted: ListPrediction | None = None
+    predicted_for: tuple[str | None, ...] = ()
+    """Revisions of the prediction: the base, the change request and main."""
+    unread: dict[StatusFact, str] = field(default_factory=dict)
+    """Causes of the facts that could not be loaded."""
 
 
-class RequestStatuses:
-    """Says of any change request how it stands, as far as that is known. `changed` is called with one that stands otherwise."""
+class StatusLoader:
+    """Loads and caches the status of change requests. Calls `changed` with the ID of a change request after each
+    change."""
 
     def __init__(self, view: View, changed: Callable[[str], None]) -> None:
         self._view, self._changed = view, changed
-        self._found: dict[str, _Found] = {}
+        self._facts: dict[str, _LoadedFacts] = {}
         self._followed: OrderedDict[str, ChangeRequest] = OrderedDict()
-        self._one_by_one = asyncio.Lock()
-        self._finding: set[str] = set()
-        """Those that are being looked at because all of a list are wanted."""
+        self._prediction_lock = asyncio.Lock()
+        self._loading: set[str] = set()
+        """IDs of the change requests whose facts are being loaded for the whole list."""
 
-    def forget(self) -> None:
-        """Know of none: they are those of another organization."""
+    def clear(self) -> None:
+        """Forget all change requests, because the organization changed."""
         for each in tuple(self._followed):
-            self._leave(each)
-        self.stop_finding()
-        self._found.clear()
+            self._unfollow(each)
+        self.stop_loading()
+        self._facts.clear()
 
-    def of(self, about: ChangeRequest) -> RequestStatus:
-        """How one stands, as far as that is known. Asks nobody."""
-        known, found = self._view.shell.workspace, self._found.get(about.id) or _Found()
-        me, threads = known.me.id if known.me is not None else "", known.open_threads(about)
-        if about.status not in UNDECIDED:
-            return standing(about, threads, (), (), (), me)
-        if not is_predicted(about):
-            return standing(about, threads, found.reviews, found.requested, (), me, dict(found.unread))
-        predicted = found.predicted if found.foreseen_for == self._sides(about) else None
-        return standing(
-            about,
+    def status_of(self, change_request: ChangeRequest) -> RequestStatus:
+        """Return the status of a change request, as far as it is loaded."""
+        workspace, facts = self._view.shell.workspace, self._facts.get(change_request.id) or _LoadedFacts()
+        me, threads = workspace.me.id if workspace.me is not None else "", workspace.open_thread_count(change_request)
+        if change_request.status not in UNDECIDED:
+            return request_status(change_request, threads, (), (), (), me)
+        if not is_predicted(change_request):
+            return request_status(change_request, threads, facts.reviews, facts.requested, (), me, dict(facts.unread))
+        predicted = facts.predicted if facts.predicted_for == self._sides(change_request) else None
+        return request_status(
+            change_request,
             threads,
-            found.reviews,
-            found.requested,
+            facts.reviews,
+            facts.requested,
             predicted.conflicts if predicted is not None else None,
             me,
-            dict(found.unread),
+            dict(facts.unread),
             is_on_main=predicted is not None and predicted.is_on_main,
         )
 
-    def look_at(self, shown: Iterable[ChangeRequest]) -> None:
-        """These are on show: ask how they stand, and follow that."""
-        those = [each for each in shown if each.space is not None and (each.status in UNDECIDED or each.comments)]
-        for about in those:
-            self._follow(about)
-        here = {each.id for each in those}
+    def follow_shown(self, shown: Iterable[ChangeRequest]) -> None:
+        """Follow the status of the change requests in `shown`, the rows on the screen."""
+        listed = [each for each in shown if each.space is not None and (each.status in UNDECIDED or each.comments)]
+        for change_request in listed:
+            self._follow(change_request)
+        shown_ids = {each.id for each in listed}
         for each in tuple(self._followed):
-            if len(self._followed) > FOLLOWED and each not in here:
-                self._leave(each)
-        unforeseen = [each for each in those if self._is_unforeseen(each)]
-        if unforeseen:
-            self._view.run_worker(self._foresee_all(unforeseen), exclusive=True, group="conflicts on show")
+            if len(self._followed) > MAX_FOLLOWED and each not in shown_ids:
+                self._unfollow(each)
+        unpredicted = [each for each in listed if self._needs_prediction(each)]
+        if unpredicted:
+            self._view.run_worker(self._predict_all(unpredicted), exclusive=True, group="conflicts on show")
 
-    def find(self, among: Iterable[ChangeRequest], facts: Collection[Fact]) -> None:
-        """Ask for facts of all of these, as far as they are not known and not asked for already."""
-        wanted = [each for each in among if each.id not in self._finding and each.space is not None]
-        if wanted:
-            self._finding |= {each.id for each in wanted}
-            self._view.run_worker(self._find_all(wanted, facts), group=_ALL)
+    def load(self, change_requests: Iterable[ChangeRequest], facts: Collection[StatusFact]) -> None:
+        """Load the missing facts of the change requests."""
+        missing = [each for each in change_requests if each.id not in self._loading and each.space is not None]
+        if missing:
+            self._loading |= {each.id for each in missing}
+            self._view.run_worker(self._load_all(missing, facts), group=_ALL)
 
-    def stop_finding(self) -> None:
-        """All of a list are wanted no more."""
+    def stop_loading(self) -> None:
+        """Cancel the loads for the whole list."""
         self._view.workers.cancel_group(self._view, _ALL)
-        self._finding.clear()
+        self._loading.clear()
 
     def ask_again(self) -> None:
-        """What did not load, and what is not followed, may be asked for again."""
-        for name in [each for each in self._found if each not in self._followed]:
-            del self._found[name]
-        for found in self._found.values():
+        """Allow Octavo to load the failed facts and the facts of unfollowed change requests again."""
+        for name in [each for each in self._facts if each not in self._followed]:
+            del self._facts[name]
+        for found in self._facts.values():
             if found.unread.pop("conflicts", None):
-                found.foreseen_for = ()
+                found.predicted_for = ()
 
-    # Following those on show
+    # Following the rows on the screen
 
-    def _follow(self, about: ChangeRequest) -> None:
-        at, view = _at(about), self._view
-        self._followed[about.id] = about
-        self._followed.move_to_end(about.id)
-        if about.status in UNDECIDED:
-            # The summary beside it may have asked a moment ago.
-            view.follow(f"reviews of {about.id}", reviews_of(at), partial(self._show_reviews, about.id), anew=False)
-            view.follow(f"asked of {about.id}", requested_of(at), partial(self._show_requested, about.id), anew=False)
-        self._follow_threads(about.id)
+    def _follow(self, change_request: ChangeRequest) -> None:
+        at, view, name = _at(change_request), self._view, change_request.id
+        self._followed[name] = change_request
+        self._followed.move_to_end(name)
+        if change_request.status in UNDECIDED:
+            # The preview may have loaded the same lists a moment ago.
+            view.follow(f"reviews of {name}", reviews_of(at), partial(self._show_reviews, name), refetch=False)
+            view.follow(f"asked of {name}", requested_of(at), partial(self._show_requested, name), refetch=False)
+        self._follow_threads(name)
 
     def _follow_threads(self, name: str) -> None:
-        """Where the words of a review are open, only the comments tell how many threads there are. Of what is decided
-        nothing else is asked."""
-        about, found = self._followed[name], self._found.get(name)
-        has_verdict = about.status not in UNDECIDED or any(
+        """Follow the open threads if the comment count of the change request does not give their number. The count
+        differs if a review has an open comment, or if the change request is merged or archived."""
+        change_request, found = self._followed[name], self._facts.get(name)
+        counts_threads = change_request.status not in UNDECIDED or any(
             each.comment is not None and each.comment.is_open for each in (found and found.reviews) or ()
         )
-        op = open_threads_of(_at(about)) if has_verdict and about.comments else None
-        self._view.follow(
-            f"threads of {name}", op, partial(self._show_threads, name) if op is not None else None, anew=False
-        )
+        op = open_threads_of(_at(change_request)) if counts_threads and change_request.comments else None
+        show = partial(self._show_threads, name) if op is not None else None
+        self._view.follow(f"threads of {name}", op, show, refetch=False)
 
-    def _leave(self, name: str) -> None:
+    def _unfollow(self, name: str) -> None:
         del self._followed[name]
-        for what in ("reviews", "asked", "threads"):
-            self._view.follow(f"{what} of {name}", None)
+        for fact in ("reviews", "asked", "threads"):
+            self._view.follow(f"{fact} of {name}", None)
 
     def _show_reviews(self, name: str, snapshot: Snapshot[ListPage[Review]]) -> None:
-        found = self._found.setdefault(name, _Found())
-        found.reviews = self._taken(found, "reviews", snapshot, found.reviews)
+        found = self._facts.setdefault(name, _LoadedFacts())
+        found.reviews = self._items(found, "reviews", snapshot, found.reviews)
         if name in self._followed:
             self._follow_threads(name)
         self._changed(name)
 
     def _show_requested(self, name: str, snapshot: Snapshot[ListPage[RequestedReviewer]]) -> None:
-        found = self._found.setdefault(name, _Found())
-        found.requested = self._taken(found, "requested", snapshot, found.requested)
+        found = self._facts.setdefault(name, _LoadedFacts())
+        found.requested = self._items(found, "requested", snapshot, found.requested)
         self._changed(name)
 
     def _show_threads(self, name: str, snapshot: Snapshot[ListPage[Comment]]) -> None:
         if snapshot.value is not None and name in self._followed:
-            self._view.shell.workspace.count_open_comments(name, snapshot.value, self._followed[name].comments)
+            self._view.shell.workspace.record_open_comments(name, snapshot.value, self._followed[name].comments)
             self._changed(name)
 
-    def _taken(
-        self, found: _Found, fact: Fact, snapshot: Snapshot[ListPage[Any]], before: tuple[Any, ...] | None
+    def _items(
+        self, found: _LoadedFacts, fact: StatusFact, snapshot: Snapshot[ListPage[Any]], before: tuple[Any, ...] | None
     ) -> tuple[Any, ...] | None:
         if snapshot.error is not None and snapshot.value is None:
             found.unread[fact] = str(snapshot.error)
@@ -173,53 +174,53 @@ class RequestStatuses:
 
     # Conflicts
 
-    def _sides(self, about: ChangeRequest) -> tuple[str | None, ...]:
-        space = self._view.shell.workspace.space(about.space or "")
-        return about.base, about.revision, space.revision if space is not None and about.outdated else None
+    def _sides(self, change_request: ChangeRequest) -> tuple[str | None, ...]:
+        space = self._view.shell.workspace.space(change_request.space or "")
+        main = space.revision if space is not None and change_request.outdated else None
+        return change_request.base, change_request.revision, main
 
-    def _is_unforeseen(self, about: ChangeRequest) -> bool:
-        found = self._found.get(about.id)
-        return is_predicted(about) and (found is None or found.foreseen_for != self._sides(about))
+    def _needs_prediction(self, change_request: ChangeRequest) -> bool:
+        found = self._facts.get(change_request.id)
+        return is_predicted(change_request) and (found is None or found.predicted_for != self._sides(change_request))
 
-    async def _foresee_all(self, those: Sequence[ChangeRequest]) -> None:
-        for about in those:
-            await self._foresee(about)
+    async def _predict_all(self, change_requests: Sequence[ChangeRequest]) -> None:
+        for change_request in change_requests:
+            await self._predict(change_request)
 
-    async def _foresee(self, about: ChangeRequest) -> None:
-        from octavo.tui.review.merge_checks import predict  # brings what is known of merges with it
+    async def _predict(self, change_request: ChangeRequest) -> None:
 
-        async with self._one_by_one:
-            if not self._is_unforeseen(about):
+        async with self._prediction_lock:
+            if not self._needs_prediction(change_request):
                 return
-            found, sides = self._found.setdefault(about.id, _Found()), self._sides(about)
+            found, sides = self._facts.setdefault(change_request.id, _LoadedFacts()), self._sides(change_request)
             try:
-                predicted = await predict(self._view.live, _at(about), about, main=sides[-1])
+                predicted = await predict_for_list(self._view.live, _at(change_request), change_request, main=sides[-1])
                 found.unread.pop("conflicts", None)
                 if predicted is None:
                     found.unread["conflicts"] = "the base revision is not available"
             except ApiError as error:
                 predicted = None
                 found.unread["conflicts"] = str(error)
-            found.predicted, found.foreseen_for = predicted, sides
-        self._changed(about.id)
+            found.predicted, found.predicted_for = predicted, sides
+        self._changed(change_request.id)
 
-    # All of a list
+    # Loading for the whole list
 
-    async def _find_all(self, those: Sequence[ChangeRequest], facts: Collection[Fact]) -> None:
-        async def find(about: ChangeRequest) -> None:
+    async def _load_all(self, change_requests: Sequence[ChangeRequest], facts: Collection[StatusFact]) -> None:
+        async def load_facts(change_request: ChangeRequest) -> None:
             for fact in facts:
-                if fact not in self.of(about).known:
-                    await self._find(about, fact)
-            self._finding.discard(about.id)
+                if fact not in self.status_of(change_request).known:
+                    await self._load_fact(change_request, fact)
+            self._loading.discard(change_request.id)
 
-        await gather_bounded(find, those, AT_ONCE)
+        await gather_bounded(load_facts, change_requests, MAX_PARALLEL)
 
-    async def _find(self, about: ChangeRequest, fact: Fact) -> None:
+    async def _load_fact(self, change_request: ChangeRequest, fact: StatusFact) -> None:
         if fact == "conflicts":
-            await self._foresee(about)
+            await self._predict(change_request)
             return
-        found = self._found.setdefault(about.id, _Found())
-        op: Listing[Any] = reviews_of(_at(about)) if fact == "reviews" else requested_of(_at(about))
+        found = self._facts.setdefault(change_request.id, _LoadedFacts())
+        op: Listing[Any] = reviews_of(_at(change_request)) if fact == "reviews" else requested_of(_at(change_request))
         try:
             items = (await self._view.live.fetch(op)).items
         except ApiError as error:
@@ -230,8 +231,8 @@ class RequestStatuses:
                 found.reviews = items
             else:
                 found.requested = items
-        self._changed(about.id)
+        self._changed(change_request.id)
 
 
-def _at(about: ChangeRequest) -> ChangeRequestRef:
-    return about.ref(SpaceRef(space_id=about.space or ""))
+def _at(change_request: ChangeRequest) -> ChangeRequestRef:
+    return change_request.ref(SpaceRef(space_id=change_request.space or ""))

@@ -1,4 +1,4 @@
-"""How a change request stands, in words and signs. Pure."""
+"""The status of a change request, as short texts for lists and views."""
 
 from __future__ import annotations
 
@@ -13,251 +13,242 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.reviews import RequestedReviewer, Review
 from octavo.api.safety import line as line_of
 from octavo.api.users import Contributor
-from octavo.tui.shell.permissions import UNDECIDED
+from octavo.tui.core.permissions import UNDECIDED
 from octavo.tui.widgets.wording import long_age, plural, short_age
 
-Fact = Literal["reviews", "requested", "conflicts"]
-"""What of it the server is asked for by itself."""
-FACTS: tuple[Fact, ...] = ("reviews", "requested", "conflicts")
+StatusFact = Literal["reviews", "requested", "conflicts"]
+"""Facts of a status that need requests of their own."""
+STATUS_FACTS: tuple[StatusFact, ...] = ("reviews", "requested", "conflicts")
 
 
 @dataclass(frozen=True)
 class RequestStatus:
-    """How one stands, as far as that is known."""
+    """Review and merge status of a change request, as far as it is loaded."""
 
     approved: tuple[str, ...] = ()
-    """Who approved what it is now."""
-    stale: tuple[str, ...] = ()
-    """Who approved what it was before the last edit."""
-    refused: tuple[str, ...] = ()
-    """Who asks for changes."""
-    asks_me: bool = False
-    """Whether my review is asked."""
+    """Names of the reviewers who approved the current revision."""
+    outdated_approvals: tuple[str, ...] = ()
+    """Names of the reviewers who approved an earlier revision."""
+    changes_requested: tuple[str, ...] = ()
+    """Names of the reviewers who requested changes."""
+    is_requested_from_me: bool = False
     outdated: bool = False
     conflicts: tuple[str, ...] = ()
-    """The pages that conflict, or may."""
+    """Titles of the pages that conflict or may conflict with main."""
     threads: int = 0
-    """Those that wait for somebody."""
-    known: frozenset[Fact] = frozenset(FACTS)
-    """What of it is known."""
-    unread: Mapping[Fact, str] = field(default_factory=dict)
-    """What did not load, with the cause."""
+    """Number of open threads."""
+    known: frozenset[StatusFact] = frozenset(STATUS_FACTS)
+    """Facts that are loaded."""
+    unread: Mapping[StatusFact, str] = field(default_factory=dict)
+    """Causes of the facts that could not be loaded."""
     is_on_main: bool = False
-    """Whether main has every change already."""
+    """Whether main already has all changes."""
 
     @property
     def is_reviewed(self) -> bool:
-        return bool(self.approved or self.stale or self.refused)
+        return bool(self.approved or self.outdated_approvals or self.changes_requested)
 
 
-def standing(
-    about: ChangeRequest,
+def request_status(
+    change_request: ChangeRequest,
     threads: int,
     reviews: Sequence[Review] | None,
     requested: Sequence[RequestedReviewer] | None,
     conflicts: Sequence[str] | None,
     me: str,
-    unread: Mapping[Fact, str] = MappingProxyType({}),
+    unread: Mapping[StatusFact, str] = MappingProxyType({}),
     *,
     is_on_main: bool = False,
 ) -> RequestStatus:
-    """How `about` stands. What is None is not known; of what is decided nothing is asked."""
+    """Return the status of a change request. `reviews`, `requested` and `conflicts` are None while they are not
+    loaded."""
     given = [each for each in reviews or () if not each.outdated]
     approvals = [each for each in given if each.status == "approved"]
-    fresh = [each.revision is None or each.revision == about.revision for each in approvals]
-    known: dict[Fact, bool] = {
-        "reviews": reviews is not None,
-        "requested": requested is not None,
-        "conflicts": conflicts is not None,
-    }
+    fresh = [each.revision is None or each.revision == change_request.revision for each in approvals]
+    facts: dict[StatusFact, object] = {"reviews": reviews, "requested": requested, "conflicts": conflicts}
     return RequestStatus(
         approved=tuple(each.reviewer.name for each, is_fresh in zip(approvals, fresh, strict=True) if is_fresh),
-        stale=tuple(each.reviewer.name for each, is_fresh in zip(approvals, fresh, strict=True) if not is_fresh),
-        refused=tuple(each.reviewer.name for each in given if each.status == "changes-requested"),
-        asks_me=any(each.user is not None and each.user.id == me for each in requested or ()),
-        outdated=about.outdated and about.status in UNDECIDED,
+        outdated_approvals=tuple(
+            each.reviewer.name for each, is_fresh in zip(approvals, fresh, strict=True) if not is_fresh
+        ),
+        changes_requested=tuple(each.reviewer.name for each in given if each.status == "changes-requested"),
+        is_requested_from_me=any(each.user is not None and each.user.id == me for each in requested or ()),
+        outdated=change_request.outdated and change_request.status in UNDECIDED,
         conflicts=tuple(conflicts or ()),
         threads=threads,
-        known=frozenset(fact for fact, is_known in known.items() if is_known),
+        known=frozenset(fact for fact, value in facts.items() if value is not None),
         unread=unread,
         is_on_main=is_on_main,
     )
 
 
-def is_predicted(about: ChangeRequest) -> bool:
-    """Return whether the merge has to be predicted. Without changes of main since the start there is no conflict, and
-    main has none of the changes."""
-    return about.status in UNDECIDED and (about.outdated or about.revision_merged_ancestor is not None)
+def is_predicted(change_request: ChangeRequest) -> bool:
+    """Return whether Octavo has to predict the merge. If main has not changed since the start, there are no conflicts,
+    and main has none of the changes."""
+    return change_request.status in UNDECIDED and (
+        change_request.outdated or change_request.revision_merged_ancestor is not None
+    )
 
 
-def line(stands: RequestStatus, before: Sequence[str], room: int) -> Content:
-    """How it stands, in one line of `room` cells, behind what it is `before`: where it is, its author. Where there is little
-    room the words get shorter, those at the end first, then what stands before goes; each fact stays."""
-    facts, ahead = said(stands), [each for each in before if each]
+def status_line(status: RequestStatus, labels: Sequence[str], width: int) -> Content:
+    """Return a line of at most `width` cells with the labels, such as the space and the author, and the status. In a
+    narrow line the last facts are shortened first, then the first labels are omitted. No fact is omitted."""
+    facts, labels = status_facts(status), [each for each in labels if each]
     levels = [0] * len(facts)
 
-    def drawn() -> Content:
-        parts = [Content(each) for each in ahead]
+    def draw() -> Content:
+        parts = [Content(each) for each in labels]
         parts += [Content.styled(words[level], style) for (words, style), level in zip(facts, levels, strict=True)]
         return Content(" · ").join(parts)
 
     order = list(reversed(range(len(facts))))
-    if stands.asks_me:
-        order.insert(1, order.pop())  # who is asked need not be told that they are in so many words
+    if status.is_requested_from_me:
+        # The icon already tells you that your review is requested, so this fact is shortened early.
+        order.insert(1, order.pop())
     for level in (1, 2):
         for place in order:
-            if drawn().cell_length <= room:
-                return drawn()
+            if draw().cell_length <= width:
+                return draw()
             levels[place] = level
-    while ahead and drawn().cell_length > room:
-        ahead.pop(0)
-    return drawn().truncate(room, ellipsis=True)
+    while labels and draw().cell_length > width:
+        labels.pop(0)
+    return draw().truncate(width, ellipsis=True)
 
 
-def said(stands: RequestStatus) -> list[tuple[tuple[str, str, str], str]]:
-    """Each fact in words that get shorter, and its style. What is nothing to tell of is left out."""
+def status_facts(status: RequestStatus) -> list[tuple[tuple[str, str, str], str]]:
+    """Return the facts to show, each as three texts of decreasing length with a style."""
     facts: list[tuple[tuple[str, str, str], str]] = []
-    if stands.asks_me:
+    if status.is_requested_from_me:
         facts.append((("○ your review requested", "○ review requested", "○ review"), "$primary"))
-    if names := stands.refused:
-        by = _some(names)
-        requested = f"✗ {_firsts(names)} requested changes"
+    if names := status.changes_requested:
+        by = _join_names(names)
+        requested = f"✗ {_first_names(names)} requested changes"
         facts.append(((f"✗ {by} requested changes", requested, "✗ changes requested"), "$error"))
-    if names := stands.approved:
-        facts.append(((f"✓ {_some(names)}", f"✓ {_firsts(names)}", f"✓ {len(names)}"), "$success"))
-    if names := stands.stale:
-        shorter = (f"✓ {_firsts(names)} (outdated)", f"✓ {len(names)} outdated")
-        facts.append(((f"✓ {_some(names)} (outdated)", *shorter), "$warning"))
-    if stands.conflicts:
-        facts.append(((f"✗ may conflict: {_some(stands.conflicts)}", "✗ may conflict", "✗ conflict"), "$error"))
-    if stands.is_on_main:
+    if names := status.approved:
+        facts.append(((f"✓ {_join_names(names)}", f"✓ {_first_names(names)}", f"✓ {len(names)}"), "$success"))
+    if names := status.outdated_approvals:
+        shorter = (f"✓ {_first_names(names)} (outdated)", f"✓ {len(names)} outdated")
+        facts.append(((f"✓ {_join_names(names)} (outdated)", *shorter), "$warning"))
+    if status.conflicts:
+        facts.append(((f"✗ may conflict: {_join_names(status.conflicts)}", "✗ may conflict", "✗ conflict"), "$error"))
+    if status.is_on_main:
         facts.append((("✓ already in main", "✓ already in main", "✓ in main"), "$success"))
-    elif stands.outdated:
+    elif status.outdated:
         facts.append((("outdated", "outdated", "outdated"), "$warning"))
-    if stands.unread:
+    if status.unread:
         facts.append((("partly loaded", "partly loaded", "?"), "$warning"))
-    if stands.threads:
+    if status.threads:
+        count = status.threads
         facts.append(
-            (
-                (
-                    f"● {plural(stands.threads, 'open thread')}",
-                    f"● {plural(stands.threads, 'thread')}",
-                    f"● {stands.threads}",
-                ),
-                "$octavo-note",
-            )
+            ((f"● {plural(count, 'open thread')}", f"● {plural(count, 'thread')}", f"● {count}"), "$octavo-note")
         )
     return facts
 
 
-def _some(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     return ", ".join(names[:2]) + (f", and {len(names) - 2} more" if len(names) > 2 else "")
 
 
-def _firsts(names: Sequence[str]) -> str:
-    """The first names of people."""
-    return _some([name.split()[0] if name.split() else name for name in names])
+def _first_names(names: Sequence[str]) -> str:
+    """Return the first names of people."""
+    return _join_names([name.split()[0] if name.split() else name for name in names])
 
 
-def merged_by(about: ChangeRequest) -> str:
+def merged_by(change_request: ChangeRequest) -> str:
     """Return who merged a change request, and when, such as `Merged by Noor 2 days ago`."""
-    by = f" by {about.merged_by.name}" if about.merged_by is not None else ""
-    return f"Merged{by} {long_age(about.merged_at or about.updated_at)}".strip()
+    by = f" by {change_request.merged_by.name}" if change_request.merged_by is not None else ""
+    return f"Merged{by} {long_age(change_request.merged_at or change_request.updated_at)}".strip()
 
 
-def head(
-    about: ChangeRequest,
+def first_line(
+    change_request: ChangeRequest,
     space: str,
     reviews: Sequence[Review],
     open_threads: int,
     width: int,
     conflicts: int = 0,
-    undecided: int = 0,
-    held: int = 0,
+    unresolved: int = 0,
+    pending: int = 0,
     *,
     is_on_main: bool = False,
 ) -> Content:
-    """One line: number and subject, where and whose it is, its state, what reviewers said. `conflicts` says how many
-    pages may conflict with main, `undecided` how many have conflict markers, `held` how many of your comments are
-    pending. `is_on_main`: a merge would change nothing.
-
-    In a narrow line the facts are left away first, then the end of the subject: the status is always shown.
-    """
-    author = about.created_by.name if about.created_by else ""
-    done = merged_by(about) if about.status == "merged" else short_age(about.updated_at)
+    """Return the first line of a change request: number, title, space, author, status and reviews. `conflicts` is the
+    number of pages that may conflict with main, `unresolved` the number of pages with conflict markers, and `pending`
+    the number of your pending comments. With `is_on_main` a merge would change nothing. A narrow line omits the facts,
+    then truncates the title. The status is always shown."""
+    author = change_request.created_by.name if change_request.created_by else ""
+    done = merged_by(change_request) if change_request.status == "merged" else short_age(change_request.updated_at)
     facts = " · ".join(each for each in (space, author, done) if each)
-    signs: list[tuple[str, str]] = [(f" {about.status} ", "bold $foreground on $panel")]
+    signs: list[tuple[str, str]] = [(f" {change_request.status} ", "bold $foreground on $panel")]
     approved = [review for review in reviews if not review.outdated and review.status == "approved"]
-    refused = [review for review in reviews if not review.outdated and review.status != "approved"]
+    rejections = [review for review in reviews if not review.outdated and review.status != "approved"]
     if approved:
-        stale = all(review.revision != about.revision for review in approved)
-        said = f"  ✓ {len(approved)} approved{' (outdated)' if stale else ''}"
-        signs.append((said, "$warning" if stale else "$success"))
-    if refused:
-        signs.append((f"  ✗ {refused[0].reviewer.name} requested changes", "$error"))
+        is_outdated = all(review.revision != change_request.revision for review in approved)
+        note = f"  ✓ {len(approved)} approved{' (outdated)' if is_outdated else ''}"
+        signs.append((note, "$warning" if is_outdated else "$success"))
+    if rejections:
+        signs.append((f"  ✗ {rejections[0].reviewer.name} requested changes", "$error"))
     if open_threads:
         signs.append((f"  ● {plural(open_threads, 'open thread')}", "$octavo-note"))
-    if held:
-        signs.append((f"  ◌ {plural(held, 'pending comment')}", "$octavo-note"))
-    if is_on_main and about.status in ("open", "draft"):
+    if pending:
+        signs.append((f"  ◌ {plural(pending, 'pending comment')}", "$octavo-note"))
+    if is_on_main and change_request.status in ("open", "draft"):
         signs.append(("  ✓ already in main (press L to archive)", "$success"))
-    elif about.outdated and about.status in ("open", "draft"):
+    elif change_request.outdated and change_request.status in ("open", "draft"):
         signs.append(("  ✗ outdated", "$warning"))
-    if undecided:
-        signs.append((f"  ✗ {plural(undecided, 'page')} with conflicts (press R)", "$error"))
+    if unresolved:
+        signs.append((f"  ✗ {plural(unresolved, 'page')} with conflicts (press R)", "$error"))
     if conflicts:
         signs.append((f"  ⚠ {plural(conflicts, 'possible conflict')}", "$warning"))
-    name_of_it = Content.assemble((f" #{about.number} ", "$octavo-muted"), (about.title, "bold"))
+    title = Content.assemble((f" #{change_request.number} ", "$octavo-muted"), (change_request.title, "bold"))
     state = Content.assemble("  ", *signs)
     room = width - state.cell_length
-    wheres = [Content.styled(f"  {each}", "$octavo-muted") for each in (facts, done)]
-    where = next((each for each in wheres if name_of_it.cell_length + each.cell_length <= room), wheres[0])
-    if name_of_it.cell_length + where.cell_length > room:
-        return (name_of_it.truncate(max(room, 12), ellipsis=True) + state).truncate(width, ellipsis=True)
-    return name_of_it + where + state
+    subtitles = [Content.styled(f"  {each}", "$octavo-muted") for each in (facts, done)]
+    subtitle = next((each for each in subtitles if title.cell_length + each.cell_length <= room), subtitles[0])
+    if title.cell_length + subtitle.cell_length > room:
+        return (title.truncate(max(room, 12), ellipsis=True) + state).truncate(width, ellipsis=True)
+    return title + subtitle + state
 
 
-def reviewers(
-    about: ChangeRequest,
+def reviewer_list(
+    change_request: ChangeRequest,
     reviews: Sequence[Review],
     requested: Sequence[RequestedReviewer],
     contributors: Sequence[Contributor],
-    newer: Mapping[str, int],
+    changed_since: Mapping[str, int],
     me: str,
 ) -> Content:
-    """Return the reviewers with their reviews, the requested reviewers, the contributors and the description.
-
-    `me` is the id of the user, who is marked with “(you)”.
-    `newer` says how many pages changed since a revision, as far as that is known.
-    """
+    """Return the reviewers with their reviews, the requested reviewers, the contributors and the description. `me` is
+    the ID of the user, who is marked with “(you)”. `changed_since` has the number of pages that changed since a
+    revision, as far as it is loaded."""
     parts: list[Content] = []
     lines: list[Content] = []
     for review in reviews:
         if review.outdated:
             continue
-        good = review.status == "approved"
-        stale = review.revision is not None and review.revision != about.revision
-        said = ""
-        if stale:
-            pages = newer.get(review.revision or "")
-            said = f" · outdated ({plural(pages, 'page')} changed)" if pages else " · outdated"
-        mark = ("✓ ", "$success") if good else ("✗ ", "$error")
+        is_approved = review.status == "approved"
+        is_outdated = review.revision is not None and review.revision != change_request.revision
+        note = ""
+        if is_outdated:
+            pages = changed_since.get(review.revision or "")
+            note = f" · outdated ({plural(pages, 'page')} changed)" if pages else " · outdated"
+        mark = ("✓ ", "$success") if is_approved else ("✗ ", "$error")
         you = " (you)" if review.reviewer.id == me else ""
-        lines.append(Content.assemble(mark, f"{review.reviewer.name}{you}", (said, "$warning")))
+        lines.append(Content.assemble(mark, f"{review.reviewer.name}{you}", (note, "$warning")))
     if lines:
         parts.append(Content("\n").join([Content.styled("REVIEWERS", "bold $octavo-muted"), *lines]))
-    waiting: list[Content] = []
+    requested_lines: list[Content] = []
     for each in requested:
         you = " (you)" if each.user is not None and each.user.id == me else ""
         if name := f"{each.user.name}{you}" if each.user else f"team {line_of(each.team.id)}" if each.team else "":
-            waiting.append(Content.assemble(("○ ", "$octavo-muted"), name))
-    if waiting:
-        parts.append(Content("\n").join([Content.styled("REVIEW REQUESTED", "bold $octavo-muted"), *waiting]))
-    author = about.created_by.id if about.created_by else ""
+            requested_lines.append(Content.assemble(("○ ", "$octavo-muted"), name))
+    if requested_lines:
+        parts.append(Content("\n").join([Content.styled("REVIEW REQUESTED", "bold $octavo-muted"), *requested_lines]))
+    author = change_request.created_by.id if change_request.created_by else ""
     others = [each.user.name for each in contributors if each.user.id != author and each.action_type != "comment"]
     if others:
-        said = ", ".join(dict.fromkeys(others))
-        parts.append(Content.assemble(("CONTRIBUTORS\n", "bold $octavo-muted"), said))
-    if about.description_text:
-        parts.append(Content.assemble(("DESCRIPTION\n", "bold $octavo-muted"), about.description_text))
+        names = ", ".join(dict.fromkeys(others))
+        parts.append(Content.assemble(("CONTRIBUTORS\n", "bold $octavo-muted"), names))
+    if change_request.description_text:
+        parts.append(Content.assemble(("DESCRIPTION\n", "bold $octavo-muted"), change_request.description_text))
     return Content("\n\n").join(parts)

@@ -1,4 +1,4 @@
-"""Conflicts of a change request besides texts: pages that were deleted, moved or renamed, files, variables."""
+"""Conflicts in the page tree: pages that were deleted, moved or renamed, and conflicts in files and variables."""
 
 from __future__ import annotations
 
@@ -8,116 +8,121 @@ from typing import Any, TypeAlias
 
 from octavo.api.content import ContentEdit, DeletePage, Page, PageTree, UpdatePage
 from octavo.documents.diff_model import AttributeChange
-from octavo.documents.merging import conflict_prediction
-from octavo.documents.merging.merged_page import Choice
+from octavo.documents.merging.conflict_prediction import RevisionTriple, pages_to_read, predict_merge
+from octavo.documents.merging.merged_page import MergeChoice
 from octavo.documents.page_trees import DuplicatePage, find_duplicates
 from octavo.tui.render.conflict_page import PageConflict
 from octavo.tui.widgets.wording import plural
 
 Fields: TypeAlias = Mapping[str, tuple[Any, Any]]
-"""The values of main and of the change request, by the name of a field."""
+"""Values of main and of the change request, by field name."""
 _FIELDS = ("title", "description", "icon", "emoji", "slug", "hidden", "no_index", "no_robots_index")
-"""The fields of a page that an edit can change."""
+"""Fields of a page that an edit can change."""
 
 
 @dataclass(frozen=True)
 class TreeConflict:
-    """A conflict besides a text. The change request has the page as the server left it."""
+    """Conflict about the position or the fields of a page, a file or a variable. The server has kept one of the
+    sides."""
 
     kind: str
     id: str
     title: str
-    said: str
-    """What both sides did."""
-    answers: tuple[str, str] = ("", "")
-    """What taking main means, and what taking this change request means. Empty if there is nothing to choose."""
+    summary: str
+    """Sentence that says what both sides did."""
+    options: tuple[str, str] = ("", "")
+    """Effects of choosing main and of choosing this change request, in sentences. Empty if there is no choice."""
     edits: tuple[ContentEdit | None, ContentEdit | None] = (None, None)
-    """The edits that make the page as in main, and as in this change request. None if the page is so already."""
+    """Edits for choosing main and for choosing this change request. None for a choice that needs no edit."""
     settings: tuple[tuple[AttributeChange, ...], tuple[AttributeChange, ...]] = ((), ())
-    """What becomes of the title, the place and the like if main is taken, and if this change request is taken."""
+    """Changed settings, such as the title, after choosing main and after choosing this change request."""
     main: str | None = field(default=None, repr=False)
-    """The text of the page in main. None if it is not known."""
+    """Text of the page in main. None if it is unknown."""
     text: str = field(default="", repr=False)
-    """The text of the page in this change request. Empty if it has none."""
+    """Text of the page in this change request. Empty if it has none."""
     below: frozenset[str] = frozenset()
-    """The ids of the pages below the page, if an answer deletes the page."""
-    place: tuple[str | None, int] = (None, 0)
-    """The page above the page, and its position there, if an answer deletes the page."""
-    since: str = ""
-    """The primary revision that brought it: what is decided now is not what a later one brings."""
+    """IDs of the subpages, if a choice deletes the page."""
+    position: tuple[str | None, int] = (None, 0)
+    """Parent page and position there, if a choice deletes the page."""
+    main_revision: str = ""
+    """Revision of main with the conflicting change. A choice does not apply to a later revision."""
 
     @property
     def name(self) -> str:
-        """What a choice for it is kept as."""
-        return f"{self.kind} {self.id} {self.since}".rstrip()
+        """Return the name under which the choice is stored."""
+        return f"{self.kind} {self.id} {self.main_revision}".rstrip()
 
     @property
     def can_choose(self) -> bool:
-        return all(self.answers)
+        return all(self.options)
 
     @property
     def question(self) -> PageConflict:
-        """The conflict as it is shown."""
-        return PageConflict(self.name, self.title, self.said, self.answers)
+        """Return the conflict in the form that the view draws."""
+        return PageConflict(self.name, self.title, self.summary, self.options)
 
     def unresolved(self, choices: Collection[str]) -> list[str]:
-        """Return its name if it has to be resolved and is not."""
+        """Return the name of the conflict if it has no choice yet. Empty if it is resolved or has no options."""
         return [self.name] if self.can_choose and self.name not in choices else []
 
-    def edit(self, choice: Choice | None) -> ContentEdit | None:
-        """Return the edit for a choice. None if nothing is chosen, or if the page is so already."""
+    def edit(self, choice: MergeChoice | None) -> ContentEdit | None:
+        """Return the edit for a choice. None without a choice, or if no edit is needed."""
         return None if choice is None else self.edits[choice.kind == "request"]
 
-    def outcome(self, choice: Choice | None) -> tuple[str, tuple[AttributeChange, ...]]:
-        """Return the text of the page after a choice, and its title, place and the like, compared with main."""
+    def outcome(self, choice: MergeChoice | None) -> tuple[str, tuple[AttributeChange, ...]]:
+        """Return the text of the page after a choice, and its settings compared with main."""
         if choice is None:
-            return self.text, not_resolved(self.settings[0])
+            return self.text, unresolved_settings(self.settings[0])
         is_deleted = isinstance(self.edit(choice), DeletePage)
         return "" if is_deleted else self.text, self.settings[choice.kind == "request"]
 
 
-def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, Choice]) -> list[ContentEdit]:
-    """Return the edits for the choices. A page whose own question is not answered with “delete” is not deleted with a page above
-    it: it moves to the place of that page."""
+def tree_edits(conflicts: Sequence[TreeConflict], choices: Mapping[str, MergeChoice]) -> list[ContentEdit]:
+    """Return the edits for the choices. A kept page whose parent page is deleted moves to the position of the
+    parent."""
     chosen = [each for each in conflicts if each.edit(choices.get(each.name)) is not None]
     deleted = [each for each in chosen if isinstance(each.edit(choices[each.name]), DeletePage)]
     deleted.sort(key=lambda each: len(each.below))
     moves: list[ContentEdit] = []
-    for each in reversed(conflicts):  # each page is put before the pages that were put in the same place
+    # The conflicts are in reverse order, because each page is put before the pages that moved to the same position.
+    for each in reversed(conflicts):
         above = [page for page in deleted if each.id in page.below]
         if each.kind == "deleted" and each not in deleted and above:
-            into, at = above[-1].place
+            into, at = above[-1].position
             moves.append(UpdatePage(page=each.id, into=into, at=at))
     others = [each for each in chosen if each not in deleted]
-    edits = (each.edit(choices[each.name]) for each in [*others, *deleted])  # pages below before the pages above them
+    # Subpages are deleted before their parent pages.
+    edits = (each.edit(choices[each.name]) for each in [*others, *deleted])
     return [*moves, *(edit for edit in edits if edit is not None)]
 
 
-def shapes(three: conflict_prediction.RevisionTriple, now: PageTree) -> tuple[list[TreeConflict], dict[str, Fields]]:
-    """Return the conflicts besides texts in a change request that has the pages `now`; and by page, the values of main and of the
-    change request where they conflict."""
-    unsettled = conflict_prediction.pages_to_read(three, None)
-    # The texts are not read: conflicts in them are between marks.
-    foreseen = conflict_prediction.predict_merge(three, dict.fromkeys(unsettled, ("", "", ""))).conflicts
-    asked = {each.id for each in foreseen if each.kind == "deleted"}
+def find_tree_conflicts(triple: RevisionTriple, now: PageTree) -> tuple[list[TreeConflict], dict[str, Fields]]:
+    """Return the tree conflicts of a change request with the page tree `now`, and the conflicting fields by page ID."""
+    page_ids = pages_to_read(triple, None)
+    # The texts are not needed: text conflicts have conflict markers.
+    predicted = predict_merge(triple, dict.fromkeys(page_ids, ("", "", ""))).conflicts
+    deletions = {each.id for each in predicted if each.kind == "deleted"}
     fields: dict[str, Fields] = {}
-    found = []
-    for each in foreseen:
-        if each.kind == "field" and (given := _fields(each.id, three)):
-            fields[each.id] = given
-        if each.kind != "text" or not any(side.find(each.id) for side in three):
-            found.append(_shape(each.kind, each.id, each.name, three, now, fields.get(each.id, {}), asked))
-    shown = [shape for shape in found if shape is not None]
-    return [*shown, *(_same_name(each) for each in find_duplicates(three[1].pages, now.pages))], fields
+    conflicts = []
+    for each in predicted:
+        if each.kind == "field" and (values := _fields(each.id, triple)):
+            fields[each.id] = values
+        if each.kind != "text" or not any(side.find(each.id) for side in triple):
+            conflicts.append(
+                _tree_conflict(each.kind, each.id, each.name, triple, now, fields.get(each.id, {}), deletions)
+            )
+    existing = [conflict for conflict in conflicts if conflict is not None]
+    return [*existing, *(_same_name(each) for each in find_duplicates(triple[1].pages, now.pages))], fields
 
 
 def _same_name(page: DuplicatePage) -> TreeConflict:
     first, second = page.titles
-    called = f"Two pages are called “{first}”" if first == second else f"“{first}” and “{second}” have the same path"
-    whose = "page in main" if page.is_other_in_main else "other page in this change request"
-    said = f"{called}: the {whose} is at {page.paths[0]}, and this page is at {page.paths[1]}. Both pages will be kept."
+    names = f"Two pages are called “{first}”" if first == second else f"“{first}” and “{second}” have the same path"
+    other = "page in main" if page.is_other_in_main else "other page in this change request"
+    paths = f"the {other} is at {page.paths[0]}, and this page is at {page.paths[1]}"
+    summary = f"{names}: {paths}. Both pages will be kept."
     return TreeConflict(
-        "name", page.id, second, f"{said} To give this page another title, rename it in the table of contents."
+        "name", page.id, second, f"{summary} To give this page another title, rename it in the table of contents."
     )
 
 
@@ -125,125 +130,127 @@ def _fields(page_id: str, trees: Sequence[PageTree]) -> Fields:
     pages = [tree.find(page_id) for tree in trees]
     if pages[1] is None or pages[2] is None:
         return {}
-    said = {name: [getattr(page, name, None) for page in pages] for name in _FIELDS}
+    values = {name: [getattr(page, name, None) for page in pages] for name in _FIELDS}
     return {
         name: (main, mine)
-        for name, (before, main, mine) in said.items()
+        for name, (before, main, mine) in values.items()
         if mine not in (main, before) and main != before
     }
 
 
 def settings_of(fields: Fields, *, is_main: bool) -> tuple[AttributeChange, ...]:
-    """Return fields as they are in main, and as they are after a choice."""
+    """Return the fields with their values in main and after a choice."""
     return tuple(
-        AttributeChange(name.replace("_", " "), _said(main), _said(main if is_main else mine))
+        AttributeChange(name.replace("_", " "), _format_value(main), _format_value(main if is_main else mine))
         for name, (main, mine) in fields.items()
     )
 
 
-def not_resolved(settings: tuple[AttributeChange, ...]) -> tuple[AttributeChange, ...]:
-    """Return settings as they are before a choice."""
+def unresolved_settings(settings: tuple[AttributeChange, ...]) -> tuple[AttributeChange, ...]:
+    """Return the settings with “not resolved” as their new values."""
     return tuple(replace(each, new="not resolved") for each in settings)
 
 
-def _said(value: Any) -> str | None:
+def _format_value(value: Any) -> str | None:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value) if value is not None else None
 
 
-def _shape(
+def _tree_conflict(
     kind: str,
     name: str,
     title: str,
     trees: Sequence[PageTree],
     now: PageTree,
     fields: Fields,
-    asked: Collection[str],
+    deletions: Collection[str],
 ) -> TreeConflict | None:
     here = now.find(name)
     if not any(tree.find(name) for tree in trees):
-        return TreeConflict(kind, name, title, f"{_NO_PAGE.get(kind, 'Both sides changed this item.')} {_BROWSER}")
+        return TreeConflict(kind, name, title, f"{_DESCRIPTIONS.get(kind, 'Both sides changed this item.')} {_BROWSER}")
     if here is None:
         return None
     if kind == "deleted":
-        return replace(_deleted(here, title, trees, now, asked), below=_ids_below(here, ()), place=_where(now, here.id))
+        conflict = _deletion_conflict(here, title, trees, now, deletions)
+        return replace(conflict, below=_ids_below(here, ()), position=_parent_and_index(now, here.id))
     if kind in ("moved", "order") and trees[2].find(name) is not None:
-        return _moved(kind, here, title, trees[2], now)
+        return _move_conflict(kind, here, title, trees[2], now)
     if kind == "field" and fields:
-        return _changed(here, title, fields)
+        return _field_conflict(here, title, fields)
     return TreeConflict(kind, name, title, f"Both sides changed this page. {_BROWSER}")
 
 
-def _deleted(here: Page, title: str, trees: Sequence[PageTree], now: PageTree, asked: Collection[str]) -> TreeConflict:
-    """Return the question whether a page that one side deleted and the other changed is kept or deleted. About the pages that are
-    `asked` about there is a question of their own."""
+def _deletion_conflict(
+    here: Page, title: str, trees: Sequence[PageTree], now: PageTree, deletions: Collection[str]
+) -> TreeConflict:
+    """Return the conflict about a page that one side deleted and the other side changed. Subpages in `deletions` have
+    conflicts of their own."""
     is_in_base, is_in_main, is_in_mine = (tree.find(here.id) is not None for tree in trees)
     if not is_in_base or is_in_main == is_in_mine:
-        said = "The parent of this page was deleted. This page was kept and moved to the position of its parent."
-        return TreeConflict("deleted", here.id, title, said)
-    who, other = ("this change request", "main") if is_in_main else ("main", "this change request")
-    below = len(_ids_below(here, asked))
-    delete = "Delete the page" + (f" and its {plural(below, 'subpage')}." if below else ".")
+        summary = "The parent of this page was deleted. This page was kept and moved to the position of its parent."
+        return TreeConflict("deleted", here.id, title, summary)
+    deleting_side, changing_side = ("this change request", "main") if is_in_main else ("main", "this change request")
+    subpages = len(_ids_below(here, deletions))
+    delete = "Delete the page" + (f" and its {plural(subpages, 'subpage')}." if subpages else ".")
     side = trees[1] if is_in_main else trees[2]
-    lost = sum(now.find(each) is None for each in _ids_below(side.find(here.id) or here, ()))
-    keep = f"Keep the page as it is in {other}."
-    if lost:
-        keep += f" Its {plural(lost, 'subpage')} will stay deleted."
+    deleted_subpages = sum(now.find(each) is None for each in _ids_below(side.find(here.id) or here, ()))
+    keep = f"Keep the page as it is in {changing_side}."
+    if deleted_subpages:
+        keep += f" Its {plural(deleted_subpages, 'subpage')} will stay deleted."
     kept, deleted = (
         AttributeChange("page", "in main" if is_in_main else "deleted", each) for each in ("kept", "deleted")
     )
     edit = DeletePage(page=here.id)
-    said = f"This page was deleted in {who} and changed in {other}."
+    summary = f"This page was deleted in {deleting_side} and changed in {changing_side}."
     if is_in_main:
-        return TreeConflict("deleted", here.id, title, said, (keep, delete), (None, edit), ((kept,), (deleted,)))
-    return TreeConflict("deleted", here.id, title, said, (delete, keep), (edit, None), ((deleted,), (kept,)))
+        return TreeConflict("deleted", here.id, title, summary, (keep, delete), (None, edit), ((kept,), (deleted,)))
+    return TreeConflict("deleted", here.id, title, summary, (delete, keep), (edit, None), ((deleted,), (kept,)))
 
 
-def _ids_below(page: Page, but: Collection[str]) -> frozenset[str]:
-    """Return the ids of the pages below a page, without some pages and the pages below those."""
-    pages = [each for each in page.pages if each.id not in but]
-    return frozenset({each.id for each in pages}.union(*(_ids_below(each, but) for each in pages)))
+def _ids_below(page: Page, excluded: Collection[str]) -> frozenset[str]:
+    """Return the IDs of the subpages, without the `excluded` pages and their subpages."""
+    pages = [each for each in page.pages if each.id not in excluded]
+    return frozenset({each.id for each in pages}.union(*(_ids_below(each, excluded) for each in pages)))
 
 
-def _moved(kind: str, here: Page, title: str, mine: PageTree, now: PageTree) -> TreeConflict | None:
-    """Return the question where a page is that both sides moved. None if it is where the change request has it."""
-    above, place = _place(mine, here.id)
-    if (above.id if above is not None else None, place) == _where(now, here.id):
+def _move_conflict(kind: str, here: Page, title: str, mine: PageTree, now: PageTree) -> TreeConflict | None:
+    """Return the conflict about a page that both sides moved. None if the page is where this change request put it."""
+    parent, index = _parent_page_and_index(mine, here.id)
+    if (parent.id if parent is not None else None, index) == _parent_and_index(now, here.id):
         return None
-    both = (
-        "Both sides moved this page to different places."
-        if kind == "moved"
-        else "Both sides changed the order of these pages."
-    )
-    inside = {each.id for each in here.walk()}
-    if above is not None and (above.id in inside or now.find(above.id) is None):
-        return TreeConflict(kind, here.id, title, f"{both} The page keeps its position in main.")
-    in_main, in_mine = _described(*_place(now, here.id)), _described(above, place)
-    answers = (f"Keep the page {in_main}, as in main.", f"Move the page {in_mine}, as in this change request.")
-    move = UpdatePage(page=here.id, into=above.id if above is not None else None, at=place)
+    summary = "Both sides changed the order of these pages."
+    if kind == "moved":
+        summary = "Both sides moved this page to different places."
+    descendants = {each.id for each in here.walk()}
+    if parent is not None and (parent.id in descendants or now.find(parent.id) is None):
+        return TreeConflict(kind, here.id, title, f"{summary} The page keeps its position in main.")
+    in_main, in_mine = _describe_position(*_parent_page_and_index(now, here.id)), _describe_position(parent, index)
+    options = (f"Keep the page {in_main}, as in main.", f"Move the page {in_mine}, as in this change request.")
+    move = UpdatePage(page=here.id, into=parent.id if parent is not None else None, at=index)
     settings = ((AttributeChange("place", in_main, in_main),), (AttributeChange("place", in_main, in_mine),))
-    return TreeConflict(kind, here.id, title, both, answers, (None, move), settings)
+    return TreeConflict(kind, here.id, title, summary, options, (None, move), settings)
 
 
-def _changed(here: Page, title: str, fields: Fields) -> TreeConflict | None:
-    """Return the question which title and the like a page has. None if it has those of the change request."""
+def _field_conflict(here: Page, title: str, fields: Fields) -> TreeConflict | None:
+    """Return the conflict about fields that both sides changed. None if the page has the values of this change
+    request."""
     mine = {name: value for name, (_, value) in fields.items()}
     if all(getattr(here, name) == value for name, value in mine.items()):
         return None
     names = ", ".join(name.replace("_", " ") for name in fields)
-    said = f"Both sides changed these details of this page: {names}."
+    summary = f"Both sides changed these details of this page: {names}."
     settings = (settings_of(fields, is_main=True), settings_of(fields, is_main=False))
-    answers = (_values(settings[0]), _values(settings[1]))
-    return TreeConflict("field", here.id, title, said, answers, (None, UpdatePage(page=here.id, **mine)), settings)
+    options = (_describe_settings(settings[0]), _describe_settings(settings[1]))
+    return TreeConflict("field", here.id, title, summary, options, (None, UpdatePage(page=here.id, **mine)), settings)
 
 
-def _values(settings: tuple[AttributeChange, ...]) -> str:
+def _describe_settings(settings: tuple[AttributeChange, ...]) -> str:
     return "\n".join(f"{each.name}: {each.new or 'none'}" for each in settings)
 
 
 _BROWSER = "Octavo cannot resolve this conflict. Press o to open the change request in the browser."
-_NO_PAGE = {
+_DESCRIPTIONS = {
     "variable": "Both sides changed this variable. The value in main was kept.",
     "deleted": "This item was deleted on one side and changed on the other. The item was kept.",
     "field": "Both sides changed this item. The version in main was kept.",
@@ -251,17 +258,17 @@ _NO_PAGE = {
 }
 
 
-def _place(tree: PageTree, page_id: str) -> tuple[Page | None, int]:
-    """Return the page above, and the position among the pages there."""
-    above, siblings = tree.parent_of(page_id), tree.siblings(page_id)
-    return above, next(index for index, page in enumerate(siblings) if page.id == page_id)
+def _parent_page_and_index(tree: PageTree, page_id: str) -> tuple[Page | None, int]:
+    """Return the parent page of a page, and the position of the page among its siblings."""
+    parent, siblings = tree.parent_of(page_id), tree.siblings(page_id)
+    return parent, next(index for index, page in enumerate(siblings) if page.id == page_id)
 
 
-def _where(tree: PageTree, page_id: str) -> tuple[str | None, int]:
-    above, place = _place(tree, page_id)
-    return above.id if above is not None else None, place
+def _parent_and_index(tree: PageTree, page_id: str) -> tuple[str | None, int]:
+    parent, place = _parent_page_and_index(tree, page_id)
+    return parent.id if parent is not None else None, place
 
 
-def _described(above: Page | None, place: int) -> str:
-    where = f"under “{above.title or 'Untitled'}”" if above is not None else "at the top level"
-    return f"{where}, in position {place + 1}"
+def _describe_position(parent: Page | None, place: int) -> str:
+    location = f"under “{parent.title or 'Untitled'}”" if parent is not None else "at the top level"
+    return f"{location}, in position {place + 1}"

@@ -1,1 +1,1 @@
-"""The terminal and the machine: what would be of use to any program in a terminal."""
+"""The terminal, the external editor and the browser, without views of Octavo. Any terminal program could use this package."""

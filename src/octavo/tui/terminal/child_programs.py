@@ -1,5 +1,7 @@
-"""The programs that Octavo starts: what an editor or a browser gets to know of its environment, and how programs of
-its own work on what outsiders wrote, within bounds."""
+"""Programs that Octavo starts: the environment of editors and browsers, and the sandboxed programs of `bounded/`.
+
+The programs of `bounded/` read untrusted input within limits of time, memory and output. Start at `run_bounded`.
+"""
 
 from __future__ import annotations
 
@@ -12,84 +14,84 @@ from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
 from threading import Lock, Thread
 
-_KEPT_FROM_THEM = ("OCTAVO_API_KEY",)
+_SECRETS = ("OCTAVO_API_KEY",)
 _BOUNDED = Path(__file__).parent / "bounded"
 _CHUNK = 1 << 16
 
 
-def for_children(environment: Mapping[str, str]) -> dict[str, str]:
-    """`environment` without what is a key (K11)."""
-    return {name: value for name, value in environment.items() if name not in _KEPT_FROM_THEM}
+def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment without the variables that contain API keys."""
+    return {name: value for name, value in environment.items() if name not in _SECRETS}
 
 
 @dataclass(frozen=True)
 class ProgramOutput:
-    """What a program said before it ended, or was ended."""
+    """The output of a program that has ended or was killed."""
 
     output: bytes
-    late: bool
-    """Its time was over, or it said more than it may."""
+    exceeded: bool
+    """True if the program exceeded its time or its output limit."""
 
 
-async def ask(program: str, given: bytes, *, seconds: float, memory: int, most: int) -> ProgramOutput:
-    """What a program of `bounded/` makes of `given`.
+async def run_bounded(program: str, data: bytes, *, seconds: float, memory: int, most: int) -> ProgramOutput:
+    """Run a program of `bounded/` with `data` as its input, and return its output.
 
-    It is ended after `seconds`, after `most` bytes of output, and when nobody waits any more; it may take `memory`
-    bytes, where the system can see to that. Raises OSError when no process can be started.
+    The program is killed after `seconds`, after `most` bytes of output, or when the caller is cancelled. It can use
+    `memory` bytes, if the system supports such limits. Raises OSError if no process can be started.
     """
-    talk = _Talk(program, memory, seconds)
-    # In a thread and not over pipes of the event loop, which a loop that ends at once leaves open.
-    over = asyncio.get_running_loop().run_in_executor(None, talk.hold, given, most)
+    process = _BoundedProcess(program, memory, seconds)
+    # In a thread: an event loop that ends at the same time would leave its pipes open.
+    running = asyncio.get_running_loop().run_in_executor(None, process.run, data, most)
     try:
-        done, _ = await asyncio.wait({over}, timeout=seconds)
+        done, _ = await asyncio.wait({running}, timeout=seconds)
     except asyncio.CancelledError:
-        over.cancel()
+        running.cancel()
         raise
     finally:
-        talk.end()
-    output = await over
+        process.kill()
+    output = await running
     return ProgramOutput(output[:most], not done or len(output) > most)
 
 
-class _Talk:
-    """A program that is given something and says something, until anybody ends it."""
+class _BoundedProcess:
+    """A process of `bounded/` that any thread can kill."""
 
     def __init__(self, program: str, memory: int, seconds: float) -> None:
         self._program, self._memory, self._seconds = program, memory, int(seconds) + 1
         self._lock = Lock()
         self._child: Popen[bytes] | None = None
-        self._is_ended = False
+        self._is_killed = False
 
-    def hold(self, given: bytes, most: int) -> bytes:
-        """What it says, and a little more than `most` bytes at most. Blocks until it is gone. Raises OSError."""
+    def run(self, data: bytes, most: int) -> bytes:
+        """Run the program and return its output, cut off soon after `most` bytes. Blocks until it ends. Raises OSError."""
         with self._lock:
-            if self._is_ended:
+            if self._is_killed:
                 return b""
             child = self._child = start(self._program, memory=self._memory, seconds=self._seconds)
         output = bytearray()
-        with child:  # its pipes are closed, and it is waited for
-            giving = Thread(target=_give, args=(child, given), daemon=True, name="octavo-giving")
-            giving.start()
+        with child:
+            writer = Thread(target=_write_input, args=(child, data), daemon=True, name="octavo-input")
+            writer.start()
             assert child.stdout is not None, "Popen was called without a pipe"
             while len(output) <= most and (chunk := child.stdout.read(_CHUNK)):
                 output += chunk
             if len(output) > most:
                 child.kill()
-            giving.join()
+            writer.join()
         return bytes(output)
 
-    def end(self) -> None:
-        """Let it be gone, or never begin."""
+    def kill(self) -> None:
+        """Kill the program, or keep it from starting."""
         with self._lock:
-            self._is_ended = True
+            self._is_killed = True
             if self._child is not None:
                 self._child.kill()
 
 
 def start(program: str, *, memory: int, seconds: int) -> Popen[bytes]:
-    """A program of `bounded/` in a process that knows nothing of ours: no environment, no folder, no terminal.
+    """Start a program of `bounded/` in a process without environment, terminal or access to the working folder.
 
-    `seconds` are of the processor, for one that outlives us. Raises OSError.
+    `seconds` limits its processor time, also after Octavo has ended. Raises OSError.
     """
     return Popen(
         (sys.executable, "-I", "-X", "utf8", str(_BOUNDED / "__main__.py"), program, str(memory), str(seconds)),
@@ -103,9 +105,9 @@ def start(program: str, *, memory: int, seconds: int) -> Popen[bytes]:
     )
 
 
-def _give(child: Popen[bytes], given: bytes) -> None:
+def _write_input(child: Popen[bytes], data: bytes) -> None:
     assert child.stdin is not None, "Popen was called without a pipe"
-    rest = memoryview(given)
-    with suppress(OSError), child.stdin:  # it has seen enough
+    rest = memoryview(data)
+    with suppress(OSError), child.stdin:  # The program may end before it has read everything.
         while rest:
             rest = rest[child.stdin.write(rest) or 0 :]

@@ -1,4 +1,4 @@
-"""The reports of bugs, of those that end the app and of others: no local variables, no keys, each in a file of its own (K9)."""
+"""Reports of bugs, without local variables and API keys: a file for each crash and for each error that did not end the app."""
 
 from __future__ import annotations
 
@@ -17,32 +17,34 @@ from octavo.api.safety import line, text
 from octavo.redaction import redact
 
 REPORTS_OF_ONE_PROCESS = 100
-"""Reports of processes of one number."""
+"""Most reports of processes with the same process id."""
 
 
 def report_crash(folder: Path, error: BaseException, unsaved: str = "") -> Text:
-    """Write what went wrong to a new file in `folder`, without keys, and return what to say about it. `unsaved` says where
-    the texts are that could not be saved. Empty: all were saved."""
+    """Write a report of an error to a new file in `folder`, and return the text that is printed when the app ends.
+
+    `unsaved` is a sentence about the drafts that could not be saved. Empty if all were saved.
+    """
     while isinstance(error, WorkerFailed):
-        error = error.error  # what is told of a worker's error is told where no line of it is under way any more
-    said = line(redact(f"{type(error).__name__}: {error}"))
+        error = error.error  # The traceback of `WorkerFailed` does not contain the lines that raised the error.
+    summary = line(redact(f"{type(error).__name__}: {error}"))
     try:
-        where = f"The crash report is in {_write(folder, text(redact(''.join(traceback.format_exception(error)))))}"
-    except OSError as refused:
-        where = f"The crash report could not be saved: {refused.strerror}"
-    kept = unsaved or "Your drafts and unsent comments are saved."
-    return Text(f"Octavo crashed: {said}\n{where}\n{kept}\n")
+        location = f"The crash report is in {_write(folder, text(redact(''.join(traceback.format_exception(error)))))}"
+    except OSError as failure:
+        location = f"The crash report could not be saved: {failure.strerror}"
+    drafts = unsaved or "Your drafts and unsent comments are saved."
+    return Text(f"Octavo crashed: {summary}\n{location}\n{drafts}\n")
 
 
 class FaultLog(logging.Handler):
-    """Writes the bugs after which the app goes on to files as it does with crashes, those of one place in the code once."""
+    """A log handler that writes errors to report files, as for crashes. Errors from the same line are written once."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
         self.reports: list[Path] = []
-        """The files that were written."""
+        """Report files, in the order in which they were written."""
         self._folder = folder
-        self._told: set[tuple[type[BaseException], str, int]] = set()
+        self._reported: set[tuple[type[BaseException], str, int]] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
@@ -50,16 +52,16 @@ class FaultLog(logging.Handler):
             return
         last = traceback.extract_tb(error.__traceback__)[-1]
         place = type(error), last.filename, last.lineno or 0
-        if place not in self._told:
-            self._told.add(place)
+        if place not in self._reported:
+            self._reported.add(place)
             report = f"{record.getMessage()}\n{''.join(traceback.format_exception(error))}"
-            with suppress(OSError):  # what cannot be kept is no reason to end
+            with suppress(OSError):  # The app can go on without the report.
                 self.reports.append(_write(self._folder, text(redact(report))))
 
 
 @contextmanager
-def faults_kept(folder: Path) -> Iterator[FaultLog]:
-    """Keep reports of what could not be shown in `folder`."""
+def fault_reports(folder: Path) -> Iterator[FaultLog]:
+    """Write errors that are logged meanwhile to report files in `folder`."""
     faults, log = FaultLog(folder), logging.getLogger("octavo")
     log.addHandler(faults)
     try:
@@ -70,14 +72,14 @@ def faults_kept(folder: Path) -> Iterator[FaultLog]:
 
 def _write(folder: Path, report: str) -> Path:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path, descriptor = _new(folder)
+    path, descriptor = _create_file(folder)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(report)
     return path
 
 
-def _new(folder: Path) -> tuple[Path, int]:
-    """A file that was not there, open for writing. The numbers of processes come again, and so may their names."""
+def _create_file(folder: Path) -> tuple[Path, int]:
+    """Return a new file and its open descriptor. The system reuses process ids, so the name has a number, too."""
     for number in range(1, REPORTS_OF_ONE_PROCESS + 1):
         path = folder / (f"crash-{os.getpid()}.txt" if number == 1 else f"crash-{os.getpid()}-{number}.txt")
         with suppress(FileExistsError):

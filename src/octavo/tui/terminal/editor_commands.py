@@ -1,4 +1,4 @@
-"""How editors are told at which line to open a file. Pure."""
+"""Command-line arguments of editors: the line at which to open a file, and the option to wait until it is closed."""
 
 from __future__ import annotations
 
@@ -55,20 +55,19 @@ _WAIT = {
     **dict.fromkeys(("kate", "kwrite"), "--block"),
     **dict.fromkeys(("gvim", "mvim"), "--nofork"),
 }
-"""Editors that end at once while the file is open in a window, and what makes them wait."""
+"""Editors that exit immediately after they open a window, with the option that makes them wait."""
 
 
 def option_to_wait(program: Sequence[str]) -> str:
-    """What makes `program` wait until the file is closed, if it does not have that yet. Empty: nobody knows."""
+    """Return the option that makes an editor wait until the file is closed. Empty if it is set already, or unknown."""
     option = _WAIT.get(PurePath(program[0]).name.lower().removesuffix(".exe"), "")
     return "" if {option, "-w", "-b", "-f"} & set(program[1:]) else option
 
 
 def at_line(program: Sequence[str], path: str, line: int) -> list[str]:
-    """The command that opens a file at a line, counted from 1. Where nobody knows how a program takes one, or there is no
-    need to, the one that opens the file."""
+    """Return the command that opens a file at a line, counted from 1. Without the line if the editor is unknown."""
     name = PurePath(program[0]).name.lower().removesuffix(".exe").removesuffix(".appimage")
-    # What comes after -- is a file, whatever it looks like.
+    # After --, an editor reads every argument as a file.
     if line > 1 and "--" not in program:
         if name in _PLUS or name.partition(".")[0] in _PLUS:  # vim.tiny
             return [*program, f"+{line}", path]

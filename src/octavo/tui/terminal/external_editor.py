@@ -1,4 +1,4 @@
-"""Writing in the person's own editor, with the text kept safe whatever the editor does."""
+"""Editing a text in the user's own editor, without losing the text whatever the editor does. Start at `edit_text`."""
 
 from __future__ import annotations
 
@@ -19,74 +19,67 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path, PurePath
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from textual.app import SuspendNotSupported
 
 from octavo.settings import Settings
-from octavo.tui.terminal.child_programs import for_children
+from octavo.tui.terminal.child_programs import without_secrets
 from octavo.tui.terminal.editor_commands import at_line, option_to_wait
 from octavo.untrusted_input import parse_json
 
-AT_ONCE = 0.5
-"""Seconds: a program that ends sooner shows the file in a window of another, or not at all."""
+QUICK_EXIT = 0.5
+"""Seconds. An editor that exits sooner may have opened the file in a window of another process."""
 LARGEST = 1024 * 1024
-"""Bytes: a longer file is not read back."""
+"""Largest file that is read back from an editor, in bytes."""
 
 OPENS_AGAIN = "Press ! to open your saved text."
 
 _USUAL_EDITORS = ("sensible-editor", "nano", "vi")
-_FOR_THE_CHILD = (signal.SIGINT, signal.SIGQUIT)
-"""What Ctrl-C and Ctrl-\\ send to all in the foreground."""
+_KEYBOARD_SIGNALS = (signal.SIGINT, signal.SIGQUIT)
+"""Signals that ctrl+c and ctrl+\\ send to all processes in the foreground."""
 
 
 @dataclass(frozen=True)
 class Edited:
-    """The text as the editor left it."""
+    """A text that was saved in an editor."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class NotEdited:
-    """Why there is no new text, and where the file with it is if there is one."""
+    """The reason why there is no new text, as a sentence, and the file of the editor if it still exists."""
 
     sentence: str
     kept: Path | None = None
 
     @property
-    def said(self) -> str:
-        """The sentence, and where the text can be had when it is kept."""
+    def message(self) -> str:
+        """The sentence, and how to open the file if it was kept."""
         return f"{self.sentence} {OPENS_AGAIN}" if self.kept is not None else self.sentence
 
 
 @dataclass(frozen=True)
 class FileNote:
-    """What an editor is opened for. It is kept beside the file, so that the text is found however all ended."""
+    """Purpose of a file that is open in an editor. Saved next to the file, so that its text is found after a crash."""
 
     title: str
-    """Such as `Comment on Welcome`, or the title of a page."""
+    """Title of the draft: such as `Comment on Welcome`, or the title of a page."""
     place: str
-    """Its place among the drafts."""
+    """Key of the draft."""
     of: str
-    """The namespace of the session."""
+    """Namespace of the session."""
     why: str = ""
-    """Why the text was not taken, in a sentence, once that is known."""
+    """Reason why the text was not used, as a sentence. Empty as long as that is unknown."""
     process: int = 0
-    """The Octavo that waits for the editor."""
+    """Process id of the Octavo that waits for the editor. 0: none does."""
 
 
 class SuspendableApp(Protocol):
-    """An app that can give the terminal away."""
+    """An app that can hand over the terminal to an editor. Its `settings`, if any, name the editor."""
 
     def suspend(self) -> AbstractContextManager[None]: ...
-
-
-@runtime_checkable
-class EditorSettings(Protocol):
-    """An app whose settings name an editor."""
-
-    settings: Settings
 
 
 def edit_text(
@@ -96,44 +89,48 @@ def edit_text(
     *,
     name: str = "comment",
     keep: Callable[[str], str] | None = None,
-    about: FileNote | None = None,
+    note: FileNote | None = None,
     line: int = 1,
     suffix: str = ".md",
 ) -> Edited | NotEdited:
-    """Let the person change `text` in their editor while `app` stands still. `folder` becomes private (0700). `line` is
-    the one it opens at, where it takes one. `suffix` is what the name of the file ends with: editors go by it."""
-    run = partial(run_editor, text, folder, os.environ, name=name, keep=keep, about=about, line=line, suffix=suffix)
-    return _standing_still(app, lambda command: run(command=command))
+    """Open a text in the editor, suspend `app` meanwhile, and return the saved text.
+
+    `folder` gets the mode 0700. The editor opens the file at `line` if it supports that. Editors choose the syntax by
+    `suffix`. The other parameters are those of `run_editor`.
+    """
+    run = partial(run_editor, text, folder, os.environ, name=name, keep=keep, note=note, line=line, suffix=suffix)
+    return _suspended(app, lambda command: run(command=command))
 
 
-def edit_again(app: SuspendableApp, path: Path, keep: Callable[[str], str]) -> Edited | NotEdited:
-    """Let the person go on in a file that an editor left, while `app` stands still. `keep` is as for `run_editor`."""
+def reopen_file(app: SuspendableApp, path: Path, keep: Callable[[str], str]) -> Edited | NotEdited:
+    """Open a file that was kept after an earlier edit, as `edit_text` does."""
 
     def run(command: Sequence[str]) -> Edited | NotEdited:
         program = list(command) or _editor(os.environ)
         return program if isinstance(program, NotEdited) else _run([*program, str(path)], path, os.environ, None, keep)
 
-    return _standing_still(app, run)
+    return _suspended(app, run)
 
 
-def _standing_still(app: SuspendableApp, run: Callable[[Sequence[str]], Edited | NotEdited]) -> Edited | NotEdited:
-    command = app.settings.editor if isinstance(app, EditorSettings) else ()
+def _suspended(app: SuspendableApp, run: Callable[[Sequence[str]], Edited | NotEdited]) -> Edited | NotEdited:
+    settings: Settings | None = getattr(app, "settings", None)
+    command = settings.editor if settings is not None else ()
     try:
-        # From before the terminal is given away until after it is back, so that no Ctrl-C falls between.
-        with signals_for_the_child(), app.suspend():
+        # The signals are ignored first and restored last, so that no ctrl+c reaches Octavo in between.
+        with ignored_keyboard_signals(), app.suspend():
             return run(command)
     except SuspendNotSupported:
         return NotEdited("Octavo cannot start an editor in this terminal.")
 
 
 @contextmanager
-def signals_for_the_child() -> Iterator[None]:
-    """What the keys of the terminal send to all in the foreground is for the program that has it meanwhile, not for us."""
+def ignored_keyboard_signals() -> Iterator[None]:
+    """Ignore ctrl+c and ctrl+\\ while another program uses the terminal."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # only there can be said what signals do, and only there they are dealt with
+        yield  # Only the main thread can set signal handlers, and only the main thread runs them.
         return
-    # A handler is not inherited by the child, as it would be to ignore them.
-    before = {each: signal.signal(each, lambda *_: None) for each in _FOR_THE_CHILD}
+    # A child process would inherit SIG_IGN, but not a handler.
+    before = {each: signal.signal(each, lambda *_: None) for each in _KEYBOARD_SIGNALS}
     try:
         yield
     finally:
@@ -149,16 +146,16 @@ def run_editor(
     command: Sequence[str] = (),
     name: str = "comment",
     keep: Callable[[str], str] | None = None,
-    about: FileNote | None = None,
+    note: FileNote | None = None,
     line: int = 1,
     suffix: str = ".md",
 ) -> Edited | NotEdited:
-    """Run an editor on a private file with `text`, and read it back: `command`, or else what `environment` names.
+    """Run an editor on a new private file with `text`, and return the saved text.
 
-    The file is removed when its text was read, and kept with what it is `about` when anything failed. What `name` begins
-    with is what the name of the file begins with. `keep` is called with the text before the file is removed, and answers
-    why it could not keep it, in a sentence: empty when it did. With it the text is that of the file, with the line ends and
-    the byte order mark of `text`; without it, it has no line end at its end, and lines end as they do here.
+    The editor is `command`, else the editor of `environment`. The file name begins with `name`. If anything fails, the
+    file is kept with `note`. `keep` saves the text before the file is deleted, and returns why it could not, as a
+    sentence, or an empty string. With `keep`, the result has the line ends and the byte order mark of `text`. Without
+    `keep`, its lines end with \\n, and the last line has no end.
     """
     program = list(command) or _editor(environment)
     if isinstance(program, NotEdited):
@@ -166,13 +163,13 @@ def run_editor(
     if len(text.encode(errors="surrogatepass")) > LARGEST:
         return NotEdited("Could not open the editor: the text is larger than 1 MiB.")
     try:
-        path = write_file(text, folder, name, suffix, about and replace(about, process=os.getpid()))
+        path = write_file(text, folder, name, suffix, note and replace(note, process=os.getpid()))
     except OSError as error:
         return NotEdited(f"Could not create a file in {folder}: {error.strerror}.")
-    read = _run(at_line(program, str(path), line), path, environment, text, keep)
-    if isinstance(read, NotEdited) or keep is not None:
-        return read
-    return Edited(read.text.replace("\r\n", "\n").removesuffix("\n"))
+    result = _run(at_line(program, str(path), line), path, environment, text, keep)
+    if isinstance(result, NotEdited) or keep is not None:
+        return result
+    return Edited(result.text.replace("\r\n", "\n").removesuffix("\n"))
 
 
 def _run(
@@ -182,47 +179,47 @@ def _run(
     before: str | None,
     keep: Callable[[str], str] | None,
 ) -> Edited | NotEdited:
-    """Run a command on a file. `before` is what the file says; None: nobody else has that text."""
-    began, found = time.monotonic(), before if before is not None else _text_of(path)
+    """Run an editor on a file. `before` is the text in the file. None if the text is saved nowhere else."""
+    start, text = time.monotonic(), before if before is not None else _text_of(path)
     try:
-        ended = subprocess.run(words, env=for_children(environment), check=False)
+        ended = subprocess.run(words, env=without_secrets(environment), check=False)
     except OSError as error:
         if before is not None:
-            forget(path)
+            delete_file(path)
         return NotEdited(f"Could not start {words[0]}: {error.strerror}. Set EDITOR to another program.")
-    is_quick = option_to_wait(words) or time.monotonic() - began < AT_ONCE
-    if ended.returncode == 0 and is_quick and _text_of(path) == found and sys.stdin.isatty():
-        _wait_until_done(words, path, found)
-    read = read_back(path)
-    if isinstance(read, Edited) and found is not None:
-        read = Edited(written_as_before(found, read.text))
+    is_quick = option_to_wait(words) or time.monotonic() - start < QUICK_EXIT
+    if ended.returncode == 0 and is_quick and _text_of(path) == text and sys.stdin.isatty():
+        _ask_for_enter(words, path, text)
+    result = read_back(path)
+    if isinstance(result, Edited) and text is not None:
+        result = Edited(with_line_ends_of(text, result.text))
     if ended.returncode != 0:
-        said = f"{PurePath(words[0]).name} {_ended(ended.returncode)}"
-        if before is not None and isinstance(read, Edited) and read.text == before:
-            forget(path)
-            return NotEdited(f"{said}. Nothing was changed.")
-        read = NotEdited(f"{said}.", path if _is_there(path) else None)
-    elif isinstance(read, Edited) and keep is not None and (why := keep(read.text)):
-        read = NotEdited(why, path)
-    if isinstance(read, Edited):
-        forget(path)
-        return read
-    if read.kept is None:
-        _about_of(path).unlink(missing_ok=True)
-        return read
-    if (about := about_of(path)) is not None:
-        with suppress(OSError):  # then it is kept without the reason
-            _note(path, replace(about, why=read.sentence, process=0))
-    return read
+        sentence = f"{PurePath(words[0]).name} {_exit_reason(ended.returncode)}"
+        if before is not None and isinstance(result, Edited) and result.text == before:
+            delete_file(path)
+            return NotEdited(f"{sentence}. Nothing was changed.")
+        result = NotEdited(f"{sentence}.", path if _is_regular(path) else None)
+    elif isinstance(result, Edited) and keep is not None and (why := keep(result.text)):
+        result = NotEdited(why, path)
+    if isinstance(result, Edited):
+        delete_file(path)
+        return result
+    if result.kept is None:
+        _note_path(path).unlink(missing_ok=True)
+        return result
+    if (note := read_note(path)) is not None:
+        with suppress(OSError):  # The file can be opened again without the reason.
+            _write_note(path, replace(note, why=result.sentence, process=0))
+    return result
 
 
 def _text_of(path: Path) -> str | None:
-    read = read_back(path)
-    return read.text if isinstance(read, Edited) else None
+    result = read_back(path)
+    return result.text if isinstance(result, Edited) else None
 
 
-def _wait_until_done(words: Sequence[str], path: Path, before: str | None) -> None:
-    """Ask for enter: the program has ended, but the file may be open in a window of it. Says when the file was saved."""
+def _ask_for_enter(words: Sequence[str], path: Path, before: str | None) -> None:
+    """Wait for enter in the terminal, and report when the file is saved: it may still be open in another window."""
     name, option = PurePath(words[0]).name, option_to_wait(words)
     sys.stdout.write(
         f"\n{name} exited immediately, and the file has not changed. Is the file open in another window?\n"
@@ -238,11 +235,11 @@ def _wait_until_done(words: Sequence[str], path: Path, before: str | None) -> No
                 sys.stdout.flush()
         os.read(sys.stdin.fileno(), 4096)
     except OSError:
-        return  # the terminal is gone: what was saved until now is taken
+        return  # The terminal was closed. The text saved until now is used.
 
 
-def written_as_before(before: str, after: str) -> str:
-    """`after` with the line ends and the byte order mark that `before` has: some editors write those of Windows."""
+def with_line_ends_of(before: str, after: str) -> str:
+    """Return `after` with the line ends and the byte order mark of `before`. Some editors write line ends of Windows."""
     if before.startswith("\ufeff") and not after.startswith("\ufeff"):
         after = f"\ufeff{after}"
     if after.replace("\r\n", "\n") == before.replace("\r\n", "\n"):
@@ -254,7 +251,7 @@ def written_as_before(before: str, after: str) -> str:
     return after
 
 
-def _ended(code: int) -> str:
+def _exit_reason(code: int) -> str:
     if code in (-signal.SIGINT, 128 + signal.SIGINT):
         return "was stopped with ctrl+c"
     if code < 0 and -code in {each.value for each in signal.Signals}:
@@ -277,8 +274,8 @@ def _editor(environment: Mapping[str, str]) -> list[str] | NotEdited:
     )
 
 
-def write_file(text: str, folder: Path, name: str, suffix: str, about: FileNote | None = None) -> Path:
-    """Write `text` to a new private file in `folder`, and beside it what it is `about`. Raises OSError."""
+def write_file(text: str, folder: Path, name: str, suffix: str, note: FileNote | None = None) -> Path:
+    """Write a text to a new private file in `folder`, and its note next to the file. Raises OSError."""
     if not folder.is_dir():
         folder.mkdir(mode=0o700, parents=True)
     if folder.stat().st_uid == os.getuid() and not folder.stat().st_mode & stat.S_ISVTX:
@@ -287,37 +284,36 @@ def write_file(text: str, folder: Path, name: str, suffix: str, about: FileNote 
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogatepass", newline="") as file:
             file.write(text)
-        if about is not None:
-            _note(Path(path), about)
+        if note is not None:
+            _write_note(Path(path), note)
     except OSError:
-        forget(Path(path))  # a part of the text helps nobody
+        delete_file(Path(path))
         raise
     return Path(path)
 
 
-def _is_there(path: Path) -> bool:
+def _is_regular(path: Path) -> bool:
     return path.is_file() and not path.is_symlink()
 
 
-def _about_of(path: Path) -> Path:
+def _note_path(path: Path) -> Path:
     return path.with_name(f"{path.name}.json")
 
 
-def _note(path: Path, about: FileNote) -> None:
-    """Write down beside the file what it is. Raises OSError."""
-    new = _about_of(path).with_suffix(".new")
+def _write_note(path: Path, note: FileNote) -> None:
+    new = _note_path(path).with_suffix(".new")
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump(asdict(about), file)
-    new.replace(_about_of(path))
+        json.dump(asdict(note), file)
+    new.replace(_note_path(path))
 
 
-def about_of(path: Path) -> FileNote | None:
-    """What the file of an editor is, if that was written down."""
+def read_note(path: Path) -> FileNote | None:
+    """Return the note of a file that was open in an editor. None if there is no valid note."""
     try:
-        noted = parse_json(_about_of(path).read_text(encoding="utf-8"))
-        texts = [noted[name] for name in ("title", "place", "of", "why")]
-        process = noted["process"]
+        fields = parse_json(_note_path(path).read_text(encoding="utf-8"))
+        texts = [fields[name] for name in ("title", "place", "of", "why")]
+        process = fields["process"]
     except (OSError, ValueError, TypeError, KeyError):
         return None
     if not all(isinstance(each, str) for each in texts) or not isinstance(process, int):
@@ -325,17 +321,17 @@ def about_of(path: Path) -> FileNote | None:
     return FileNote(texts[0], texts[1], texts[2], texts[3], process)
 
 
-def forget(path: Path) -> None:
-    """Remove the file of an editor, and what was written down of it. Raises OSError."""
+def delete_file(path: Path) -> None:
+    """Delete a file that was open in an editor, and its note. Raises OSError."""
     path.unlink(missing_ok=True)
-    _about_of(path).unlink(missing_ok=True)
+    _note_path(path).unlink(missing_ok=True)
 
 
 def read_back(path: Path) -> Edited | NotEdited:
-    """The text of a file an editor had, exactly."""
-    # Read by its path: editors write a new file and put it in the place of the old one.
+    """Return the exact text of a file that was open in an editor."""
+    # Opened by its path: editors replace the old file by a new one.
     try:
-        # Nothing that waits for a writer is waited for.
+        # O_NONBLOCK: opening a pipe would wait for its writer.
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             found = os.fstat(descriptor)
@@ -349,9 +345,9 @@ def read_back(path: Path) -> Edited | NotEdited:
     except FileNotFoundError:
         return NotEdited("Could not read the text: the editor deleted the file.")
     except OSError as error:
-        return NotEdited(f"Could not read {path}: {error.strerror}.", path if _is_there(path) else None)
+        return NotEdited(f"Could not read {path}: {error.strerror}.", path if _is_regular(path) else None)
     try:
-        text = raw.decode("utf-8-sig")  # without the mark that some editors put before it
+        text = raw.decode("utf-8-sig")  # Some editors write a byte order mark.
     except UnicodeDecodeError:
         return NotEdited("Could not send the text: it is not valid UTF-8.", path)
     if "\0" in text:

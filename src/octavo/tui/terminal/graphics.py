@@ -1,27 +1,42 @@
-"""Terminals that show pictures as they are, by kitty's protocol or as sixels, where the optional library for that is
-there. It asks the terminal, whose answers nobody else reads before the app runs."""
+"""Pictures in the terminal, by kitty's protocol or as sixels. Needs the optional extra `images`."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from textual.widget import Widget
 
-    from octavo.tui.terminal.scaled_picture import ScaledPicture
-
 CELL = 10, 20
-"""Pixels of a cell: what a picture is made small for."""
+"""Assumed width and height of a cell in pixels."""
 _TERMS = ("xterm-kitty", "xterm-ghostty", "foot", "mlterm", "contour", "rio", "yaft")
 _PROGRAMS = frozenset({"WezTerm", "iTerm.app", "ghostty", "mintty", "contour", "rio", "Black Box"})
 _MARKS = ("KITTY_WINDOW_ID", "KONSOLE_VERSION", "WEZTERM_PANE")
+"""Variables that terminals with pictures set."""
+
+
+@dataclass(frozen=True)
+class ScaledPicture:
+    """A picture scaled down to fit the cells of a terminal, and the size and format of its file."""
+
+    columns: int = 0
+    rows: int = 0
+    pixels: bytes = b""
+    """Three bytes for each of `columns` times `rows` pixels. Empty if the picture could not be read."""
+    format: str = ""
+    width: int = 0
+    height: int = 0
+    frames: int = 1
+    trouble: str = ""
+    """Reason why the picture could not be read. Empty if it was read."""
 
 
 def may_show(environment: Mapping[str, str]) -> bool:
-    """Whether the terminal may be one that shows pictures. What runs in another, such as tmux, does not get through."""
+    """Return whether the terminal may support pictures. tmux and screen do not pass pictures on."""
     if environment.get("TMUX") or environment.get("STY") or environment.get("NO_COLOR") is not None:
         return False
     return (
@@ -31,26 +46,26 @@ def may_show(environment: Mapping[str, str]) -> bool:
     )
 
 
-def ask(environment: Mapping[str, str]) -> None:
-    """Ask the terminal what it can, if that is worth the time. To be called before the app runs, or not at all."""
+def query_terminal(environment: Mapping[str, str]) -> None:
+    """Query which kinds of pictures the terminal supports, if `may_show`. Call it only before the app reads keys."""
     if may_show(environment):
-        with suppress(ImportError):  # it comes with the extra `images`
-            import textual_image.widget  # noqa: F401  # it asks while it is imported
+        with suppress(ImportError):
+            import textual_image.widget  # noqa: F401  # lazy: its import queries the terminal
 
 
 def can_paint() -> bool:
-    """Whether the terminal was asked, and shows pictures itself."""
+    """Return whether `query_terminal` found that the terminal supports pictures."""
     library: Any = sys.modules.get("textual_image.widget")
     return library is not None and library.AutoRenderable in (library.SixelRenderable, library.TGPRenderable)
 
 
-def painted(small: ScaledPicture) -> Widget:
-    """A picture as the terminal shows it itself, if it `can_paint`."""
-    from PIL import Image
+def picture_widget(picture: ScaledPicture) -> Widget:
+    """Return a widget with the picture. Call it only if the terminal `can_paint`."""
+    from PIL import Image  # lazy: slow to load
 
     library: Any = sys.modules["textual_image.widget"]
     kind = library.SixelImage if library.AutoRenderable is library.SixelRenderable else library.TGPImage
-    widget: Widget = kind(Image.frombytes("RGB", (small.columns, small.rows), small.pixels), id="painted")
-    widget.styles.width = max(1, round(small.columns / CELL[0]))
-    widget.styles.height = max(1, round(small.rows / CELL[1]))
+    widget: Widget = kind(Image.frombytes("RGB", (picture.columns, picture.rows), picture.pixels), id="painted")
+    widget.styles.width = max(1, round(picture.columns / CELL[0]))
+    widget.styles.height = max(1, round(picture.rows / CELL[1]))
     return widget

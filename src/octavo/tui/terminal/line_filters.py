@@ -1,21 +1,174 @@
-"""What every line goes through before it is painted."""
+"""Line filters, which change each line of the screen before it is painted: ASCII symbols and right-to-left text.
+
+Start at `filters`. `reads_from_right` also decides how a page is laid out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual.color import Color
 from textual.filter import LineFilter
 
 from octavo.settings import Settings
 
+ASCII_SYMBOLS = str.maketrans(
+    {
+        **dict.fromkeys("●•◦▪⬤", "*"),
+        **dict.fromkeys("○◌", "o"),
+        **dict.fromkeys("✓☑✔", "v"),
+        **dict.fromkeys("✗✖×", "x"),
+        **dict.fromkeys("↳→›❯↗", ">"),
+        **dict.fromkeys("←‹", "<"),
+        "↓": "v",
+        **dict.fromkeys("↑▴", "^"),
+        "┊": ":",
+        "▸": "+",
+        "▾": "-",
+        "◐": "r",
+        **dict.fromkeys("◆◇", "A"),
+        **dict.fromkeys("│┃▌▐▎▏╎║", "|"),
+        **dict.fromkeys("─━═▔▁╌", "-"),
+        **dict.fromkeys("╭╮╰╯┌┐└┘├┤┬┴┼┏┓┗┛╔╗╚╝", "+"),
+        **dict.fromkeys("−–—", "-"),
+        **dict.fromkeys("█▓▇▆▅▄▃▂", "#"),
+        **dict.fromkeys("░▒", "."),
+        **dict.fromkeys("“”„", '"'),
+        **dict.fromkeys("‘’", "'"),
+        **dict.fromkeys("★", "*"),
+        **dict.fromkeys("☆☐", "_"),
+        "…": "~",
+        "·": "-",
+        "▣": "#",
+        "✎": "%",
+        "†": "+",
+        "⚠": "!",
+    }
+)
+"""The ASCII character for each symbol of Octavo. Both take one cell."""
+
+FROM_RIGHT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+"""Letters of scripts that are written from right to left."""
+_LETTER = re.compile(r"[^\W\d_]")
+_DECORATION = re.compile(r"[\s•◦▪‣☐☑▸▾↳▌●○]*|\s*\d{1,4}\.\s*")
+"""A bullet, a marker or the number of a list item."""
+_BORDER = re.compile(r"[\u2500-\u259f]|\s{2,}")
+"""A border of a table, or the gap between two columns."""
+
 
 def filters(settings: Settings) -> Iterator[LineFilter]:
-    """Those a person chose, in the order in which a line goes through them."""
+    """Yield the line filters that the settings ask for, in the order in which Textual applies them."""
     if settings.ascii:
-        from octavo.tui.terminal.ascii_twins import AsciiTwins
-
-        yield AsciiTwins()
-    if settings.turns_words:
-        from octavo.tui.terminal.right_to_left import RightToLeft  # needs a library that not everybody has
-
+        yield AsciiSymbols()
+    if settings.reorders_right_to_left:
         yield RightToLeft()
+
+
+def reads_from_right(text: str) -> bool:
+    """Return whether a text is read from right to left.
+
+    The side of the first letter counts, unless most other letters are of the other side: the first word may be foreign.
+    """
+    if text.isascii() or not FROM_RIGHT.search(text):
+        return False
+    sides = [FROM_RIGHT.match(letter) is not None for letter in _LETTER.findall(text)]
+    return bool(sides) and sum(sides) > len(sides) * (1 / 3 if sides[0] else 1 / 2)
+
+
+class AsciiSymbols(LineFilter):
+    """A filter that replaces the symbols of Octavo by ASCII characters. Other characters that are not ASCII stay."""
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        return [
+            segment if segment.text.isascii() else segment._replace(text=segment.text.translate(ASCII_SYMBOLS))
+            for segment in segments
+        ]
+
+
+class _Letter(NamedTuple):
+    """A letter with its combining marks, and its style."""
+
+    text: str
+    style: Style | None
+
+
+class RightToLeft(LineFilter):
+    """A filter that puts right-to-left letters in visual order, for terminals that do not.
+
+    Each table cell, and the text after a bullet or a border, is ordered separately.
+    """
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        if not any(FROM_RIGHT.search(segment.text) for segment in segments):
+            return segments
+        ordered: list[Segment] = []
+        for run in _runs(segments):
+            for letter in _in_visual_order(run):
+                if ordered and ordered[-1].style is letter.style:
+                    ordered[-1] = Segment(ordered[-1].text + letter.text, letter.style)
+                else:
+                    ordered.append(Segment(letter.text, letter.style))
+        return ordered
+
+
+def _runs(segments: Sequence[Segment]) -> Iterator[list[_Letter]]:
+    """Yield the letters of a line in runs, each of which is ordered separately."""
+    run: list[_Letter] = []
+    for segment in segments:
+        if segment.control:
+            continue
+        start = 0
+        text = segment.text
+        if _DECORATION.fullmatch(text) and text != " ":
+            yield from (run, [_Letter(text, segment.style)])
+            run = []
+            continue
+        for border in _BORDER.finditer(text):
+            run += _letters(text[start : border.start()], segment.style)
+            yield from (run, [_Letter(border.group(), segment.style)])
+            run, start = [], border.end()
+        run += _letters(text[start:], segment.style)
+    yield run
+
+
+def _letters(text: str, style: Style | None) -> list[_Letter]:
+    found: list[_Letter] = []
+    for char in text:
+        if found and not cell_len(char):
+            found[-1] = _Letter(found[-1].text + char, style)
+        else:
+            found.append(_Letter(char, style))
+    return found
+
+
+def _in_visual_order(run: list[_Letter]) -> list[_Letter]:
+    """Return letters in the order in which they are seen from left to right."""
+    text = "".join(letter.text[0] for letter in run)
+    if not FROM_RIGHT.search(text):
+        return run
+    first, last = len(text) - len(text.lstrip()), len(text.rstrip())
+    if (first, last) != (0, len(text)):
+        return [*run[:first], *_in_visual_order(run[first:last]), *run[last:]]
+    from_right = reads_from_right(text)
+    from bidi import algorithm  # lazy: in the optional extra `bidi`
+
+    storage = algorithm.get_empty_storage()
+    storage["base_level"], storage["base_dir"] = int(from_right), "R" if from_right else "L"
+    algorithm.get_embedding_levels(text, storage)
+    for index, char in enumerate(storage["chars"]):
+        char["index"] = index
+    algorithm.explicit_embed_and_overrides(storage, False)
+    algorithm.resolve_weak_types(storage, False)
+    algorithm.resolve_neutral_types(storage, False)
+    algorithm.resolve_implicit_levels(storage, False)
+    algorithm.reorder_resolved_levels(storage, False)
+    algorithm.apply_mirroring(storage, False)
+    order = [(int(char["index"]), str(char["ch"])) for char in storage["chars"]]
+    missing = sorted(set(range(len(run))) - {index for index, _ in order})
+    letters = [_Letter(char + run[index].text[1:], run[index].style) for index, char in order]
+    return letters + [run[index] for index in missing]

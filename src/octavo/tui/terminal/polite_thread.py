@@ -1,4 +1,4 @@
-"""One thread for long work on pages and diffs. The work gives way while a frame is awaited."""
+"""A thread for long work on pages and diffs, which pauses until the screen has shown the effect of the last key."""
 
 from __future__ import annotations
 
@@ -6,53 +6,53 @@ import threading
 from collections.abc import Callable, Iterator
 from contextvars import copy_context
 
-_LONGEST = 0.1
-"""Seconds for which work waits for a frame."""
+_LONGEST_WAIT = 0.1
+"""Longest time for which work waits for a frame, in seconds."""
 _is_written = threading.Event()
 _is_written.set()
 
 
 def expect_frame() -> None:
-    """Let work wait for the next frame, which answers a key."""
+    """Pause the work until the next frame. Called when a key is read."""
     _is_written.clear()
 
 
 def frame_written() -> None:
-    """Let work go on."""
+    """Continue the work. Called when a frame is written to the terminal."""
     _is_written.set()
 
 
 class Work:
-    """Steps that are done in the thread until there are no more, or until the work is stopped."""
+    """A piece of work for the thread: steps that run until there are no more, or until it is stopped."""
 
-    def __init__(self, steps: Iterator[object], failed: Callable[[Exception], object]) -> None:
-        """`failed` is called in the thread with an error that ends the steps."""
-        self._steps, self._failed = steps, failed
+    def __init__(self, steps: Iterator[object], on_error: Callable[[Exception], object]) -> None:
+        """`on_error` is called in the thread with an error that ends the steps."""
+        self._steps, self._on_error = steps, on_error
         self._context = copy_context()
         self.is_stopped = False
 
     def stop(self) -> None:
-        """Do no more steps."""
+        """Run no more steps."""
         self.is_stopped = True
 
     def step(self) -> bool:
-        """Do one step, after the frame that is awaited. Return whether there may be more steps."""
-        if not _is_written.wait(_LONGEST):
-            _is_written.set()  # the key changed nothing that is on the screen
+        """Run one step, after the next frame if one is expected. Return whether there may be more steps."""
+        if not _is_written.wait(_LONGEST_WAIT):
+            _is_written.set()  # The key changed nothing on the screen.
         if self.is_stopped:
             return False
         try:
             self._context.run(next, self._steps)
         except StopIteration:
             return False
-        except Exception as error:  # noqa: BLE001  # it is raised again where the work is wanted
-            self._context.run(self._failed, error)
+        except Exception as error:  # noqa: BLE001  # The caller gets the error.
+            self._context.run(self._on_error, error)
             return False
         return True
 
 
 class PoliteThread:
-    """A thread that does the work that was begun last first. It starts with the first work."""
+    """A thread that does the newest work first. It is started with the first work."""
 
     def __init__(self) -> None:
         self._works: list[Work] = []
@@ -61,12 +61,12 @@ class PoliteThread:
 
     @property
     def is_idle(self) -> bool:
-        """Whether all work is done."""
+        """Return whether all work is done."""
         return not self._works
 
-    def begin(self, steps: Iterator[object], failed: Callable[[Exception], object], *, soon: bool = True) -> Work:
-        """Do these steps in the thread, before all other work, or after it if they need not be done `soon`."""
-        work = Work(steps, failed)
+    def begin(self, steps: Iterator[object], on_error: Callable[[Exception], object], *, soon: bool = True) -> Work:
+        """Run steps in the thread: before all other work if `soon`, else after it. Return the work, to stop it."""
+        work = Work(steps, on_error)
         with self._has_work:
             self._works.insert(len(self._works) if soon else 0, work)
             if self._thread is None:
@@ -84,8 +84,8 @@ class PoliteThread:
             if not work.step():
                 with self._has_work:
                     self._works.remove(work)
-                del work  # else the page it read stays in memory until there is other work
+                del work  # Otherwise its page stays in memory until the next work.
 
 
 thread = PoliteThread()
-"""The thread of the app."""
+"""The only thread of the app for such work."""

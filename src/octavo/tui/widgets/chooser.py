@@ -18,8 +18,8 @@ from textual.widgets import Input, Static
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 from octavo.tui.widgets.filter_input import FilterInput
-from octavo.tui.widgets.fuzzy_match import Match, match
-from octavo.tui.widgets.row_list import Heading, Row, RowList
+from octavo.tui.widgets.fuzzy_match import FuzzyMatch, match
+from octavo.tui.widgets.row_list import Row, RowHeading, RowList
 from octavo.tui.widgets.safe_text import AnyText, fit, safe
 from octavo.tui.widgets.text_widgets import ChangingText
 
@@ -68,7 +68,7 @@ class MatchedChoice(Generic[T]):
 
     number: int
     choice: Choice[T]
-    match: Match | None = None
+    match: FuzzyMatch | None = None
 
 
 CHOOSER: Commands[Chooser[Any, Any]] = Commands(
@@ -98,8 +98,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
     """Whether the whole explanation of the selected choice is also shown below the list. A row often cuts it."""
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (CHOOSER,)
     accept: Callable[[Choice[T]], None]
-    """Called with the selected choice when the user presses enter, unless the choice is disabled. Defined by each
-    subclass."""
+    """Called with the selected choice when the user presses enter. Defined by each subclass."""
 
     def __init__(
         self,
@@ -128,7 +127,7 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
                 yield Static(Content("❯"), classes="chooser--sign")
                 yield FilterInput(placeholder=self.PLACEHOLDER)
                 yield ChangingText(classes="chooser--count")
-            yield self.make_rows()
+            yield RowList(self.draw, key=lambda found: found.number, groups=self._headings, empty=self._empty)
             if self.shows_explanation:
                 yield ChangingText(classes="chooser--whole")
 
@@ -142,18 +141,13 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
 
     @property
     def shows_explanation(self) -> bool:
-        """Whether the explanation is shown below the list: always with `SHOWS_EXPLANATION`, else if a choice has both a detail
-        and a reason."""
+        """Whether the explanation is also shown below the list, because it is often too long for a row."""
         return self.SHOWS_EXPLANATION or any(each.detail and each.disabled_reason for each in self._choices)
 
     @property
     def has_row_details(self) -> bool:
         """Whether rows show the explanation beside the title."""
         return not (self.shows_explanation and self.has_class("-tiny"))
-
-    def make_rows(self) -> RowList[MatchedChoice[T]]:
-        """Return the list widget."""
-        return RowList(self.draw, key=lambda found: found.number, groups=self._headings, empty=self._empty)
 
     def draw(self, found: MatchedChoice[T]) -> Row:
         """Return the row of a choice."""
@@ -211,8 +205,8 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         if same_number is not None:
             self.rows.go_to(same_number)
 
-    def _headings(self, found: MatchedChoice[T]) -> Sequence[Heading]:
-        return [Heading(found.choice.group)] if found.choice.group and found.match is None else []
+    def _headings(self, found: MatchedChoice[T]) -> Sequence[RowHeading]:
+        return [RowHeading(found.choice.group)] if found.choice.group and found.match is None else []
 
     def _list_matches(self, query: str) -> None:
         self._listed_query = query
@@ -286,18 +280,18 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         self.dismiss(None)
 
 
-def match_choice(query: str, choice: Choice[Any]) -> Match | None:
+def match_choice(query: str, choice: Choice[Any]) -> FuzzyMatch | None:
     """Return how well a choice matches a query. None if it does not match."""
     if query.strip() in choice.right.split():
-        return Match(_KEY_SCORE)  # the query is a key, and the user wants to know its command
+        return FuzzyMatch(_KEY_SCORE)  # the query is a key, and the user wants to know its command
     title_match = match(query, safe(choice.title).plain)
     if title_match is not None:
-        title_match = Match(title_match.score + _TITLE_BONUS, title_match.indexes)
+        title_match = FuzzyMatch(title_match.score + _TITLE_BONUS, title_match.indexes)
     synonym_match = match(query, f"{choice.synonyms} {choice.title}") if choice.synonyms else None
     # Whole words in an alternative name count more than single letters scattered over the title.
     if synonym_match is not None and synonym_match.score >= _WHOLE_WORD_SCORE * len(query.split()):
         return max(
-            title_match, Match(synonym_match.score + _SYNONYM_BONUS), key=lambda each: each.score if each else 0.0
+            title_match, FuzzyMatch(synonym_match.score + _SYNONYM_BONUS), key=lambda each: each.score if each else 0.0
         )
     if title_match is not None:
         return title_match
@@ -307,4 +301,4 @@ def match_choice(query: str, choice: Choice[Any]) -> Match | None:
     # Most e-mail addresses share a domain, so domains are searched only if the query contains an @.
     text_match = match(query, all_text if "@" in query else _DOMAIN.sub("", all_text))
     # Only whole words count here: letters scattered over a whole sentence match by chance.
-    return Match(text_match.score) if text_match is not None and text_match.score >= _WHOLE_WORD_SCORE else None
+    return FuzzyMatch(text_match.score) if text_match is not None and text_match.score >= _WHOLE_WORD_SCORE else None

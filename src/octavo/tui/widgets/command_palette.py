@@ -22,8 +22,7 @@ PaletteValue = ActiveCommand | Callable[[], object] | str
 
 
 class PaletteScreen(Chooser[None, PaletteValue]):
-    """A palette of the commands of the current view, the choices in `destinations`, and the themes. Enter runs the
-    command, opens the view, or keeps the theme. The theme under the cursor is previewed."""
+    """A palette of the commands of the current view, commands of other views, and themes, which are previewed."""
 
     PLACEHOLDER: ClassVar[str] = "Type to filter"
     UNIT: ClassVar[str] = "command"
@@ -58,8 +57,7 @@ class PaletteScreen(Chooser[None, PaletteValue]):
         return [*commands, *self._destinations, *themes]
 
     def draw(self, found: MatchedChoice[PaletteValue]) -> Row:
-        """Return the row of a choice. Search results have no headings, so the row of another view's command names that
-        view."""
+        """Return the row of a choice. In search results, the row of another view's command names that view."""
         row, place = super().draw(found), found.choice.view
         if found.match is None or not place:
             return row
@@ -171,5 +169,4 @@ SYNONYMS = {
     "sites Publish": "go live make public",
     "sites Unpublish": "take down offline private",
 }
-"""Synonyms by command id, or by view and table heading. After the heading, `new` is for adding an entry, other words
-for an action."""
+"""Synonyms by command id, or by view, table heading, and an action in the table such as `new`."""

@@ -63,22 +63,6 @@ _NO_KEY = "palette."
 """Prefix of the pretended key of a command without keys. No terminal sends such a key."""
 
 
-def _no_reason(app: Any, target: Any) -> str | None:
-    return None
-
-
-def _no_title(app: Any, target: Any) -> str | None:
-    return None
-
-
-def _always(app: Any, target: Any) -> bool:
-    return True
-
-
-def _never(app: Any, target: Any) -> bool:
-    return False
-
-
 @dataclass(frozen=True)
 class Command(Generic[T]):
     """Something a user can do with a target of one kind. Each function gets the app and the target."""
@@ -92,16 +76,15 @@ class Command(Generic[T]):
     help: str
     """Sentence that explains the command."""
     run: Callable[[Any, T], object]
-    why_not: Callable[[Any, T], str | None] = _no_reason
+    why_not: Callable[[Any, T], str | None] = lambda app, target: None
     """Return the sentence that says why the command cannot run now, or None if it can."""
-    title_now: Callable[[Any, T], str | None] = _no_title
+    title_now: Callable[[Any, T], str | None] = lambda app, target: None
     """Return a title that depends on the target. None: `title` is shown."""
-    is_available: Callable[[Any, T], bool] = _always
+    is_available: Callable[[Any, T], bool] = lambda app, target: True
     """Return whether the command exists for this target. If not, its key does nothing and the palette omits it."""
-    applies: Callable[[Any, T], bool] = _always
-    """Return whether the key bar offers the command in the target's current state. If not, the key still works and says
-    why."""
-    offered_on_failure: Callable[[Any, T], bool] = _never
+    applies: Callable[[Any, T], bool] = lambda app, target: True
+    """Return whether the key bar offers the command. If not, its key still works and says why it cannot run."""
+    offered_on_failure: Callable[[Any, T], bool] = lambda app, target: False
     """Return whether the command can help after a failed load, and so is named below the error."""
     shown: bool = True
     """Whether the key bar may show the command."""
@@ -130,8 +113,7 @@ class Commands(Generic[T]):
     find: Callable[[Any], T | None] = lambda place: None
 
     def for_target(self, find: Callable[[Any], T | None], **changes: Any) -> Commands[T]:
-        """Return these commands for the target that `find` returns. `changes` replace other fields, such as `context`
-        or `no_target`."""
+        """Return these commands for the target that `find` returns. `changes` are other fields to replace."""
         return replace(self, find=find, **changes)
 
     def only(self, *names: str) -> Commands[T]:
@@ -174,8 +156,7 @@ class Commands(Generic[T]):
 
 
 class HasCommands:
-    """Base class before a widget, screen or app: binds the keys of its `COMMAND_GROUPS`. A command that cannot run is
-    dimmed and says why."""
+    """Mixin for a widget, screen or app that binds the keys of its `COMMAND_GROUPS`."""
 
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = ()
     """Command groups of this class. Those of its base classes are added."""
@@ -250,7 +231,7 @@ class HostApp(HasCommands, App[R]):
         super().__init__()
         self.notices = NoticeBoard()
         """Notices that every screen and dialog shows."""
-        self.before_end: set[Callable[[], None]] = set()
+        self.exit_callbacks: set[Callable[[], None]] = set()
         """Called before the app exits or when its terminal is closed, to save what the user types."""
 
     @property
@@ -381,8 +362,7 @@ def _typing_command(app: App[Any], node: DOMNode, key: str, title: str) -> Activ
 
 
 def _function_of(node: DOMNode, binding: Binding) -> object:
-    """Return the function or the action that a binding runs. Two keys of one widget with the same function are shown
-    once."""
+    """Return what a binding runs. The key bar shows two keys of one widget with the same function once."""
     commands: Mapping[str | None, tuple[Commands[Any], Command[Any]]] = getattr(node, "_commands_by_id", {})
     return commands[binding.id][1].run if binding.id in commands else binding.action
 
@@ -466,8 +446,7 @@ def key_name(key: str) -> str:
 
 
 def context_of(place: type[DOMNode], id: str | None = None) -> str:
-    """Return the name of a widget, screen or app class in the help. With `id`, the group of this command may set
-    another name."""
+    """Return the name of a class in the help. With `id`, the group of this command may have another name."""
     commands: Mapping[str | None, tuple[Commands[Any], Command[Any]]] = getattr(place, "_commands_by_id", {})
     own: str = getattr(place, "CONTEXT", "")
     context = (commands[id][0].context or own) if id in commands else own

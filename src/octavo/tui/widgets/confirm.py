@@ -54,7 +54,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Confirmed:
-    """Result of a confirmed dialog: the stripped texts of the first field (`text`) and of the second field (`second_text`)."""
+    """Result of a confirmed dialog: the stripped texts of its two fields."""
 
     text: str = ""
     second_text: str = ""
@@ -175,7 +175,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
     def on_mount(self) -> None:
         self._is_composed = True
         if isinstance(self.app, HostApp):
-            self.app.before_end.add(self._save_drafts_now)
+            self.app.exit_callbacks.add(self._save_drafts_now)
         self.update()
         self.query_one(f"#{self.initial_focus}").focus()
 
@@ -353,7 +353,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
 
     def on_unmount(self) -> None:
         if isinstance(self.app, HostApp):
-            self.app.before_end.discard(self._save_drafts_now)
+            self.app.exit_callbacks.discard(self._save_drafts_now)
 
     @on(Input.Submitted)
     async def _submitted(self) -> None:

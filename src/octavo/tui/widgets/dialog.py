@@ -46,7 +46,7 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
 
     CONTEXT: ClassVar[str] = "dialogs"
     HELP: ClassVar[str] = ""
-    IS_STOP: ClassVar[bool] = False
+    IN_HISTORY: ClassVar[bool] = False
     """Whether closing a screen that was opened from this dialog returns to the dialog."""
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [STYLES / "dialog.tcss"]
 
@@ -74,8 +74,7 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
         return BackgroundScreen(stack[below], self.styles.background) if below >= 0 else super().render()
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
-        """Repaint this dialog and the dialogs below. When the lowest screen changes, Textual refreshes only the top
-        dialog."""
+        """Repaint this dialog and the dialogs below, of which Textual repaints only the top one."""
         for screen in self.app.screen_stack[1:-1] if self.is_attached and repaint else ():
             if isinstance(screen, Dialog):
                 mark_for_repaint(screen, regions)

@@ -86,8 +86,7 @@ class FilterLine(Widget):
     """
 
     def __init__(self, apply: Callable[[str], None], leave: Callable[[bool], None]) -> None:
-        """`apply` is called with each filter that the user types. `leave` is called when the user leaves the line, with
-        True if the filter is kept."""
+        """`apply` gets each filter that the user types. `leave` is called at the end, with True to keep it."""
         super().__init__()
         self._apply, self._leave = apply, leave
         self._matches = ""

@@ -1,5 +1,4 @@
-"""A tree stored as a flat list of nodes. Collapsed and filtered nodes are left out by slicing, which stays fast with
-100,000 nodes."""
+"""A tree as a flat list of nodes. Collapsed nodes are left out by slicing, which is fast with 100,000 nodes."""
 
 from __future__ import annotations
 
@@ -13,13 +12,13 @@ from octavo.tui.widgets.safe_text import AnyText
 
 
 @dataclass(slots=True, eq=False)
-class Node:
+class TreeNode:
     """A node of a tree, which must not be changed. It is not frozen because a frozen class doubles the time to create
     100,000 nodes. `kind` is "page", "group", "link", "section" (a heading that the cursor skips) or another word."""
 
     key: Hashable
     label: AnyText
-    children: Sequence[Node] = ()
+    children: Sequence[TreeNode] = ()
     kind: str = "page"
     count: int = 0
     """Number shown at the right end in the color of discussions, such as the number of open threads. 0 is not shown."""
@@ -38,8 +37,8 @@ class Node:
 class FlatTree:
     """All nodes of a tree with their depths, in display order. Indexes start at 0."""
 
-    def __init__(self, roots: Sequence[Node]) -> None:
-        self._rows: list[tuple[int, Node]] = []
+    def __init__(self, roots: Sequence[TreeNode]) -> None:
+        self._rows: list[tuple[int, TreeNode]] = []
         self._branches: list[int] = []
         """Indexes of the nodes with children."""
         self._ends: list[int] = []
@@ -51,9 +50,9 @@ class FlatTree:
         self._keys: list[Hashable] = [node.key for _, node in self._rows]
         self._sections = sum([node.kind == "section" for _, node in self._rows])
 
-    def _read(self, roots: Sequence[Node]) -> None:
+    def _read(self, roots: Sequence[TreeNode]) -> None:
         rows, branches, ends, parents = self._rows, self._branches, self._ends, self._parents
-        stack: list[tuple[Iterator[Node], int, int]] = [(iter(roots), -1, -1)]
+        stack: list[tuple[Iterator[TreeNode], int, int]] = [(iter(roots), -1, -1)]
         depth = 0
         while stack:
             nodes, branch_number, parent = stack[-1]
@@ -82,10 +81,12 @@ class FlatTree:
         """Whether the tree has sections."""
         return self._sections > 0
 
-    def visible_nodes(self, is_folded: Callable[[int, Node], bool]) -> tuple[list[tuple[int, Node]], list[Hashable]]:
+    def visible_nodes(
+        self, is_folded: Callable[[int, TreeNode], bool]
+    ) -> tuple[list[tuple[int, TreeNode]], list[Hashable]]:
         """Return the nodes without a collapsed ancestor, and their keys."""
         rows, keys = self._rows, self._keys
-        shown: list[tuple[int, Node]] = []
+        shown: list[tuple[int, TreeNode]] = []
         shown_keys: list[Hashable] = []
         next_index = 0
         for index, end in zip(self._branches, self._ends, strict=True):
@@ -95,7 +96,7 @@ class FlatTree:
                 next_index = end
         return (shown + rows[next_index:], shown_keys + keys[next_index:]) if next_index else (rows, keys)
 
-    def branches(self, key: Hashable) -> list[Node]:
+    def branches(self, key: Hashable) -> list[TreeNode]:
         """Return those of the node `key` and its descendants that have children."""
         index = self._keys.index(key)
         first = bisect_left(self._branches, index)
@@ -104,7 +105,7 @@ class FlatTree:
         last = bisect_left(self._branches, self._ends[first])
         return [self._rows[each][1] for each in self._branches[first:last]]
 
-    def path(self, key: Hashable) -> tuple[Node, ...]:
+    def path(self, key: Hashable) -> tuple[TreeNode, ...]:
         """Return the ancestors of the node `key`, outermost first, and the node itself. Empty if there is no such node."""
         if key not in self._keys:
             return ()
@@ -130,7 +131,7 @@ class FlatTree:
             indexes = [index for index in indexes if word in labels[index]]
         return list(indexes)
 
-    def with_ancestors(self, indexes: Sequence[int]) -> tuple[list[tuple[int, Node]], list[Hashable]]:
+    def with_ancestors(self, indexes: Sequence[int]) -> tuple[list[tuple[int, TreeNode]], list[Hashable]]:
         """Return the nodes at these indexes with all their ancestors, and their keys."""
         parents, wanted = self._parents, bytearray(len(self._rows))
         for index in indexes:
@@ -140,13 +141,13 @@ class FlatTree:
         return list(compress(self._rows, wanted)), list(compress(self._keys, wanted))
 
 
-def contains_words(node: Node, words: Sequence[str]) -> bool:
+def contains_words(node: TreeNode, words: Sequence[str]) -> bool:
     """Return whether the label of a node, or its path, contains every folded word."""
     label = _folded_label(node)
     return all(word in label or ("/" in word and word in fold(f"/{node.path}")) for word in words)
 
 
-def _folded_label(node: Node) -> str:
+def _folded_label(node: TreeNode) -> str:
     """Return the folded label and the last part of the path. Empty for a section, which is not searched."""
     if node.kind == "section":
         return ""

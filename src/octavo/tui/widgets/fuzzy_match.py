@@ -11,7 +11,7 @@ from octavo.api.folding import FoldedText, fold
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class FuzzyMatch:
     """Score of a text for a query, and the indexes of the matching letters."""
 
     score: float
@@ -29,9 +29,8 @@ class Match:
         return content
 
 
-def match(query: str, text: str) -> Match | None:
-    """Return how well `text` matches `query`. Each word must occur in the text, or its letters must follow in order.
-    None if not."""
+def match(query: str, text: str) -> FuzzyMatch | None:
+    """Return how well `text` matches: it has every word of `query`, or its letters in order. None if it does not."""
     folded = FoldedText(text)
     score, matched = 0.0, set[int]()
     for word in fold(query).split():
@@ -41,22 +40,22 @@ def match(query: str, text: str) -> Match | None:
         score += word_match.score
         for index in word_match.indexes:
             matched.update(range(*folded.original_range(index, index + 1)))
-    return Match(score - len(text) / 1000, tuple(sorted(matched)))
+    return FuzzyMatch(score - len(text) / 1000, tuple(sorted(matched)))
 
 
-def _match_substring(word: str, text: str) -> Match | None:
-    best: Match | None = None
+def _match_substring(word: str, text: str) -> FuzzyMatch | None:
+    best: FuzzyMatch | None = None
     start = text.find(word)
     while start >= 0:
         starts_word = _starts_word(text, start)
         score = (100.0 if starts_word else 60.0) - min(start, 40) / 10
         if best is None or score > best.score:
-            best = Match(score, tuple(range(start, start + len(word))))
+            best = FuzzyMatch(score, tuple(range(start, start + len(word))))
         start = text.find(word, start + 1)
     return best
 
 
-def _match_letters(word: str, text: str) -> Match | None:
+def _match_letters(word: str, text: str) -> FuzzyMatch | None:
     """Match the letters of `word` in order. Each must start a word or be near the letter before."""
     for start, letter in enumerate(text):
         if letter != word[0] or not _starts_word(text, start):
@@ -69,13 +68,12 @@ def _match_letters(word: str, text: str) -> Match | None:
             indexes.append(next_letter[0])
             distance += next_letter[1]
         if len(indexes) == len(word) and distance <= 3 * len(word):
-            return Match(30.0 - distance, tuple(indexes))
+            return FuzzyMatch(30.0 - distance, tuple(indexes))
     return None
 
 
 def _find_next(letter: str, text: str, start: int) -> tuple[int, int] | None:
-    """Return the index of the next `letter` from `start` on and its distance: skipped letters, or 2 for each skipped
-    word."""
+    """Return the index of the next `letter`, and its distance: skipped letters, or 2 for each skipped word."""
     nearest_index = text.find(letter, start)
     if nearest_index < 0:
         return None

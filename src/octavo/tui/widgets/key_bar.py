@@ -18,8 +18,7 @@ _MAX_COMMANDS = 8
 
 
 class KeyBar(Widget):
-    """A line of up to eight keys, without partial labels and with the help key last. Unavailable commands are dimmed. A
-    click runs a command."""
+    """A line of up to eight keys with the help key last. Unavailable commands are dimmed. A click runs a command."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"keybar--key", "keybar--disabled"}
     ALLOW_SELECT = False

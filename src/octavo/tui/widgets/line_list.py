@@ -88,8 +88,7 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
     """
 
     draw_item: Callable[[int, int], list[Content]]
-    """Returns the lines of the item at an index for a width in cells, without the cursor bar. Defined by each subclass.
-    """
+    """Returns the lines of the item at an index, `width` cells wide. Defined by each subclass."""
     CONTEXT: ClassVar[str] = "lists"
     ALLOW_SELECT = False
     COMPONENT_CLASSES: ClassVar[set[str]] = {
@@ -227,10 +226,6 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
         user_key = self.returning_key
         self._set_cursor(index)
         self.returning_key = user_key
-
-    def keep_selection(self) -> None:
-        """Treat the selected item as selected by the user."""
-        self.returning_key = self.key
 
     def set_filter(self, query: str) -> None:
         """Show only items that contain every word of `query`. Empty: show all items."""
@@ -385,8 +380,7 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
         self._set_cursor(len(self.keys) - 1, step=-1)
 
     def go_to_heading(self, step: int) -> None:
-        """Select the first item below the next heading. With -1, the first item below the current heading, or below the
-        previous one."""
+        """Select the first item below the next heading, or with -1 below the current or the previous heading."""
         first_items = {bisect_left(self.first_lines, line) for line in self.extra_lines}
         candidates = [each for each in first_items if (each > self.cursor if step > 0 else each < self.cursor)]
         if candidates and self.keys:
@@ -414,7 +408,7 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
 
     def _finish_filter(self, is_kept: bool) -> None:
         if is_kept and self.keys:
-            self.keep_selection()
+            self.returning_key = self.key
         self.focus()
 
     @property
@@ -735,8 +729,7 @@ class ItemPainter:
 
 
 def _nearest_remaining(old_keys: Sequence[Hashable], cursor: int, keys: Sequence[Hashable]) -> int | None:
-    """Return the new index of the first remaining item from the cursor on, else of the last remaining item before the
-    cursor. None if no item remains."""
+    """Return the new index of the first remaining item from the cursor on, else of the last one before it."""
     new_indexes = {key: index for index, key in enumerate(keys)}
     from_cursor, before_cursor = old_keys[cursor:], reversed(old_keys[:cursor])
     return next((new_indexes[key] for key in (*from_cursor, *before_cursor) if key in new_indexes), None)

@@ -17,6 +17,8 @@ from textual.expand_tabs import expand_tabs_inline, get_tab_widths
 from textual.geometry import Offset, Size
 from textual.widgets.text_area import Document, DocumentBase, EditResult, Location, WrappedDocument
 
+from octavo.tui.terminal.textual_internals import use_as_lines
+
 MAX_ROW_LENGTH = 2000
 """Maximum characters of a row. Each key press wraps a whole row, and each drawn line reads its row."""
 _CUT_LENGTH = 1500
@@ -35,8 +37,7 @@ _COMBINING = re.compile(
 
 
 class RemovedText(str):
-    """A removed part of a text with its cuts. When it is inserted again, the cuts are restored and locations stay
-    valid."""
+    """A removed part of a text. Inserting it again restores its cuts, so that locations stay valid."""
 
     rows: list[str]
     separators: list[str]
@@ -172,12 +173,17 @@ class WrappedRows:
 
     def __init__(self, document: LongText, width: int = 0, tab_width: int = _TAB) -> None:
         self.document, self.width, self.tab_width = document, width, tab_width
+        self._offsets: list[Sequence[int]] = []
+        use_as_lines(self)
         self.wrap(width)
 
     def wrap(self, width: int, tab_width: int | None = None) -> None:
-        """Wrap all rows to a width. A width of 0 turns wrapping off."""
-        self.width, self.tab_width = width, tab_width or self.tab_width
-        self._offsets: list[Sequence[int]] = self.wrap_positions(self.document.lines)
+        """Wrap all rows to a width, unless they are wrapped to it already. A width of 0 turns wrapping off."""
+        tab_width = tab_width or self.tab_width
+        if self._offsets and not self.document.changes and (width, tab_width) == (self.width, self.tab_width):
+            return
+        self.width, self.tab_width = width, tab_width
+        self._offsets = self.wrap_positions(self.document.lines)
         self.document.changes.clear()
         self._count_lines()
 
@@ -228,7 +234,7 @@ class WrappedRows:
         """Number of screen lines."""
         return self._first_line(len(self._offsets))
 
-    def place(self, y: int) -> tuple[int, int]:
+    def __getitem__(self, y: int) -> tuple[int, int]:
         """Return the row on a screen line, and the index of the line within this row."""
         if not 0 <= y < self.height:
             raise IndexError(y)
@@ -261,12 +267,11 @@ class WrappedRows:
     def offset_to_location(self, offset: Offset) -> Location:
         """Return the location nearest to a cell and a screen line."""
         x, y = offset
-        row, section = self.place(min(max(y, 0), self.height - 1))
+        row, section = self[min(max(y, 0), self.height - 1)]
         return row, self.get_target_document_column(row, max(x, 0), section)
 
     def get_target_document_column(self, line_index: int, x_offset: int, y_offset: int) -> int:
-        """Return the column at cell `x_offset` in the line `y_offset` of a row. A negative `y_offset` counts from the
-        last line."""
+        """Return the column at cell `x_offset` in a line of a row. A negative `y_offset` counts from the last line."""
         row, offsets = self.document.get_line(line_index), self.get_offsets(line_index)
         section = y_offset if y_offset >= 0 else len(offsets) + 1 + y_offset
         start = offsets[section - 1] if section else 0
@@ -294,6 +299,5 @@ def _line_pattern(width: int) -> re.Pattern[str]:
 
 
 def _one_cell_breaks(row: str, width: int) -> list[int]:
-    """Return where a row of one-cell letters is wrapped, as in Textual: before words, and within words longer than a
-    line."""
+    """Return where a row of one-cell letters is wrapped: before words, and within words longer than a line."""
     return [found.end() for found in _line_pattern(width).finditer(row)][:-1]

@@ -61,8 +61,7 @@ class NoticeBoard:
         self.changed: set[Callable[[], None]] = set()
 
     def say(self, text: str, tone: Tone = "done", *, seconds: float | None = None, undo: bool = False) -> int:
-        """Show `text`, removing the oldest of two notices. An equal text restarts its time. Return the number of the
-        notice."""
+        """Show `text`, removing the oldest of two notices. An equal text restarts its time. Return its number."""
         self._notices = [notice for notice in self._notices if notice.text != text][1 - MAX_NOTICES :]
         number = next(self._numbers)
         duration = _SECONDS[tone] if seconds is None else seconds
@@ -134,8 +133,7 @@ class Notices(Widget):
         uncovered: type[Widget] | None = None,
         id: str | None = None,
     ) -> None:
-        """`bottom` and `top` are rows to keep free. Notices are shortened before they cover a widget of the class
-        `uncovered`."""
+        """`bottom` and `top` rows stay free. Notices are shortened before they cover an `uncovered` widget."""
         super().__init__(id=id)
         self._board, self._bottom, self._top, self._uncovered = board, bottom, top, uncovered
         self._is_short = False
@@ -209,8 +207,7 @@ class Notices(Widget):
         return (x, y), hidden(y, uncovered)
 
     def _own_size(self) -> Size:
-        """Return the size of the notices. It is computed before the layout, so that they never appear in the wrong
-        place."""
+        """Return the size of the notices, computed before the layout so that they never appear in a wrong place."""
         screen = self.screen.size
         width = self.get_content_width(screen, screen)
         return Size(width, self.get_content_height(screen, screen, width))

@@ -1,5 +1,4 @@
-"""A list of items of one type, drawn as rows of one or two lines or as a table. Rows can be grouped, selected and
-filtered."""
+"""A list of items of one type, drawn as rows or as a table. Rows can be grouped, selected and filtered."""
 
 from __future__ import annotations
 
@@ -37,7 +36,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
+class RowHeading:
     """A heading line above a group of rows. A heading of level 0 has a blank line before it."""
 
     text: str
@@ -46,8 +45,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A table column. `width` is in cells; 0 shares the remaining width. If the screen is narrow, columns with the
-    highest `drop_order` are hidden first."""
+    """A table column of `width` cells. With 0 it shares the free width. The highest `drop_order` is hidden first."""
 
     title: str
     width: int = 0
@@ -242,7 +240,7 @@ class RowList(LineList, Generic[T]):
         draw: Callable[[T], Row],
         *,
         key: Callable[[T], Hashable],
-        groups: Callable[[T], Sequence[Heading]] | None = None,
+        groups: Callable[[T], Sequence[RowHeading]] | None = None,
         search: Callable[[T], str] | None = None,
         columns: Sequence[Column] = (),
         two_lines: bool = False,
@@ -295,8 +293,7 @@ class RowList(LineList, Generic[T]):
         self.apply_filter()
 
     def show(self, items: Sequence[T], *, total: int | None = None, partial_note: str = "") -> None:
-        """Replace the items. `total` is the number of available items if not all are loaded; `partial_note` describes the
-        loaded part if this number is unknown."""
+        """Replace the items. `total` is the number of available items; `partial_note` is shown if it is unknown."""
         self.state.clear_messages()
         self._all, self.counts.total, self.counts.partial_note = items, total, partial_note
         self._all_keys = [self.key_of(item) for item in items]
@@ -385,12 +382,12 @@ class RowList(LineList, Generic[T]):
 
 
 def _lay_out_headings(
-    items: Sequence[T], groups: Callable[[T], Sequence[Heading]], height: int
+    items: Sequence[T], groups: Callable[[T], Sequence[RowHeading]], height: int
 ) -> tuple[list[int], dict[int, tuple[Content, Content]], int]:
     """Return the first line of each item, the headings by line number, and the total number of lines."""
     first_lines: list[int] = []
     extra_lines: dict[int, tuple[Content, Content]] = {}
-    old_headings: Sequence[Heading] = ()
+    old_headings: Sequence[RowHeading] = ()
     line = 0
     for item in items:
         headings = groups(item)
@@ -411,7 +408,7 @@ def _lay_out_headings(
     return first_lines, extra_lines, line
 
 
-def _heading_line(heading: Heading, level: int) -> tuple[Content, Content]:
+def _heading_line(heading: RowHeading, level: int) -> tuple[Content, Content]:
     style = "bold $octavo-muted" if level == 0 else "$octavo-muted"
     text = Content(" " * (level + 1)) + safe(heading.text)
     return text.stylize(style), safe(heading.right).stylize("$octavo-muted")

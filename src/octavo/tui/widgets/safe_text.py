@@ -1,5 +1,4 @@
-"""Text for widgets that draw lines: without control characters, cut and padded to a width in cells, never parsed as
-markup."""
+"""Text for widgets that draw lines: without control characters, cut and padded to a width in cells."""
 
 from __future__ import annotations
 
@@ -46,8 +45,7 @@ def fit(content: Content, width: int, *, right: bool = False) -> Content:
 
 
 def spread(left: Content, right: Content, width: int) -> Content:
-    """Return `left` and `right` at the two ends of a line of `width` cells. A long `left` is cut, but not below a third
-    of the width."""
+    """Return a line with `left` and `right` at its ends. A long `left` is cut, but not below a third of `width`."""
     if not right:
         return fit(left, width)
     room = max(width - right.cell_length - 1, min(left.cell_length, width // 3))

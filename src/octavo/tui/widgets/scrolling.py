@@ -15,7 +15,7 @@ from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollBar, ScrollBarRender
 from textual.strip import Strip
 
-from octavo.tui.terminal.textual_internals import tell_scroll_bars, vertical_scroll_bar
+from octavo.tui.terminal.textual_internals import update_scroll_bars, vertical_scroll_bar
 
 
 class _NoCache(FIFOCache[Any, Any]):
@@ -51,13 +51,12 @@ def disable_caches(strips: Iterable[Strip], *, filtered: bool = True) -> list[St
 
 
 class ScrollWidget(ScrollView):
-    """A scroll view measured in cells. When its content grows, only its scroll bar is updated. The layout changes only
-    if the widget is sized by its content."""
+    """A scroll view whose scroll bar grows with its content. A layout is only needed if its size is automatic."""
 
     virtual_size = Reactive(Size(0, 0))
 
     def watch_virtual_size(self, size: Size) -> None:
-        tell_scroll_bars(self, size)
+        update_scroll_bars(self, size)
         if self.styles.auto_dimensions:
             self.refresh(layout=True)
 
@@ -69,8 +68,7 @@ class ScrollWidget(ScrollView):
 
 
 class _FastScrollBar(ScrollBar):
-    """A scroll bar that draws its own cells. The CSS rendering of Textual takes as long for a scroll bar as for a page
-    of text."""
+    """A scroll bar that draws its own cells. Textual would need as long for it as for a page of text."""
 
     _cache: tuple[tuple[object, ...], list[Strip]] = ((), [])
     """Everything that determines the look of the bar, and the strips drawn for it."""

@@ -46,8 +46,7 @@ SECRET: Commands[SecretInput] = Commands(
 
 
 class SecretInput(HasCommands, Input):
-    """An input that shows bullets instead of the token. Copying does nothing, and pasting inserts only the token within
-    the text."""
+    """An input that shows bullets. Copying does nothing, and pasting inserts only the token within the text."""
 
     CONTEXT: ClassVar[str] = "API key field"
     ALLOW_SELECT = False

@@ -8,23 +8,22 @@ from itertools import islice
 
 from textual.content import Content
 from textual.events import Key, Paste
-from textual.geometry import Offset
+from textual.geometry import Offset, Size
 from textual.strip import Strip
 from textual.suggester import Suggester
 from textual.widgets import Input, TextArea
-from textual.widgets.text_area import EditResult, Location
+from textual.widgets.text_area import DocumentNavigator, EditResult, Location
 
 from octavo.api.folding import fold
 from octavo.api.safety import address as safe_whole
 from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
-from octavo.tui.terminal.textual_internals import begin, holding, is_gone_on_with
+from octavo.tui.terminal.textual_internals import has_suggestion
 from octavo.tui.widgets.long_text import LongText, WrappedRows
 from octavo.tui.widgets.scrolling import ScrollWidget
 
 MAX_INPUT_LENGTH = 20_000
-"""Maximum characters of a one-line input: more than the server accepts, and few enough to be redrawn with each key
-press."""
+"""Maximum characters of a one-line input: more than the server accepts, and few enough to redraw."""
 MAX_BRACKET_SEARCH = 20_000
 """Longest text in which matching brackets are searched with each key press."""
 
@@ -66,7 +65,6 @@ class LineInput(Input, ScrollWidget):
         self.replace(_first_line(text), *self.selection)
 
 
-@holding(LongText, WrappedRows)
 class TextEditor(TextArea):
     """An input of several lines, wrapped at words. It stays fast with a megabyte of text, even in one line."""
 
@@ -93,7 +91,16 @@ class TextEditor(TextArea):
             id=id,
         )
         self.cursor_blink = False
-        begin(self, safe_text(text))
+        self.document = LongText(safe_text(text))
+        self.wrapped_document = rows = WrappedRows(self.document)  # type: ignore[assignment]  # has its public methods
+        self.navigator = DocumentNavigator(self.wrapped_document)
+        self.virtual_size = Size(0, rows.height)
+
+    def load_text(self, text: str) -> None:
+        """Replace the whole text. The edits before cannot be undone: Textual would replace the document, too."""
+        self.replace(text, self.document.start, self.document.end, maintain_selection_offset=False)
+        self.move_cursor((0, 0))
+        self.history.clear()
 
     def render_line(self, y: int) -> Strip:
         # In a width of two columns, which are padding, Textual wraps the placeholder to no width and raises ValueError.
@@ -108,8 +115,7 @@ class TextEditor(TextArea):
         self._paste(self.app.clipboard)
 
     def delete(self, start: Location, end: Location, *, maintain_selection_offset: bool = True) -> EditResult:
-        """Delete the text in a range. A range that contains only a cut within a long line is widened by one letter,
-        because the cut is invisible."""
+        """Delete the text in a range. A range that contains only an invisible cut is widened by one letter."""
         navigator = self.navigator
         while start != end and not self.get_text_range(start, end):
             first, last = sorted((start, end))
@@ -163,7 +169,7 @@ class PathInput(LineInput):
         self.select_on_focus = not value.endswith("/")  # the user continues a path that ends with a folder
 
     def on_key(self, event: Key) -> None:
-        if event.key == "tab" and is_gone_on_with(self) and self.cursor_position == len(self.value):
+        if event.key == "tab" and has_suggestion(self) and self.cursor_position == len(self.value):
             event.stop()
             event.prevent_default()
             self.action_cursor_right()

@@ -301,8 +301,7 @@ def _luminance(colour: Color) -> float:
 
 
 def _first_with_contrast(colour: Callable[[float], Color], others: tuple[Color, ...], min_contrast: float) -> Color:
-    """Return the first color, in steps from 0 to 1, that has the contrast `min_contrast` with all others. If none has, return
-    the last."""
+    """Return the first color, in steps from 0 to 1, with `min_contrast` to all others. If none has, the last."""
     steps = (colour(step / 20) for step in range(21))
     last = colour(1.0)
     return next((each for each in steps if min(contrast(each, other) for other in others) >= min_contrast), last)

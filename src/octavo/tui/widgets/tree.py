@@ -11,11 +11,11 @@ from textual.style import Style
 
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.filtering import is_narrower
-from octavo.tui.widgets.flat_tree import FlatTree, Node, contains_words
+from octavo.tui.widgets.flat_tree import FlatTree, TreeNode, contains_words
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.safe_text import AnyText, highlight, safe, spread
 
-__all__ = ["Node", "Tree"]
+__all__ = ["Tree", "TreeNode"]
 
 
 TREE: Commands[Tree] = Commands(
@@ -41,14 +41,14 @@ class FoldedNodes:
         self.folded_by_user: dict[Hashable, bool] = {}
         """Nodes that the user collapsed (True) or expanded (False), by key."""
 
-    def is_folded(self, depth: int, node: Node) -> bool:
+    def is_folded(self, depth: int, node: TreeNode) -> bool:
         """Return whether a node at this depth is collapsed."""
         chosen = self.folded_by_user.get(node.key)
         if chosen is not None:
             return chosen
         return self._folded_depth is not None and depth >= self._folded_depth
 
-    def unfold_ancestors(self, path: Sequence[Node]) -> None:
+    def unfold_ancestors(self, path: Sequence[TreeNode]) -> None:
         """Expand all ancestors of the last node in `path`."""
         self.folded_by_user.update((node.key, False) for node in path[:-1])
 
@@ -86,7 +86,7 @@ class FoldedNodes:
         depth, node = self._tree.shown[self._tree.cursor]
         self._set([node], not self.is_folded(depth, node))
 
-    def _set(self, nodes: Iterable[Node], folded: bool) -> None:
+    def _set(self, nodes: Iterable[TreeNode], folded: bool) -> None:
         self.folded_by_user.update((node.key, folded) for node in nodes if node.children)
         self._tree.lay_out_nodes()
 
@@ -113,7 +113,7 @@ class Tree(LineList):
         self.has_fold_all_keys: bool = has_fold_all_keys
         self.folds: FoldedNodes = FoldedNodes(self, fold_depth)
         self.outline = FlatTree(())
-        self.shown: list[tuple[int, Node]] = []
+        self.shown: list[tuple[int, TreeNode]] = []
         """The shown nodes, each with its depth."""
         self._matches: tuple[tuple[str, ...], list[int]] | None = None
         """The words of the filter, and the indexes of the matching nodes."""
@@ -124,11 +124,11 @@ class Tree(LineList):
             setattr(self, name, value)
 
     @property
-    def node(self) -> Node | None:
+    def node(self) -> TreeNode | None:
         """The selected node. None if the tree is empty."""
         return self.shown[self.cursor][1] if self.shown else None
 
-    def show(self, roots: Sequence[Node], *, folded: Mapping[Hashable, bool] | None = None) -> None:
+    def show(self, roots: Sequence[TreeNode], *, folded: Mapping[Hashable, bool] | None = None) -> None:
         """Replace the nodes. `folded` restores the collapsed nodes of an earlier tree from its `folds.folded_by_user`."""
         self.state.clear_messages()
         self.outline, self._matches = FlatTree(roots), None
@@ -137,8 +137,7 @@ class Tree(LineList):
         self.lay_out_nodes()
 
     def select_hidden(self, key: Hashable) -> bool:
-        """Expand the ancestors of a node and select it. A filter that hides the node is cleared. Return False if there
-        is no such node."""
+        """Expand the ancestors of a node, clear a filter that hides it, and select it. Return False if unknown."""
         path = self.path(key)
         if not path:
             return False
@@ -148,7 +147,7 @@ class Tree(LineList):
         self.lay_out_nodes()
         return self.go_to(key)
 
-    def path(self, key: Hashable) -> tuple[Node, ...]:
+    def path(self, key: Hashable) -> tuple[TreeNode, ...]:
         """Return the ancestors of the node `key`, outermost first, and the node itself. Empty if there is no such node."""
         return self.outline.path(key)
 
@@ -163,7 +162,7 @@ class Tree(LineList):
         await super().open_filter()
         self.outline.folded_labels()
 
-    def _is_match(self, node: Node) -> bool:
+    def _is_match(self, node: TreeNode) -> bool:
         return bool(self.filter_words) and node.kind != "section" and contains_words(node, self.filter_words)
 
     def lay_out_nodes(self) -> None:
@@ -240,7 +239,7 @@ class Tree(LineList):
             super().item_clicked(index, x, is_double=is_double)
 
 
-def _line_end(node: Node, right: AnyText, muted: Style) -> Content:
+def _line_end(node: TreeNode, right: AnyText, muted: Style) -> Content:
     """Return the text at the right end of a node's line."""
     pieces: list[Content] = []
     if right:

@@ -1,1 +1,1 @@
-"""Programs that work on what outsiders wrote, each in a process of its own. They import nothing of Octavo."""
+"""Programs that read untrusted input, each in its own process with limits. See `child_programs.py`."""

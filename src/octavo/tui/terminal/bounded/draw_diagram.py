@@ -1,5 +1,7 @@
-"""Draws a diagram as text: from JSON with `source` and `ascii` on its input it makes lines of JSON, each the text of
-one drawing, the roomiest first."""
+"""Draws a diagram as text.
+
+Input: JSON with `source` and `ascii`. Output: lines of JSON, each with a drawing, the widest first.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +10,25 @@ import sys
 
 import termaid
 
-ROOMS = ((3, 2, None), (1, 1, None), (1, 1, 14), (1, 1, 9))
-"""Cells between boxes, cells beside a label, and the cells a label may take."""
+SPACINGS = ((3, 2, None), (1, 1, None), (1, 1, 14), (1, 1, 9))
+"""Cells between boxes, cells around a label, and the longest label in cells."""
 NARROW = 48
-"""A drawing of so many cells is not made narrower."""
+"""Width in cells from which on a drawing is narrow enough."""
 
 
 def main() -> None:
-    asked = json.load(sys.stdin)
-    before = ""
-    for gap, padding, label in ROOMS:
+    request = json.load(sys.stdin)
+    previous = ""
+    for gap, padding, label in SPACINGS:
         drawing = termaid.render(
-            asked["source"], use_ascii=asked["ascii"], gap=gap, padding_x=padding, max_label_width=label
+            request["source"], use_ascii=request["ascii"], gap=gap, padding_x=padding, max_label_width=label
         )
-        if drawing != before:
+        if drawing != previous:
             sys.stdout.write(json.dumps(drawing) + "\n")
             sys.stdout.flush()
         if max(map(len, drawing.splitlines()), default=0) <= NARROW:
             return
-        before = drawing
+        previous = drawing
 
 
 if __name__ == "__main__":

@@ -1,5 +1,8 @@
-"""Reads a specification, JSON or YAML, from its input and makes lines of JSON: each a place, as the names that lead to it,
-and what stands there. When it cannot be read, one line: a sentence that says why."""
+"""Reads an OpenAPI specification.
+
+Input: JSON or YAML. Output: lines of JSON, each with the path of a value as a list of names, and the value. If the
+specification cannot be read, one line with the reason as a sentence.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +14,21 @@ from typing import Any
 from octavo.documents.openapi import SpecificationError, read_value
 
 DEEPEST = 3
-"""How long places are: `paths`, a path and a method name an operation. Whoever reads the lines rests between them."""
+"""Most names in a path: `paths`, a URL and a method identify an operation. Small values let Octavo parse them in steps."""
 
 
 def main() -> None:
     try:
         value = read_value(sys.stdin.buffer.read().decode("utf-8-sig", "replace"))
     except SpecificationError as failure:
-        print(json.dumps(str(failure)))  # noqa: T201  # it is what this program says
+        print(json.dumps(str(failure)))  # noqa: T201  # The output of this program.
         return
     for place, part in parts(value):
         sys.stdout.write(json.dumps([place, part]) + "\n")
 
 
 def parts(value: Any, place: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """The parts of a value, with their places."""
+    """Yield the values in a value, with their paths."""
     if not isinstance(value, dict) or not value or len(place) == DEEPEST:
         yield place, value
         return

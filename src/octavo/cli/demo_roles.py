@@ -1,0 +1,18 @@
+"""The roles you can take in the demo, and the person with each role."""
+
+from __future__ import annotations
+
+PEOPLE_BY_ROLE = {
+    "administrator": "noor-haddad",
+    "creator": "mara-lindqvist",
+    "reviewer": "tomas-okafor",
+    "editor": "yuki-tanabe",
+    "commenter": "sipho-dlamini",
+    "reader": "elin-brandt",
+    "guest": "hiroshi-dahlgren",
+}
+"""Ids of people (server/demo/people.py), from the highest role to the lowest. A guest has no access except where it is
+granted."""
+
+DEFAULT_ROLE = "creator"
+"""Default role in the demo: can review and merge, but not administer."""

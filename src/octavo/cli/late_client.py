@@ -1,0 +1,193 @@
+"""A client and a platform that are created at the first request, after the first screen is painted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterable, Callable
+from contextlib import aclosing
+from copy import copy
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import SecretStr
+
+from octavo.api.activity import KEY, Activity
+from octavo.api.errors import ApiError, LocalFailure, Unauthorized
+from octavo.api.operation import SPECS, Operation
+from octavo.api.users import User
+from octavo.cli.platform_folders import PlatformFolder
+from octavo.client.threads import run_in_thread
+
+if TYPE_CHECKING:
+    from octavo.client.client import Client
+    from octavo.server.app import Platform
+
+T = TypeVar("T")
+
+
+class LatePlatform:
+    """An ASGI application that builds a platform in a thread at the first request."""
+
+    def __init__(
+        self,
+        build: Callable[[], Platform],
+        *,
+        folder: PlatformFolder,
+        latency: float = 0.0,
+        fail: float = 0.0,
+        on_close: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Create the application. `latency` is in seconds, `fail` is the share of failing requests, from 0 to 1. `on_close`
+        is called after the platform is closed."""
+        self._on_close = on_close
+        self._build, self._folder = build, folder
+        self._latency, self._fail = latency, fail
+        self._platform: Platform | None = None
+        self._building: Any = None
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        try:
+            platform = await self.platform()
+        except OSError as error:
+            raise LocalFailure(self._folder.why_not_opened(error)) from error
+        await platform(scope, receive, send)
+
+    async def platform(self) -> Platform:
+        """Return the platform, and build it first if needed. A failed build raises its error at every call."""
+        if self._building is None:
+            self._building = asyncio.ensure_future(run_in_thread(self._build))
+        platform: Platform = await asyncio.shield(self._building)
+        platform.delay, platform.fail = self._latency, self._fail
+        self._platform = platform
+        return platform
+
+    def close(self) -> None:
+        """Stop the thread and close the database."""
+        if self._platform is not None:
+            self._platform.close()
+            self._platform.world.store.close()
+        self._on_close()
+        self._on_close = lambda: None
+
+
+class LateClient:
+    """A client that is created at the first request, after the first screen is painted. The client needs imports that
+    the first screen does not need, and a keyring may take seconds to respond."""
+
+    def __init__(
+        self,
+        origin: str,
+        key: Callable[[Callable[[str], None]], SecretStr],
+        *,
+        ca_file: Path | None = None,
+        platform: LatePlatform | None = None,
+        read_only: str = "",
+        learn: Callable[[str], None] | None = None,
+    ) -> None:
+        """Create a client for the server at `origin`, or for `platform`. `read_only` is the message for a refused
+        write, empty to allow writes.
+
+        `key` returns the API key. It is called in a thread, with a function that takes a sentence about what it waits
+        for, and raises StoreUnavailable, or Unauthorized. `learn` is called in a thread with the id of the signed-in
+        user, after each response that contains it.
+        """
+        self.read_only = read_only
+        self._learn = learn
+        self._origin, self._key, self._ca_file, self._platform = origin, key, ca_file, platform
+        self._client: Client | None = None
+        self._key_task: asyncio.Task[SecretStr] | None = None
+        """The running attempt to read the key. All requests that start meanwhile share its result."""
+        self._reading_started_at = 0.0
+        self._failed_reading: Activity | None = None
+        """The last attempt to read the key, if it is running or has failed."""
+        self._open = asyncio.Event()
+
+    def open(self) -> None:
+        """Allow requests."""
+        self._open.set()
+
+    async def __call__(self, op: Operation[T]) -> T:
+        await self._open.wait()
+        answer = await (await self.client())(op)
+        if self._learn is not None:
+            learn, user = self._learn, SPECS[type(op)].name == "users.Me" and answer
+            if isinstance(user, User):
+                await run_in_thread(lambda: learn(user.id))
+        return answer
+
+    async def download(self, url: str, most: int) -> AsyncGenerator[bytes, None]:
+        """Yield the bytes at a URL from a response, as they arrive."""
+        await self._open.wait()
+        async with aclosing((await self.client()).download(url, most)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+
+    async def upload(self, url: str, content: AsyncIterable[bytes], size: int, kind: str) -> None:
+        """Send a file to a URL from a response."""
+        await self._open.wait()
+        await (await self.client()).upload(url, content, size, kind)
+
+    async def client(self) -> Client:
+        """Return the client. Raises Unauthorized if there is no API key, LocalFailure if the key cannot be read."""
+        from octavo.client.client import Client  # lazy: httpx
+
+        if self._client is None:
+            if self._key_task is None or self._key_task.done():
+                self._key_task = asyncio.create_task(self._read_key())
+                # Every request may have been cancelled before the key is read.
+                self._key_task.add_done_callback(lambda task: task.cancelled() or task.exception())
+                self._reading_started_at = monotonic()
+            try:
+                key = await asyncio.shield(self._key_task)
+            except ApiError as error:
+                raise copy(error) from None  # Each request raises its own copy, with its own traceback.
+            if self._client is None:  # The first request that continues creates the client.
+                self._client = Client(
+                    self._origin, key, ca_file=self._ca_file, transport=self._platform, read_only=self.read_only
+                )
+        return self._client
+
+    async def _read_key(self) -> SecretStr:
+        from octavo.client.credentials import StoreUnavailable  # lazy: not needed by the demo
+
+        def note(sentence: str) -> None:
+            ms = (monotonic() - self._reading_started_at) * 1000
+            self._failed_reading = Activity(
+                datetime.now(UTC), KEY, "the API key of this account", None, ms, 1, "", sentence, 0
+            )
+
+        try:
+            return await run_in_thread(lambda: self._key(note))
+        except StoreUnavailable as error:
+            note(str(error))
+            raise LocalFailure(str(error)) from error
+        except Unauthorized as error:
+            note(str(error))
+            raise
+
+    @property
+    def activity(self) -> tuple[Activity, ...]:
+        if self._client is not None:
+            return tuple(self._client.activity)
+        return () if self._failed_reading is None else (self._failed_reading,)
+
+    @property
+    def low(self) -> float:
+        return self._client.low if self._client else 0.0
+
+    @property
+    def waited(self) -> float:
+        if self._client is not None:
+            return self._client.waited
+        is_reading = self._key_task is not None and not self._key_task.done()
+        return monotonic() - self._reading_started_at if is_reading else 0.0
+
+    async def aclose(self) -> None:
+        if self._key_task is not None:
+            self._key_task.cancel()
+        if self._client is not None:
+            await self._client.aclose()
+        if self._platform is not None:
+            self._platform.close()

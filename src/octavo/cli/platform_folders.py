@@ -1,0 +1,102 @@
+"""The folders in which the embedded platforms store their data."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import SecretStr
+
+from octavo import redaction
+from octavo.cli.demo_roles import DEFAULT_ROLE
+from octavo.client.private_files import NotPrivate, private_folder, read_private, write_private
+from octavo.data.database import lock_file
+from octavo.settings import Settings, in_words
+
+ORIGIN = "http://octavo.local"
+"""Origin of the URLs of a platform that has no port. No request is sent there."""
+
+
+@dataclass(frozen=True)
+class PlatformFolder:
+    """The folder of a platform, with its database and the API key of the user."""
+
+    path: Path
+    role: str = ""
+    """Role in the demo whose API key is used (`cli/demo_roles.py`). Empty for the default role."""
+    start_over: str = ""
+    """Sentence that says how to start over if the data is damaged."""
+
+    @property
+    def database(self) -> Path:
+        return self.path / "platform.db"
+
+    @property
+    def key_file(self) -> Path:
+        return self.path / (f"key-{self.role}" if self.role else "key")
+
+    @property
+    def namespace(self) -> str:
+        """Name under which the local data of the user of this API key is stored."""
+        return f"demo {self.path}{f' as {self.role}' if self.role else ''}"
+
+    def why_not_opened(self, error: OSError) -> str:
+        """Return why the platform cannot be opened, and what to do, in sentences."""
+        from octavo.server.store import UnusableDatabase  # lazy: the server, only needed after a failure
+
+        if isinstance(error, UnusableDatabase | NotPrivate):
+            cause = (error.strerror or str(error)).rstrip(".")
+            return f"Could not open the data in {self.path}: {cause}. {self.start_over}".rstrip()
+        return f"Could not open the data in {self.path}: {in_words(error)}"
+
+    def key(self) -> SecretStr:
+        """Return the API key of the user. The first call creates the key. Raises OSError."""
+        private_folder(self.path)
+        if not self.key_file.exists():
+            write_private(self.key_file, secrets.token_urlsafe(32))
+        key = read_private(self.key_file).strip()
+        redaction.remember_token(key)
+        return SecretStr(key)
+
+    def lock_shared(self) -> Callable[[], None]:
+        """Lock the folder for shared use, and return the function that unlocks it. Raises OSError."""
+        private_folder(self.path)
+        try:
+            return lock_file(self._lock, shared=True) or (lambda: None)
+        except OSError:  # The disk has no locks: only a reset needs a lock, and reports the error.
+            return lambda: None
+
+    def lock_alone(self) -> Callable[[], None] | None:
+        """Lock the folder for exclusive use, and return the function that unlocks it. None if another program uses it.
+        Raises OSError."""
+        private_folder(self.path)
+        return lock_file(self._lock)
+
+    @property
+    def _lock(self) -> Path:
+        return self.path / "open.lock"
+
+    def clear(self) -> None:
+        """Delete the database and the API keys."""
+        for name in ("platform.db", "platform.db-wal", "platform.db-shm"):
+            (self.path / name).unlink(missing_ok=True)
+        for key in self.path.glob("key*"):
+            key.unlink()
+
+
+def demo_folder(settings: Settings, *, large: bool = False, role: str = "") -> PlatformFolder:
+    path = settings.data_folder / ("demo-large" if large else "demo")
+    start_over = (
+        f"To start over and discard your changes in the demo, run: octavo demo{' --large' if large else ''} --reset"
+    )
+    return PlatformFolder(path, "" if role == DEFAULT_ROLE else role, start_over)
+
+
+def folder_of_pages(settings: Settings, folder: Path) -> PlatformFolder:
+    """Return the platform folder of an opened folder of pages. Each folder has its own platform, with its own comments."""
+    name = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    path = settings.data_folder / "folders" / name
+    return PlatformFolder(path, start_over=f"To start over, delete {path}. Your comments on this folder will be lost.")

@@ -1,0 +1,71 @@
+"""Runs the app: opens the first session, and a new app for each session that is opened later."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import TYPE_CHECKING
+
+from octavo import settings as settings_module
+from octavo.cli import sessions
+from octavo.cli.arguments import Failure, why_read_only
+from octavo.cli.sessions import Ways
+from octavo.data.state_db import NotSaved
+from octavo.settings import Settings
+from octavo.tui.app.octavo import Octavo
+from octavo.tui.terminal import graphics, malloc
+from octavo.tui.terminal.crash_report import fault_reports
+
+if TYPE_CHECKING:
+    from octavo.cli.app import Opening
+    from octavo.first_picture import FirstPicture
+    from octavo.tui.core.session import Session
+
+
+def run_app(
+    settings: Settings, options: argparse.Namespace, opening: Opening, picture: FirstPicture | None
+) -> tuple[int, list[str]]:
+    """Run the app until you quit. Return its exit code, and messages for standard error. Raises Failure."""
+    malloc.use_one_arena()
+    graphics.query_terminal(os.environ)
+    left_out: list[str] = []
+    try:
+        session = _open_session(settings, options, opening, left_out)
+    except (ValueError, OSError) as error:
+        raise Failure(settings_module.in_words(error)) from error
+    ways = Ways(settings, opening.origin, opening.greeting, why_read_only(options))
+    app = Octavo(settings, ways, session, picture=picture)
+    with fault_reports(settings.state_folder) as faults:
+        app.run()
+        while app.open_next is not None:
+            try:
+                app = Octavo(settings, *app.open_next())
+            except (ValueError, OSError, NotSaved) as error:
+                raise Failure(settings_module.in_words(error)) from error
+            app.run()
+    unseen = "Could not show part of a page. This is a bug in Octavo. For details, see"
+    mistakes = app.settings_errors if len(app.settings_errors) > 1 else ()
+    return app.return_code or 0, [*mistakes, *left_out, *(f"{unseen} {report}" for report in faults.reports)]
+
+
+def _open_session(
+    settings: Settings, options: argparse.Namespace, opening: Opening, left_out: list[str]
+) -> Session | None:
+    """Return the first session. None for the sign-in screen. Raises ValueError with a message, or OSError. `left_out`
+    gets a sentence for each file of a folder that was not loaded completely, while the app runs."""
+    read_only = why_read_only(options)
+    if options.command == "demo":
+        return sessions.demo(
+            settings,
+            reset=options.reset,
+            latency=options.latency / 1000,
+            fail=options.fail / 100,
+            large=options.large,
+            role=options.role,
+            read_only=read_only,
+        )
+    if options.command == "open":
+        return sessions.folder(settings, options.folder, left_out, read_only=read_only)
+    if opening.access is None:
+        return None
+    return sessions.server(settings, opening.access, read_only=read_only or opening.access.why_read_only)

@@ -1,0 +1,167 @@
+"""Downloads from URLs in responses (files, images, PDFs), and uploads to such URLs.
+
+The token is sent to its own origin only, and never with an upload. URLs of other hosts need https. Their host name is
+resolved once, and the connection goes to that IP address, which must be public. So no response can make Octavo contact
+a machine in the local network. Redirects of downloads are checked again. Redirects of uploads are not followed.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncGenerator, AsyncIterable
+from contextlib import aclosing
+from pathlib import Path
+from urllib.parse import SplitResult, urljoin, urlsplit
+
+from octavo.api.addresses import is_public, request_target
+from octavo.api.errors import ApiError, BadResponse, NotSent, Trace, rejected
+from octavo.client import body, sentences
+from octavo.client.carrier import Answer, Carrier, Outgoing
+from octavo.client.environment import proxy_for
+from octavo.client.exchange import REDIRECTS
+from octavo.client.origin import PORTS, triple
+from octavo.client.threads import run_in_thread
+
+HOPS = 5
+
+
+async def download(
+    url: str, most: int, *, origin: str, carrier: Carrier, agent: str, ca_file: Path | None
+) -> AsyncGenerator[bytes, None]:
+    """Yield the bytes at `url`. `carrier` sends requests to `origin`. Raises ApiError, also if there are more than
+    `most` bytes."""
+    base = url
+    for _ in range(HOPS + 1):
+        parts = split_url(base, url)
+        base = parts.geturl()
+        home = is_of_origin(parts, origin)
+        asked = carrier if home else await connect_to(parts, ca_file)
+        headers = {"accept": "*/*", "accept-encoding": "identity", "user-agent": agent}
+        try:
+            async with asked.send(Outgoing("GET", request_target(parts), headers)) as answer:
+                location = answer.headers.get("location", "") if answer.status in REDIRECTS else ""
+                if not location:
+                    async with aclosing(await _content(answer, most, parts.netloc, home=home)) as chunks:
+                        async for chunk in chunks:
+                            yield chunk
+                    return
+                await body.discard(answer)
+                url = location
+        finally:
+            if not home:
+                await asked.aclose()
+    raise BadResponse("Could not download the file: too many redirects. Refresh the view, then try again.")
+
+
+async def _content(answer: Answer, most: int, host: str, *, home: bool) -> AsyncGenerator[bytes, None]:
+    if answer.status != 200:
+        raise await _refusal(answer, host, home=home)
+    if answer.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
+        raise BadResponse(
+            f"Could not download the file: {host} sent the file compressed, which Octavo does not support. Open the link in a browser."
+        )
+    too_large = BadResponse(f"The file is larger than {most // body.MIB} MiB, the download limit.")
+    return body.bounded(answer, most, too_large)
+
+
+async def _refusal(answer: Answer, host: str, *, home: bool) -> ApiError:
+    status = answer.status
+    if status < 400:
+        return BadResponse(f"Could not download the file: {host} responded with status {status}. Try again.")
+    if home:
+        return rejected(
+            sentences.refusal(host, status, await body.error_message(answer, host)), Trace("GET", "", status)
+        )
+    await body.discard(answer)
+    sentence = f"Could not download the file from {host} ({status}): the link may have expired. Refresh the view."
+    return rejected(sentence, Trace("GET", "", status))
+
+
+def is_of_origin(parts: SplitResult, origin: str) -> bool:
+    """Return whether a URL belongs to this origin."""
+    return _triple(parts) == triple(origin)
+
+
+def _triple(parts: SplitResult) -> tuple[str, str, int]:
+    return triple(f"{parts.scheme}://{parts.netloc}")
+
+
+def split_url(base: str, url: str) -> SplitResult:
+    """Return the parts of `url`, which may be relative to `base`. Raises BadResponse."""
+    try:
+        parts = urlsplit(urljoin(base, url))
+        _triple(parts)
+        request_target(parts)
+    except ValueError:
+        raise BadResponse("The server sent an invalid link to the file. Refresh the view, then try again.") from None
+    if "@" in parts.netloc:
+        raise BadResponse("The link to the file contains a user name or password, so Octavo did not open it.")
+    return parts
+
+
+async def connect_to(parts: SplitResult, ca_file: Path | None) -> Carrier:
+    """Return connections to another host, without the API key."""
+    scheme, host, port = _triple(parts)
+    if scheme != "https":
+        raise BadResponse(f"Could not download the file: the connection to {host} would not be encrypted.")
+    place = "" if proxy_for(scheme, host) else await run_in_thread(lambda: _resolve(host, port))
+
+    def build() -> Carrier:
+        from octavo.client.http import HttpCarrier
+
+        at = f"[{host}]" if ":" in host else host
+        return HttpCarrier(
+            f"https://{at}" + ("" if port == PORTS["https"] else f":{port}"), None, ca_file=ca_file, place=place
+        )
+
+    return await run_in_thread(build)
+
+
+def _resolve(host: str, port: int) -> str:
+    """Return the IP address of a public host. Raises NotSent, BadResponse."""
+    try:
+        places = [str(place[0]) for *_, place in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+    except (OSError, UnicodeError):
+        raise NotSent(f"Could not find {host}. Check your network, then try again.") from None
+    if not places or not all(map(is_public, places)):
+        raise BadResponse(f"Could not download the file: {host} is on a private network.")
+    return places[0]
+
+
+async def upload(
+    url: str,
+    content: AsyncIterable[bytes],
+    size: int,
+    kind: str,
+    *,
+    origin: str,
+    keyless: Carrier,
+    agent: str,
+    ca_file: Path | None,
+) -> None:
+    """Upload the `size` bytes of `content`, a file of the MIME type `kind`, to `url`, once. Raises ApiError. `keyless`
+    sends requests to `origin` without a token."""
+    parts = split_url(url, url)
+    home = is_of_origin(parts, origin)
+    asked = keyless if home else await connect_to(parts, ca_file)
+    headers = {"content-type": kind, "content-length": str(size), "user-agent": agent, "accept": "*/*"}
+    try:
+        async with asked.send(Outgoing("PUT", request_target(parts), headers, content)) as answer:
+            status, host = answer.status, parts.netloc
+            message = await body.error_message(answer, host) if home and status >= 400 else ""
+            if status < 400:
+                await body.discard(answer)
+    finally:
+        if not home:
+            await asked.aclose()
+    if status in REDIRECTS or status < 200:
+        raise BadResponse(
+            f"Could not upload the file: {host} redirected the upload. Octavo does not follow redirects when it uploads a file."
+        )
+    if status >= 400:
+        sentence = (
+            sentences.refusal(host, status, message)
+            if home
+            else f"Could not upload the file: {host} responded with status {status}."
+        )
+        raise rejected(sentence, Trace("PUT", "", status))

@@ -1,0 +1,156 @@
+"""Menus of the app: switch organization, switch demo user, and choose a help topic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from octavo.api.labels import label
+from octavo.api.operation import ListPage
+from octavo.api.organizations import GetMember, Member, Organization
+from octavo.api.places import OrganizationRef
+from octavo.api.spaces import Space
+from octavo.data.live import Snapshot
+from octavo.data.queries import spaces_of
+from octavo.documents.blocks import Block
+from octavo.documents.parse import parse
+from octavo.help import TOPICS, text_of
+from octavo.tui.core.view import Subscriptions
+from octavo.tui.reader.page_dialogs import TextDialog
+from octavo.tui.render.deferred import DeferredContent
+from octavo.tui.terminal.textual_internals import is_whole
+from octavo.tui.widgets.chooser import Choice, Chooser
+from octavo.tui.widgets.picker import Picker
+from octavo.tui.widgets.wording import plural
+
+if TYPE_CHECKING:
+    from octavo.tui.core.session import Session
+    from octavo.tui.core.shell import Shell
+
+MOST_COUNTED = 50
+"""Most organizations for which the numbers of open items are loaded."""
+_PERMISSIONS = {
+    "administrator": "do everything",
+    "creator": "create spaces, review, and merge",
+    "reviewer": "edit and review, but not merge",
+    "editor": "edit and comment, but not review",
+    "commenter": "read and comment",
+    "reader": "read",
+    "guest": "read one space only",
+}
+"""Permissions of each demo user, by role."""
+
+
+class OrganizationMenu(Chooser[Organization | None, Organization]):
+    """The menu of organizations, with your role and the numbers of open items in each."""
+
+    def __init__(self) -> None:
+        super().__init__("Switch organization")
+        self._subscriptions = Subscriptions(self)
+        self._roles: dict[str, str] = {}
+        self._spaces: dict[str, tuple[Space, ...]] = {}
+        """Spaces by the id of their organization, as far as they are loaded."""
+        self._failed: dict[str, str] = {}
+        """Reason why the spaces of an organization could not be loaded, by organization id."""
+
+    @property
+    def shell(self) -> Shell:
+        return cast("Shell", self.app)
+
+    def select_initial(self) -> None:
+        self.shell.workspace.frame_changed.subscribe(self, lambda _: self._show())
+        for organization in self._organizations[:MOST_COUNTED]:
+            at = OrganizationRef(organization_id=organization.id)
+            spaces = spaces_of(organization.id)
+            self._subscriptions.follow(f"spaces {at.organization_id}", spaces, partial(self._show_spaces, organization))
+            if (me := self.shell.workspace.me) is not None:
+                member = GetMember(at=at, user_id=me.id)
+                self._subscriptions.follow(
+                    f"member {at.organization_id}", member, partial(self._show_role, organization)
+                )
+        self._show()
+
+    def on_unmount(self) -> None:
+        self._subscriptions.stop()
+
+    @property
+    def _organizations(self) -> tuple[Organization, ...]:
+        answer = self.shell.workspace.organizations
+        return answer.value.items if answer.value is not None else ()
+
+    def _show_spaces(self, organization: Organization, snapshot: Snapshot[ListPage[Space]]) -> None:
+        if snapshot.value is not None:
+            self._spaces[organization.id] = snapshot.value.items
+        elif snapshot.error is not None:
+            self._failed[organization.id] = f"Could not load the spaces: {snapshot.error}"
+        self._show()
+
+    def _counts(self, organization: Organization) -> str:
+        """Return the numbers of spaces, change requests and threads of an organization, for display.
+
+        Other organizations count only threads on pages, because their change requests are not loaded.
+        """
+        spaces, workspace = self._spaces.get(organization.id), self.shell.workspace
+        if spaces is None:
+            return self._failed.get(organization.id, "…")
+        if workspace.organization is not None and workspace.organization.id == organization.id:
+            threads = plural(workspace.counts["comments"], "open thread")
+        else:
+            threads = f"{plural(sum(each.comments for each in spaces), 'open thread')} on pages"
+        requests = plural(sum(each.change_requests_open for each in spaces), "open change request")
+        return f"{plural(len(spaces), 'space')} · {requests} · {threads}"
+
+    def _show_role(self, organization: Organization, snapshot: Snapshot[Member]) -> None:
+        if snapshot.value is not None:
+            self._roles[organization.id] = label(snapshot.value.role or "guest")
+            self._show()
+
+    def choices(self) -> list[Choice[Organization]]:
+        here = self.shell.workspace.organization
+        return [
+            Choice(
+                each,
+                each.title,
+                detail=" · ".join(filter(None, (self._roles.get(each.id), self._counts(each)))),
+                right="current" if here is not None and here.id == each.id else "",
+                sign="◆",
+            )
+            for each in self._organizations
+        ]
+
+    def accept(self, choice: Choice[Organization]) -> None:
+        self.dismiss(choice.value)
+
+    def _show(self) -> None:
+        if not is_whole(self):
+            return
+        nowhere = self.shell.workspace.no_organization_reason
+        self._empty = f"{nowhere[0]}." if nowhere is not None else "Loading organizations…"
+        self.rows.state.hint = nowhere[1] if nowhere is not None else ""
+        self.show_choices(self.choices())
+
+
+def choose_role(app: Shell, restart: Callable[[Callable[[], Session]], None]) -> None:
+    """Show the menu of demo users, and call `restart` with a function that returns the session of the chosen user."""
+    roles = app.session.demo_roles
+    if roles is None:
+        return
+    choices = [Choice(role, role.capitalize(), right=f"can {_PERMISSIONS[role]}") for role in roles.roles]
+
+    def switch(role: str | None) -> None:
+        if role is not None and role != roles.current:
+            restart(lambda: roles.open_session(role))
+
+    app.push_screen(Picker("Switch demo user", choices, initial=roles.current), switch)
+
+
+def choose_topic(app: Shell) -> None:
+    """Show the menu of help topics, then the chosen topic."""
+
+    def show(topic: str | None) -> None:
+        if topic is not None:
+            blocks = parse(text_of(topic)).blocks
+            app.push_screen(TextDialog(Block("note", children=blocks, key=topic), DeferredContent(), f"Help: {topic}"))
+
+    app.push_screen(Picker("Help topics", [Choice(name, name, detail=about) for name, about in TOPICS.items()]), show)

@@ -1,0 +1,193 @@
+"""Autocompletion while writing: members after `@`, emoji after `:`. Closing the list keeps the typed text."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+
+from rich.cells import cell_len
+
+from octavo.api.users import User
+from octavo.documents import emoji
+from octavo.documents.emoji import NamedEmoji
+from octavo.tui.widgets.chooser import Choice, Chooser, MatchedChoice, match_choice
+from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.filter_input import FilterInput
+from octavo.tui.widgets.fuzzy_match import FuzzyMatch
+
+if TYPE_CHECKING:
+    from octavo.tui.comments.mentions import MentionCandidates
+
+T = TypeVar("T")
+
+_EMOJI = re.compile(r"(?:^|(?<=[\s(“\"*_]))(:[a-z0-9_+-]{2,})$")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_TICKS = re.compile(r"`+")
+
+AUTOCOMPLETE: Commands[Autocomplete[Any]] = Commands(
+    "chooser",
+    (Command("take", "tab", "Insert", "Insert the selected item", run=lambda _, view: view.choose(), shown=False, priority=True),),
+    find=lambda view: view,
+)  # fmt: skip
+
+
+def emoji_prefix(text_before: str) -> str:
+    """Return the `:` and the letters of an emoji name at the end of `text_before`, the text before the cursor. Empty if
+    no emoji name starts there, or if it is in code."""
+    found = _EMOJI.search(text_before)
+    return found[1] if found is not None and not ends_in_code(text_before[: found.start()]) else ""
+
+
+def ends_in_code(text_before: str) -> bool:
+    """Return whether text typed after `text_before` is code: in a fence, between backticks, or indented."""
+    fence = ""
+    lines = text_before.split("\n")
+    paragraph_start = 0
+    for number, line in enumerate(lines[:-1]):
+        mark = _FENCE.match(line)
+        if mark is not None and (not fence or (mark[1].startswith(fence) and not line[mark.end() :].strip())):
+            fence, paragraph_start = "" if fence else mark[1], number + 1
+        elif not line.strip():
+            paragraph_start = number + 1
+    if fence:
+        return True
+    paragraph_lines = lines[paragraph_start:]
+    if paragraph_lines[0].startswith(("    ", "\t")):
+        return True
+    ticks = [len(each) for each in _TICKS.findall("\n".join(paragraph_lines))]
+    while ticks:
+        length = ticks.pop(0)
+        if length not in ticks:
+            return True  # unclosed backticks: the following text may be code
+        del ticks[: ticks.index(length) + 1]
+    return False
+
+
+class SuggestionSource(Protocol[T]):
+    """A source of suggestions for the typed text."""
+
+    title: str
+    typed_prefix: str
+    """The text that is typed when the list opens."""
+    empty: str
+    """The text that is shown if there are no suggestions."""
+
+    async def load(self) -> None:
+        """Load the suggestions."""
+
+    def choices(self, query: str) -> list[tuple[Choice[T], FuzzyMatch | None]]:
+        """Return the suggestions that match, best first."""
+
+    def final_value(self, typed: str) -> T | str | None:
+        """Return the value that closes the list without a choice: the suggestion named `typed`, or `typed` if no
+        suggestion matches. None to keep the list open."""
+
+
+class Autocomplete(Chooser["T | str", T]):
+    """A list of suggestions. Returns the chosen value, or the typed text if it was closed without a choice."""
+
+    CONTEXT: ClassVar[str] = "mentions and emoji"
+    PLACEHOLDER: ClassVar[str] = "Type a name"
+    FOOT: ClassVar[str] = "enter or tab insert · esc close"
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (AUTOCOMPLETE,)
+
+    def __init__(self, source: SuggestionSource[T]) -> None:
+        super().__init__(source.title, [each for each, _ in source.choices("")], empty=source.empty)
+        self._source = source
+
+    def select_initial(self) -> None:
+        line = self.query_one(FilterInput)
+        line.value = self._source.typed_prefix
+        line.cursor_position = len(line.value)
+        self.run_worker(self._load())
+
+    async def _load(self) -> None:
+        await self._source.load()
+        self._empty = self.rows.state.empty = self._source.empty
+        self.show_choices([each for each, _ in self._source.choices("")])
+
+    def find_matches(self, query: str) -> list[MatchedChoice[T]]:
+        return [MatchedChoice(number, *each) for number, each in enumerate(self._source.choices(query))]
+
+    def _list_matches(self, query: str) -> None:
+        super()._list_matches(query)
+        if query and self.is_current and (answer := self._source.final_value(query)) is not None:
+            self.dismiss(answer)
+
+    def accept(self, choice: Choice[T]) -> None:
+        self.dismiss(choice.value)
+
+    def choose(self) -> None:
+        if self.rows.item is None:
+            self.cancel()
+        else:
+            super().choose()
+
+    def cancel(self) -> None:
+        self.dismiss(self.query_one(FilterInput).value)
+
+
+class MemberSuggestions:
+    """Suggestions of members to mention."""
+
+    title, typed_prefix = "Mention", ""
+    empty = "No members are loaded yet."
+
+    def __init__(self, members: MentionCandidates) -> None:
+        self._members = members
+
+    async def load(self) -> None:
+        await self._members.load()
+        if self._members.load_error:
+            self.empty = f"Could not load the members: {self._members.load_error}"
+
+    def choices(self, query: str) -> list[tuple[Choice[User], FuzzyMatch | None]]:
+        """Return the members whose names match. Equal matches keep the order of the members: a shorter name is not a
+        better match."""
+        members = [Choice(user, user.name, right=user.email or "") for user in self._members.loaded()]
+        if not query.strip():
+            return [(each, None) for each in members]
+        found = [(each, matched) for each in members if (matched := match_choice(query, each)) is not None]
+        return [(each, matched) for each, matched in sorted(found, key=lambda each: -round(each[1].score))]
+
+    def final_value(self, typed: str) -> User | str | None:
+        """Return the typed text once a space ends a word that matches no member. None before that."""
+        return typed if typed.endswith(" ") and not self.choices(typed) else None
+
+
+class EmojiSuggestions:
+    """Suggestions of emoji. Their names are loaded once, in a worker thread, because that takes longer than a keystroke
+    may."""
+
+    title, empty = "Emoji", "Loading emoji…"
+
+    def __init__(self, typed_prefix: str = "") -> None:
+        self.typed_prefix = typed_prefix
+        self._is_loaded = False
+
+    async def load(self) -> None:
+        await asyncio.to_thread(emoji.search, "tada")
+        self._is_loaded = True
+
+    def matching(self, words: str) -> list[NamedEmoji]:
+        """Return the emoji that match these words, best first."""
+        return emoji.search(words) if self._is_loaded else []
+
+    def choices(self, query: str) -> list[tuple[Choice[NamedEmoji], FuzzyMatch | None]]:
+        return [(Choice(each, emoji_label(each.sign, each.name)), None) for each in self.matching(query)]
+
+    def final_value(self, typed: str) -> NamedEmoji | str | None:
+        """Return the emoji whose whole name was typed with a second `:`, or the typed text if no emoji matches. Else
+        None."""
+        name = typed.removesuffix(":")
+        if not self._is_loaded:
+            return None
+        if name != typed and (sign := emoji.from_name(name)) is not None:
+            return NamedEmoji(name, sign)
+        return typed if typed.endswith((" ", ":")) or not self.matching(typed) else None
+
+
+def emoji_label(sign: str, name: str) -> str:
+    """Return an emoji and its name, aligned: some emoji are one cell wide, most are two."""
+    return f"{sign}{' ' * max(1, 3 - cell_len(sign))}{name}"

@@ -1,0 +1,384 @@
+"""Comments: all threads of the organization in one list, and the selected thread beside the list."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from textual import on
+from textual.content import Content
+from textual.widget import Widget
+
+from octavo.api.comments import Comment
+from octavo.api.operation import Model
+from octavo.api.organizations import Organization
+from octavo.api.places import ChangeRequestRef, Discussion
+from octavo.data.comment_text import plain_text
+from octavo.data.unsent_index import UnsentText
+from octavo.tui.comments import bulk_actions, thread_filters
+from octavo.tui.comments.discard_commands import UNSENT
+from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
+from octavo.tui.comments.thread_filters import Thread, ThreadFilter
+from octavo.tui.comments.thread_loader import ThreadLoader
+from octavo.tui.comments.thread_search_text import ThreadSearchText
+from octavo.tui.comments.thread_view import ThreadView
+from octavo.tui.core.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
+from octavo.tui.core.routes import ToChangeRequest, ToPage
+from octavo.tui.core.shell import Shell
+from octavo.tui.core.unsent_texts import with_unsent_mark
+from octavo.tui.core.view import report_missing_parts
+from octavo.tui.core.workspace import PENDING
+from octavo.tui.widgets import wording
+from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Row, RowHeading, RowList
+from octavo.tui.widgets.section_tabs import Section, SectionTabs
+from octavo.tui.widgets.wording import plural, short_age
+
+_LIST_KEYS = ("list.open", "comments.resolve", "comments.reply", "comments.read_on", "list.tick", "comments.narrow")
+
+
+def _why_no_filter(app: Shell, view: CommentsScreen) -> str | None:
+    few = not view.narrowing.filters and view.section_count < 2
+    return "There are too few threads in this list to filter." if few else None
+
+
+def _choose_filter(app: Shell, view: CommentsScreen) -> None:
+    """Ask for a filter by author, location, age, mention or status."""
+    me, section = view.user_id, view.sections.current
+    threads_of_section = [each for each in view.threads.loaded() if thread_filters.is_in_section(each, section, me)]
+    threads_of_section.sort(key=thread_filters.ORDERS[view.list_order][1])
+    available = thread_filters.available_filters(threads_of_section, view.narrowing.filters, wording.clock(), me)
+    more = [(each, plural(remaining, "thread")) for each, remaining in available]
+    view.narrowing.choose("Filter threads", more)
+
+
+THREADS: Commands[CommentsScreen] = Commands(
+    "comments",
+    (
+        Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next thread", run=lambda app, view: view.scroll_thread(1), shown=False),
+        Command("read_back", "b", "Scroll back", "Scroll up; at the top, go to the previous thread", run=lambda app, view: view.scroll_thread(-1), shown=False),
+        Command("narrow", "F", "Filter by…", "Filter threads by author, space, age, or status",
+                run=_choose_filter, why_not=_why_no_filter, shown=False),
+        Command("order", "S", "Sort", "Sort threads",
+                run=lambda app, view: view.choose_list_order("Sort threads"), shown=False),
+        Command("mine", "at", "Mine", "Switch between your threads and all open threads", key_display="@", shown=False, id="list.mine",
+            run=lambda app, view: view.toggle_mine()),
+        Command("next", "J,t", "Next thread", "Go to the next thread", run=lambda app, view: view.rows.move(1), shown=False),
+        Command("previous", "K,T", "Previous thread", "Go to the previous thread", run=lambda app, view: view.rows.move(-1), shown=False),
+        Command("list", "escape", "Back", "Go back to the list or clear the filters", run=lambda app, view: view.back_to_list(), shown=False),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+"""Commands for the list of threads."""
+
+
+class CommentsScreen(ListView[Thread]):
+    """The threads grouped by space or change request and by page on the left, the selected thread on the right."""
+
+    MODE = "comments"
+    CONTEXT = "list and preview"
+    LIST_ORDERS: ClassVar[Mapping[str, str]] = {key: name for key, (name, _) in thread_filters.ORDERS.items()}
+    ORDER_FACT = "order of threads"
+    HELP = (
+        "This view shows the comment threads in the organization, grouped by space and page. Press c to reply, d to resolve, enter to open the page, "
+        "or x to select more than one thread. Press [ or ] to switch tabs. The Reviews tab shows review comments, which do not count as open threads. "
+        "Press esc to go back to the list or clear the filters."
+    )
+    CSS_PATH = "comments_screen.tcss"
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
+        THREAD.for_target(lambda view: view.thread_target),
+        PREVIEW_COMMANDS,
+        TAB_COMMANDS,
+        UNSENT,
+        THREADS,
+    )
+
+    thread: ThreadView
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.threads = ThreadLoader(self, self.redraw_list, self._show_status)
+        self.section_count = 0
+        """Number of threads in the selected tab."""
+        self._is_complete = False
+        self._bulk_changed_ids: set[str] = set()
+        """Ids of threads changed by bulk actions, as long as their writes have not failed."""
+        self._failed_writes: Mapping[str, str] = {}
+        """Why the last write to a thread failed, by the id of the thread."""
+        self._initial_row: Hashable = None
+        """Row that was selected automatically while threads were loading. While the cursor is on this row, the user has
+        not moved it."""
+        self.narrowing: ActiveFilters[ThreadFilter] = ActiveFilters(self, self.redraw_list)
+        self._places: dict[str, RowHeading] = {}
+        self.search_text = ThreadSearchText(self)
+
+    def body(self) -> Iterable[Widget]:
+        rows: RowList[Thread] = RowList(
+            self._draw,
+            key=lambda thread: thread.key,
+            search=self.search_text.text_of,
+            groups=self._headings,
+            selectable=True,
+            id="list",
+        )
+        names = {
+            "open": "Open",
+            "mine": "My threads",
+            "resolved": "Resolved",
+            "reviews": "Review comments",
+            "all": "All",
+        }
+        sections = tuple(Section(key, name) for key, name in names.items())
+        self.thread = ThreadView(id="thread")
+        yield from self.list_with_preview(rows, self.thread, sections=sections)
+
+    @property
+    def thread_target(self) -> ThreadTarget | None:
+        """Return the target of the thread keys: the previewed thread, or the selected threads of the list."""
+        target = self.thread.thread_target
+        return (
+            replace(target, selected=tuple(self.selected_rows), clear_selection=self._clear_selection)
+            if target is not None
+            else None
+        )
+
+    @property
+    def target_drafts(self) -> Sequence[UnsentText]:
+        """Return your unsent drafts in the current thread, or in the selected threads."""
+        threads = self.selected_rows or ([self.rows.item] if self.rows.item is not None else [])
+        index = self.shell.workspace.unsent.index
+        return [text for each in threads for text in index.of_thread(each.at, each.comment.id)]
+
+    def _clear_selection(self) -> None:
+        """Clear the selection after a bulk action. Threads whose write fails are selected again."""
+        self._bulk_changed_ids |= {each.comment.id for each in self.selected_rows}
+        self.rows.selection.clear()
+
+    def _redraw_discarded(self) -> None:
+        """Redraw after failed writes were discarded: no response of the server reports that."""
+        if self._failed_writes.keys() - self.shell.workspace.failure_reasons.keys():
+            self.redraw_list()
+
+    def _select_failed(self, failed: Mapping[str, str]) -> None:
+        failed_again = self._bulk_changed_ids & failed.keys()
+        self._bulk_changed_ids -= failed_again
+        self.rows.selection.add(each.key for each in self.rows.items if each.comment.id in failed_again)
+
+    @property
+    def KEYBAR(self) -> tuple[str, ...]:
+        return _LIST_KEYS if self.rows.has_focus else ()
+
+    @property
+    def selected_items(self) -> Sequence[Model]:
+        item = self.rows.item
+        space = self.shell.workspace.space(item.at.space_id) if item is not None else None
+        return [each for each in (item.comment if item is not None else None, space) if each is not None]
+
+    def on_mount(self) -> None:
+        self.shell.workspace.organization_changed.subscribe(self, self._load)
+        self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._follow_sources())
+        self.shell.workspace.frame_changed.subscribe(self, lambda _: self._redraw_discarded())
+        self.shell.workspace.unsent.changed.subscribe(self, lambda _: self.rows.redraw())
+        if self.shell.workspace.organization is not None:
+            self._load(self.shell.workspace.organization)
+        else:
+            self._follow_sources()
+        self.thread.why_not_this_thread = lambda: bulk_actions.why_not_single(self.rows.selection.keys, self.rows.key)
+        self.rows.focus()
+
+    def _load(self, organization: Organization) -> None:
+        self._is_complete, self.narrowing.filters, self._initial_row = False, (), self.rows.key
+        self.rows.state.wait_for("threads")
+        self.threads.load(organization)
+
+    def _follow_sources(self) -> None:
+        if not self.show_no_organization(self.rows, "threads"):
+            self.threads.follow_sources()
+
+    # The list
+
+    @property
+    def user_id(self) -> str:
+        """The id of the signed-in user. Empty while it is not loaded."""
+        return self.shell.workspace.me.id if self.shell.workspace.me else ""
+
+    @on(SectionTabs.Switched)
+    def redraw_list(self) -> None:
+        threads, sections, me = (
+            sorted(self.threads.take_all(), key=thread_filters.ORDERS[self.list_order][1]),
+            self.sections,
+            self.user_id,
+        )
+        pending_ids = {entry.created_id for entry in self.shell.session.outbox.entries if entry.state == "pending"}
+        posted = [thread for thread in threads if thread.comment.id not in pending_ids]
+        sections.sections = tuple(
+            Section(each.key, each.name, sum(thread_filters.is_in_section(thread, each.key, me) for thread in posted))
+            for each in sections.sections
+        )
+        section_threads = [each for each in threads if thread_filters.is_in_section(each, sections.current, me)]
+        self.section_count = len(section_threads)
+        shown = thread_filters.filter_threads(section_threads, self.narrowing.filters)
+        self._places = {
+            place: RowHeading(place, status_parts)
+            for place, status_parts in thread_filters.place_summaries(shown).items()
+        }
+        self._set_empty_text()
+        self._failed_writes = self.shell.workspace.failure_reasons
+        is_moved = self.rows.key != self._initial_row
+        self.rows.show(shown, partial_note=f"{self._loaded_label} loaded" if self.threads.has_more else "")
+        if not self._is_complete:
+            # Threads arrive source by source: until all are loaded the cursor stays at the top, unless the user moves
+            # it.
+            if not is_moved:
+                self.rows.go_to_first()
+                self._initial_row = self.rows.key
+            self._is_complete = not self.threads.is_loading
+        self._select_failed(self._failed_writes)
+        report_missing_parts(self.rows, "threads", self.threads.snapshots)
+        self._show_status()
+        self._draw_thread()
+
+    @property
+    def _loaded_label(self) -> str:
+        return f"{len(self.threads.requested)} of {plural(self.threads.source_count, 'space or change request', 'spaces and change requests')}"
+
+    def _headings(self, thread: Thread) -> Sequence[RowHeading]:
+        return [self._places[thread.place], RowHeading(thread.page)] if self.list_order == "place" else []
+
+    def _set_empty_text(self) -> None:
+        remaining = self.threads.has_more
+        threads = {
+            "open": "open threads",
+            "resolved": "resolved threads",
+            "mine": "open threads started by you",
+            "reviews": "review comments",
+        }
+        loaded = f" {self._loaded_label} are loaded." if remaining else ""
+        filtered = f" match this filter: {', '.join(self.narrowing.names)}" if self.narrowing.filters else ""
+        self.rows.state.empty = f"No {threads.get(self.sections.current, 'threads')}{filtered}.{loaded}"
+        self.rows.state.hint = (
+            "Press esc to clear the filters." if self.narrowing.filters else "Press [ or ] to switch tabs."
+        )
+        if remaining:
+            self.rows.state.hint = f"Press G to load more.   {self.rows.state.hint}"
+
+    @on(RowList.SelectionChanged, "#list")
+    @on(LineList.FilterChanged, "#list")
+    def _show_status(self) -> None:
+        self.search_text.load_replies(self.rows)
+        has_more = any(snapshot.value.next for snapshot in self.threads.snapshots if snapshot.value)
+        extent, loaded, places = self.rows.counts.summary, self.threads.loaded_count, self.threads.source_count
+        if loaded < places:
+            extent = f"{loaded} of {plural(places, 'space or change request', 'spaces and change requests')} loaded"
+        elif self.narrowing.filters and not self.rows.query_text:
+            extent = f"{len(self.rows.items)} of {self.section_count}"
+        status_parts = [
+            "Comments",
+            self.sections.current,
+            f"filter: {', '.join(self.narrowing.names)}" if self.narrowing.filters else "all spaces",
+            thread_filters.ORDERS[self.list_order][0] if self.list_order != "place" else "",
+            f"{len(self.selected_rows)} selected" if self.selected_rows else "",
+        ]
+        self.show_location(
+            " · ".join(filter(None, status_parts)), extent + (" · more threads on the server" if has_more else "")
+        )
+        self.refresh_bindings()
+
+    def _draw(self, thread: Thread) -> Row:
+        comment = thread.comment
+        hidden_match = self.search_text.match_outside(thread, self.rows.filter_words)
+        text = Content.styled(hidden_match, "italic") if hidden_match else Content(plain_text(comment.body.text))
+        if comment.is_open and (why := self._failed_writes.get(comment.id)):
+            text = Content.assemble((f"failed: {why}", "$warning"), "  ", text)
+        if self.list_order != "place":
+            text = Content.assemble((f"{thread.page}  ", "$octavo-muted"), text)
+        age = self.shell.workspace.send_status(comment.id) or short_age(comment.posted_at)
+        if thread.is_outdated and comment.is_open:
+            age = f"outdated · {age}"
+        of_thread = self.shell.workspace.unsent.index.of_thread(thread.at, comment.id)
+        # The age column shows that a comment is unsent.
+        unsent = [each for each in of_thread if not each.starts_a_thread]
+        return Row(
+            text=Content.assemble((comment.posted_by.name, "bold"), "  ", text),
+            right=with_unsent_mark(unsent, f"{age}{f' ↳{comment.replies}' if comment.replies else ''}"),
+            sign=Content.styled("◌", "$octavo-note") if age == PENDING else Content.styled(*thread.sign),
+        )
+
+    def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
+        """Select a thread, and show the tab that has it. Filters are cleared if they hide it. Return False if it is not
+        loaded."""
+        self.threads.show_new()
+        found = next(
+            (each for each in self.threads.loaded() if comment is not None and each.comment.id == comment.id), None
+        )
+        if found is None:
+            return False
+        if not self.rows.go_to(found.key):
+            self.narrowing.filters = ()
+            self.rows.set_filter("")
+            sections = ("open", "resolved", "reviews")
+            self.sections.choose(
+                next(each for each in sections if thread_filters.is_in_section(found, each, self.user_id))
+            )
+            self.redraw_list()
+        self.rows.focus()
+        return self.rows.go_to(found.key)
+
+    # The thread
+
+    @on(LineList.Highlighted, "#list")
+    def _draw_thread(self) -> None:
+        item = self.rows.item
+        if item is None:
+            self.thread.clear()
+        else:
+            self.thread.show(item.at, item.comment, title=f"{item.place} › {item.page}")
+        self.refresh_bindings()
+
+    @on(LineList.Opened, "#list")
+    def _focus_thread(self) -> None:
+        self.thread.focus()
+
+    @on(LineList.MoreRequested, "#list")
+    def _load_more(self) -> None:
+        self.threads.load_more()
+
+    @on(ThreadView.PageRequested)
+    def _on_page_requested(self) -> None:
+        item = self.rows.item
+        if item is None:
+            return
+        if isinstance(item.at, ChangeRequestRef):
+            self.shell.go(ToChangeRequest(item.at, thread=item.comment))
+        elif item.comment.target.page is not None:
+            node = item.comment.target.node
+            self.shell.go(ToPage(item.at.space_id, item.comment.target.page.id, node.id if node else ""))
+        else:
+            self.shell.go(ToPage(item.at.space_id))
+
+    @on(ThreadView.Updated)
+    def _on_thread_updated(self) -> None:
+        self.refresh_bindings()
+
+    def refresh_data(self) -> None:
+        # A refresh loads failed sources again.
+        self._is_complete = self.threads.is_loaded
+        super().refresh_data()
+        self.thread.refresh_replies()
+
+    def toggle_mine(self) -> None:
+        """Switch between the tabs of your threads and of open threads."""
+        self.sections.choose("open" if self.sections.current == "mine" else "mine")
+
+    def scroll_thread(self, step: int) -> None:
+        """Scroll the thread down, or up with -1. At its end, go to the next thread."""
+        if self.has_class("-tiny") or not self.thread.scroll_by_page(step):
+            self.rows.move(step)
+
+    def back_to_list(self) -> None:
+        """Focus the list. If the list has the focus, clear the filters."""
+        if self.rows.has_focus and self.narrowing.filters:
+            self.narrowing.replace()
+        self.rows.focus()

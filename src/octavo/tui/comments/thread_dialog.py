@@ -1,0 +1,206 @@
+"""A dialog with one thread, beside or below its block, in the view it was opened from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.events import Resize
+from textual.geometry import Region, Size
+
+from octavo.api import comments
+from octavo.api.comments import Comment
+from octavo.api.operation import ListPage
+from octavo.api.places import Discussion
+from octavo.data.live import Snapshot
+from octavo.tui.comments.thread_view import ThreadView
+from octavo.tui.core.view import Subscriptions
+from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
+
+if TYPE_CHECKING:
+    from octavo.tui.core.shell import Shell
+
+
+THREAD_DIALOG: Commands[ThreadDialog] = Commands(
+    "thread",
+    (
+        Command("next", "t", "Next thread", "Go to the next thread", run=lambda _, dialog: dialog.show_next(1)),
+        Command("previous", "T", "Previous thread", "Go to the previous thread", run=lambda _, dialog: dialog.show_next(-1), shown=False),
+        Command("close", "escape,q", "Close", "Go back to the page", run=lambda _, dialog: dialog.dismiss(None)),
+        Command("refresh", "r", "Refresh", "Refresh the thread", run=lambda _, dialog: dialog.refresh_thread(), shown=False),
+        Command("undo", "u", "Undo", "Undo your last change", run=lambda app, _: app.undo(), shown=False),
+        Command("help", "question_mark", "Help", "Show help for this thread", run=lambda app, _: app.show_help(), shown=False),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+
+
+MIN_COLUMN, MAX_WIDTH = 40, 76
+"""The least width of a column beside the text, and the most width of a thread, in cells."""
+BELOW_PANES = 3
+"""Number of screen rows below the panes: a line, the status and the keys."""
+RESIZE_DELAY = 0.1
+"""Seconds after a resize until the page is laid out again."""
+
+
+class Placement(NamedTuple):
+    """The region of a thread on the screen, and the number of rows it covers at the bottom of the pane."""
+
+    region: Region
+    covered_rows: int
+
+
+def placement_for(screen: Size, pane: Region, text_width: int) -> Placement:
+    """Return where to place a thread: beside the text of `pane` if a column fits there, else over its lower half.
+    `text_width` is the width of the text in cells. If the pane is not visible, use the lower half of the screen."""
+    if not pane.area:
+        height = max(screen.height // 2, min(8, screen.height))
+        return Placement(Region(0, max(0, screen.height - BELOW_PANES - height), screen.width, height), 0)
+    left_edge = pane.x + min(text_width, pane.width)
+    if (right_width := screen.width - left_edge) >= MIN_COLUMN:
+        width = min(right_width, max(MAX_WIDTH, screen.width - pane.right))
+        return Placement(Region(screen.width - width, pane.y, width, pane.height), 0)
+    height = min(pane.height, max(8, pane.height // 2))
+    left_edge = pane.x if screen.width - pane.x >= MAX_WIDTH else 0
+    return Placement(Region(left_edge, pane.bottom - height, screen.width - left_edge, height), height)
+
+
+class ThreadDialog(Dialog[None]):
+    """A dialog with a thread and its keys, which never covers its block. `t` and `T` go to the next and the previous
+    thread, and the page follows."""
+
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
+        STYLES / "dialog.tcss",
+        PurePath(__file__).with_name("thread_dialog.tcss"),
+    ]
+    CONTEXT: ClassVar[str] = "thread dialog"
+    HELP: ClassVar[str] = (
+        "This dialog shows one thread and its replies. Press c to reply, d to resolve or reopen the thread, "
+        "+ to react to the selected comment, or t to go to the next thread. Press esc to close the thread."
+    )
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (THREAD_DIALOG,)
+
+    def __init__(
+        self,
+        at: Discussion,
+        threads: Sequence[Comment],
+        comment_id: str,
+        outdated_note: Callable[[Comment], str],
+        pane: Reader,
+        select_block: Callable[[Comment], bool],
+    ) -> None:
+        """Create the dialog for one of `threads`. `outdated_note` returns a note about an outdated block, else "".
+        `pane` shows the page. `select_block` selects the block of a thread there and returns False if it is missing."""
+        super().__init__()
+        self._pane, self._select_block = pane, select_block
+        self._placement: Placement | None = None
+        self._at = at
+        self._threads = {thread.id: thread for thread in threads}
+        self._order = list(self._threads)
+        self._current_id = comment_id
+        self._outdated_note = outdated_note
+        self._subscriptions = Subscriptions(self)
+
+    @property
+    def shell(self) -> Shell:
+        return cast("Shell", self.app)
+
+    def body(self) -> ComposeResult:
+        with DialogFrame():
+            yield ThreadView(id="thread")
+
+    def on_mount(self) -> None:
+        self.query_one(ThreadView).focus()
+        op = comments.List(at=self._at, status="all", format="markdown", limit=200)
+        self._subscriptions.follow_whole("threads", op, self._show_threads)
+        self._place_beside_block()
+        self._draw()
+
+    def on_unmount(self) -> None:
+        self._subscriptions.stop()
+        self._pane.cover(0)
+
+    def on_resize(self, event: Resize) -> None:
+        self.set_timer(RESIZE_DELAY, self._place_beside_block)
+
+    def _place_beside_block(self) -> None:
+        """Place the dialog, and scroll the block of the thread into view."""
+        self._place()
+        if self._select_block(self._threads[self._current_id]):
+            self._pane.cursor.scroll_into_view()
+            self._place()  # scrolling may show longer lines, which need more width
+            self._pane.cursor.scroll_into_view()
+
+    def _place(self) -> None:
+        """Place the dialog beside or below the pane."""
+        pane = self._pane
+        pane_region = pane.region if pane.is_running and pane.display else Region()
+        placement = placement_for(self.app.size, pane_region, pane.painter.text_width if pane_region.area else 0)
+        pane.cover(placement.covered_rows)
+        if placement != self._placement:
+            self._placement = placement
+            styles, region = self.query_one(DialogFrame).styles, placement.region
+            styles.offset = (region.x, region.y)
+            styles.width, styles.height = region.width, region.height
+
+    def _show_threads(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
+        if snapshot.value is None:
+            return
+        threads = {thread.id: thread for thread in snapshot.value.items}
+        self._threads = {key: threads.get(key, thread) for key, thread in self._threads.items()}
+        if not snapshot.loading and snapshot.value.next is None:
+            for key in [key for key in self._threads if key not in threads]:
+                self._remove_thread(key, snapshot.value.items)
+        if self._current_id in self._threads:
+            self._draw()
+        else:
+            self.dismiss(None)
+
+    def _remove_thread(self, key: str, items: Sequence[Comment]) -> None:
+        """Remove a deleted thread. If the thread was pending and has been sent, replace it by the thread with its text
+        and its id on the server."""
+        removed = self._threads.pop(key)
+        index = self._order.index(key)
+        self._order.remove(key)
+        if key.startswith("pending-"):
+            replacements = [
+                each for each in items if each.body.text == removed.body.text and each.id not in self._threads
+            ]
+            if replacements:
+                self._threads[replacements[0].id] = replacements[0]
+                self._order.insert(index, replacements[0].id)
+        if self._current_id == key and self._order:
+            self._current_id = self._order[min(index, len(self._order) - 1)]
+
+    def _draw(self) -> None:
+        thread = self._threads[self._current_id]
+        number = self._order.index(self._current_id) + 1
+        page = thread.target.page.title if thread.target.page and thread.target.page.title else "Thread"
+        self.query_one(DialogFrame).set_border_texts(page, f"{number} of {len(self._order)}")
+        self.query_one(ThreadView).show(self._at, thread, title=self._outdated_note(thread), is_page_visible=True)
+
+    @on(ThreadView.PageRequested)
+    def _on_page_requested(self) -> None:
+        self.dismiss(None)
+
+    @on(ThreadView.Updated)
+    def _on_updated(self) -> None:
+        self.refresh_bindings()
+
+    def show_next(self, step: int) -> None:
+        """Show the thread `step` threads after this one."""
+        index = (self._order.index(self._current_id) + step) % len(self._order)
+        self._current_id = self._order[index]
+        self._place_beside_block()
+        self._draw()
+
+    def refresh_thread(self) -> None:
+        """Refresh the thread and its replies from the server."""
+        self.query_one(ThreadView).refresh_replies()
+        for op in self._subscriptions.operations():
+            self.shell.background(self.shell.session.live.refresh(op))

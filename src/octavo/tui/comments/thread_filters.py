@@ -1,0 +1,151 @@
+"""The filters and orders of the list of threads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+from octavo.api.comments import Comment
+from octavo.api.folding import fold
+from octavo.api.places import Discussion
+from octavo.data.comment_text import mentions
+from octavo.tui.widgets.wording import long_age, plural
+
+_NEVER, _ALWAYS = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Thread:
+    """A comment thread, the space or change request it belongs to (`at`), and the label of that (`place`)."""
+
+    comment: Comment
+    at: Discussion
+    place: str
+
+    @property
+    def key(self) -> str:
+        return f"{self.place} {self.comment.id}"
+
+    @property
+    def page(self) -> str:
+        """The title of the thread's page."""
+        page = self.comment.target.page
+        return (page.title or page.path or "Untitled page") if page else "General comments"
+
+    @property
+    def is_outdated(self) -> bool:
+        """Return whether the block of the thread was deleted."""
+        page = self.comment.target.page
+        return bool(page and page.outdated)
+
+    @property
+    def sign(self) -> tuple[str, str]:
+        """Return the state of the thread as a sign and its style."""
+        if not self.comment.is_open:
+            return "✓", "$success"
+        if self.comment.is_review:
+            return "◐", "$octavo-muted"
+        return "○" if self.is_outdated else "●", "$octavo-note"
+
+    @property
+    def posted_at(self) -> datetime:
+        return self.comment.posted_at or _NEVER
+
+
+@dataclass(frozen=True)
+class ThreadFilter:
+    """A filter of threads. Only one filter of each `kind` applies at a time."""
+
+    kind: str
+    name: str
+    matches: Callable[[Thread], bool] = field(compare=False)
+
+
+def is_in_section(thread: Thread, section: str, me: str) -> bool:
+    """Return whether a thread belongs to a tab of the list: `open`, `mine`, `resolved`, `reviews` or `all`. Each thread
+    is in exactly one of `open`, `resolved` and `reviews`."""
+    match section:
+        case "open":
+            return thread.comment.is_open_thread
+        case "mine":
+            return thread.comment.posted_by.id == me and thread.comment.is_open_thread
+        case "resolved":
+            return not thread.comment.is_open
+        case "reviews":
+            return thread.comment.is_open and thread.comment.is_review
+    return True
+
+
+def available_filters(
+    threads: Sequence[Thread], active: Sequence[ThreadFilter], now: datetime, me: str
+) -> list[tuple[ThreadFilter, int]]:
+    """Return the filters that can be added to the `active` filters, each with the number of threads it would leave. A
+    new filter replaces the active filter of its kind. Filters that would leave no thread, or all, are not returned."""
+    filters = []
+    for each in _all_filters(threads, now, me):
+        others_applied = filter_threads(threads, [other for other in active if other.kind != each.kind])
+        remaining = sum(map(each.matches, others_applied))
+        if each not in active and 0 < remaining < len(others_applied):
+            filters.append((each, remaining))
+    return filters
+
+
+def _all_filters(threads: Sequence[Thread], now: datetime, me: str) -> list[ThreadFilter]:
+    filters = [
+        ThreadFilter("Replies", "without replies", lambda thread: not thread.comment.replies),
+        ThreadFilter("Replies", "with replies", lambda thread: bool(thread.comment.replies)),
+        ThreadFilter("Status", "outdated", lambda thread: thread.is_outdated),
+        ThreadFilter("Status", "not on a block", lambda thread: thread.comment.target.node is None),
+        ThreadFilter("Mentions", "mentioning me", lambda thread: mentions(thread.comment.body.text, me)),
+    ]
+    for days, name in ((1, "from the last 24 hours"), (7, "from the last 7 days")):
+        filters.append(ThreadFilter("Age", name, _posted_between(now - timedelta(days=days), _ALWAYS)))
+    for days, name in ((7, "older than 7 days"), (30, "older than 30 days")):
+        filters.append(ThreadFilter("Age", name, _posted_between(_NEVER, now - timedelta(days=days))))
+    people = Counter((thread.comment.posted_by.id, thread.comment.posted_by.name) for thread in threads)
+    for (user_id, name), _ in people.most_common():
+        filters.append(ThreadFilter("Author", f"by {name}", partial(_is_by, user_id)))
+    for place in dict.fromkeys(thread.place for thread in threads):
+        filters.append(ThreadFilter("Location", f"in {place}", partial(_is_in, place)))
+    return filters
+
+
+def _posted_between(start: datetime, end: datetime) -> Callable[[Thread], bool]:
+    return lambda thread: start <= thread.posted_at < end
+
+
+def _is_by(user_id: str, thread: Thread) -> bool:
+    return thread.comment.posted_by.id == user_id
+
+
+def _is_in(place: str, thread: Thread) -> bool:
+    return thread.place == place
+
+
+def filter_threads(threads: Iterable[Thread], filters: Collection[ThreadFilter]) -> list[Thread]:
+    """Return the threads that match all `filters`."""
+    return [thread for thread in threads if all(each.matches(thread) for each in filters)]
+
+
+def place_summaries(threads: Iterable[Thread]) -> dict[str, str]:
+    """Return a summary of each place: its number of threads and the age of the oldest."""
+    by_place: dict[str, list[Thread]] = {}
+    for thread in threads:
+        by_place.setdefault(thread.place, []).append(thread)
+    return {
+        place: f"{plural(len(each), 'thread')} · oldest {long_age(min(one.posted_at for one in each))}"
+        for place, each in by_place.items()
+    }
+
+
+ORDERS: dict[str, tuple[str, Callable[[Thread], tuple[object, ...]]]] = {
+    "place": ("by space and page", lambda each: (each.place, each.page)),
+    "newest": ("newest first", lambda each: (_NEVER - each.posted_at,)),
+    "oldest": ("oldest first", lambda each: (each.posted_at,)),
+    "answers": ("most replies first", lambda each: (-each.comment.replies,)),
+    "author": ("by author", lambda each: (fold(each.comment.posted_by.name),)),
+}
+"""The orders of the list: the name and the sort key of each."""

@@ -1,0 +1,188 @@
+"""Loads the threads of an organization: from its spaces and its open change requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from octavo.api import comments
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.comments import Comment
+from octavo.api.operation import ListPage
+from octavo.api.organizations import Organization
+from octavo.api.places import ChangeRequestRef, Discussion
+from octavo.api.spaces import Space
+from octavo.data.live import Snapshot
+from octavo.data.queries import UNDECIDED, change_requests_of
+from octavo.data.sync_queue import Rank
+from octavo.tui.comments.thread_filters import Thread
+from octavo.tui.core.view import View
+
+BATCH = 100
+"""Number of spaces, and of change requests per status, whose threads are loaded at first and with each further step.
+Each needs its own request, and a server may have thousands."""
+LONG_LIST = 2000
+"""Number of threads from which rebuilding the list takes noticeable time."""
+
+
+class ThreadSource(NamedTuple):
+    """A space or change request with threads: its label, and the number of open comments that the server reports."""
+
+    key: str
+    at: Discussion
+    name: str
+    open: int
+
+
+def space_sources(items: Iterable[Space]) -> list[ThreadSource]:
+    """Return the spaces as sources, in the same order."""
+    return [ThreadSource(f"space {each.id}", each.ref, each.title.upper(), each.comments) for each in items]
+
+
+def change_request_sources(items: Iterable[ChangeRequest], spaces: Iterable[Space]) -> list[ThreadSource]:
+    """Return the change requests as sources, in the same order. Their labels begin with the title of the space, if `spaces`
+    has it."""
+    titles = {space.id: f"{space.title.upper()} · " for space in spaces}
+    return [
+        ThreadSource(
+            f"change request {each.id}",
+            ChangeRequestRef(space_id=each.space, change_request_id=each.id),
+            f"{titles.get(each.space, '')}#{each.number} {each.title}",
+            each.comments,
+        )
+        for each in items
+        if each.space is not None
+    ]
+
+
+def sources_to_load(sources: Sequence[ThreadSource], requested: Collection[str], limit: int) -> list[ThreadSource]:
+    """Return the sources to load: those that are loaded already, then those with open comments, then the others."""
+    return sorted(sources, key=lambda each: (each.key not in requested, each.open <= 0))[:limit]
+
+
+class ThreadLoader:
+    """Loads the threads of an organization, source by source. `show` is called after new threads have arrived."""
+
+    def __init__(self, view: View, show: Callable[[], None], update_status: Callable[[], None]) -> None:
+        """Create a loader. `update_status` is called instead of `show` if too few threads are new to rebuild a long list."""
+        self._view, self._show, self._update_status = view, show, update_status
+        self._change_requests: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
+        """Open change requests by status."""
+        self.requested: dict[str, ThreadSource] = {}
+        """The sources whose threads are loaded or loading, by key, in order."""
+        self._threads: dict[str, Snapshot[ListPage[Comment]]] = {}
+        """The threads of each source, as far as they are loaded."""
+        self.source_count, self._limit = 0, BATCH
+        """Number of sources, and the most sources of a kind to load."""
+        self._shown_count = 0
+        self._is_scheduled = False
+
+    def load(self, organization: Organization) -> None:
+        """Load the threads of this organization instead of the last."""
+        self._view.subscriptions.stop()
+        self.requested.clear()
+        self._threads.clear()
+        self._change_requests.clear()
+        self.source_count, self._limit = 0, BATCH
+        for status in UNDECIDED:
+            op = change_requests_of(organization.id, status)
+            self._view.follow(f"{status} change requests", op, partial(self._show_change_requests, status))
+        self.follow_sources()
+
+    def _show_change_requests(self, status: str, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
+        self._change_requests[status] = snapshot
+        self.follow_sources()
+
+    def follow_sources(self) -> None:
+        """Follow the threads of as many sources as may be loaded, and stop following deleted sources."""
+        workspace = self._view.shell.workspace
+        if workspace.organization is None:
+            return
+        spaces = workspace.spaces.value.items if workspace.spaces.value else ()
+        kinds = [space_sources(spaces)]
+        kinds += [
+            change_request_sources(each.value.items, spaces) for each in self._change_requests.values() if each.value
+        ]
+        self.source_count = sum(map(len, kinds))
+        previous = self.requested
+        self.requested = {each.key: each for kind in kinds for each in sources_to_load(kind, previous, self._limit)}
+        for key in previous.keys() - self.requested.keys():
+            self._view.follow(key, None)
+            self._threads.pop(key, None)
+        for key, source in self.requested.items():
+            op = comments.List(at=source.at, status="all", format="markdown", limit=200)
+            self._view.subscriptions.follow_whole(key, op, partial(self._show_source, source), rank=Rank.AWAITED)
+        self._schedule_show()
+
+    def load_more(self) -> None:
+        """Load more sources, once all requested sources are loaded."""
+        if not self.is_loading:
+            self._limit += BATCH
+            self.follow_sources()
+
+    def _show_source(self, source: ThreadSource, snapshot: Snapshot[ListPage[Comment]]) -> None:
+        self._threads[source.key] = snapshot
+        if isinstance(source.at, ChangeRequestRef) and snapshot.value is not None:
+            self._view.shell.workspace.record_open_comments(source.at.change_request_id, snapshot.value)
+        self._schedule_show()
+
+    def _schedule_show(self) -> None:
+        if not self._is_scheduled:
+            self._is_scheduled = self._view.call_later(self.show_new)
+
+    def show_new(self) -> None:
+        """Show the threads that have arrived since the last rebuild."""
+        if not self._is_scheduled:
+            return
+        self._is_scheduled = False
+        (self._show if self._is_worth_showing else self._update_status)()
+
+    @property
+    def _is_worth_showing(self) -> bool:
+        """Return whether to rebuild the list. A list of thousands of threads is rebuilt only after many new threads and
+        at the end."""
+        snapshots = self._threads.values()
+        known = sum(len(each.value.items) for each in snapshots if each.value is not None)
+        has_many_new = known < LONG_LIST or abs(known - self._shown_count) * 8 >= self._shown_count
+        return has_many_new or not any(each.loading for each in snapshots) or any(each.pending for each in snapshots)
+
+    def take_all(self) -> list[Thread]:
+        """Return all loaded threads, and count them as shown."""
+        threads, self._is_scheduled = self.loaded(), False
+        self._shown_count = len(threads)
+        return threads
+
+    def loaded(self) -> list[Thread]:
+        """Return all loaded threads, in the order of their sources."""
+        return [
+            Thread(comment, source.at, source.name)
+            for source in self.requested.values()
+            if (snapshot := self._threads.get(source.key)) is not None and snapshot.value is not None
+            for comment in snapshot.value.items
+        ]
+
+    @property
+    def snapshots(self) -> list[Snapshot[Any]]:
+        """The responses the list is built from: spaces, change requests and threads."""
+        return [self._view.shell.workspace.spaces, *self._change_requests.values(), *self._threads.values()]
+
+    @property
+    def is_loading(self) -> bool:
+        """Return whether a response is still missing."""
+        return any(each.loading for each in self.snapshots)
+
+    @property
+    def loaded_count(self) -> int:
+        """The number of sources whose threads are loaded."""
+        return sum(snapshot.value is not None for snapshot in self._threads.values())
+
+    @property
+    def has_more(self) -> bool:
+        """Return whether there are sources that are not requested yet."""
+        return len(self.requested) < self.source_count
+
+    @property
+    def is_loaded(self) -> bool:
+        """Return whether the threads of all requested sources are loaded."""
+        return all(snapshot.value for snapshot in self._threads.values())

@@ -1,0 +1,308 @@
+"""Content: collections and spaces, the pages of the open space, the open page and its threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import on
+from textual.containers import Horizontal, Vertical
+from textual.events import DescendantFocus
+from textual.widget import Widget
+
+from octavo.api.operation import Model
+from octavo.api.places import Discussion
+from octavo.data.unsent_index import UnsentText
+from octavo.tui.comments.discard_commands import UNSENT
+from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE, PageDiscussion
+from octavo.tui.content.cursor_target import PAGE, ROW, SPACE
+from octavo.tui.content.navigation import Navigation
+from octavo.tui.content.open_space import OpenSpace
+from octavo.tui.content.reading_history import VisitedPage
+from octavo.tui.content.side_panel import SidePanel
+from octavo.tui.content.space_list import SpaceList
+from octavo.tui.content.spaces_pane import SpacesPane
+from octavo.tui.core.tree_rows import adjacent_page
+from octavo.tui.core.view import View
+from octavo.tui.editing.page_commands import PAGE_COMMANDS, PageEditing
+from octavo.tui.reader.link_opening import copy_url, follow_link
+from octavo.tui.reader.link_titles import reload_link_titles, show_new_specifications
+from octavo.tui.reader.page_loading import PageLoaded
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.reader.text_selection import CopiesWhenReady
+from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
+from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.notices import Notices
+
+if TYPE_CHECKING:
+    from octavo.tui.core.shell import Shell
+
+
+def _is_below_spaces(app: Shell, view: ContentScreen) -> bool:
+    """Return whether there is a level above the focused pane: the spaces are the top level."""
+    return view.focused is None or view.focused.id != "spaces"
+
+
+def _up_label(app: Shell, view: ContentScreen) -> str | None:
+    focused = view.focused
+    if focused is None or focused.id == "pages":
+        return None
+    return "Pages" if isinstance(focused, PageView) else "Page"
+
+
+def _why_no_page(app: Shell, view: ContentScreen) -> str | None:
+    return "Open a page first. Press enter on a page to open it." if view.open_space.page is None else None
+
+
+def _why_no_neighbor(step: int, reason: str) -> Callable[[Shell, ContentScreen], str | None]:
+    """Return a check that returns `reason` if there is no page `step` pages after the open page."""
+
+    def why_not(app: Shell, view: ContentScreen) -> str | None:
+        pages, page = view.open_space.pages, view.open_space.page
+        if page is None or pages is None or adjacent_page(pages, page, step) is not None:
+            return _why_no_page(app, view)
+        return reason
+
+    return why_not
+
+
+def _zoom(app: Shell, view: ContentScreen) -> None:
+    view.toggle_class("-zoomed")
+    view.view.focus()
+    view.refresh_bindings()
+
+
+CONTENT: Commands[ContentScreen] = Commands(
+    "content",
+    (
+        Command("up", "escape", "Spaces", "Go up one level",
+                run=lambda _, view: view.go_up_or_back(), title_now=_up_label, is_available=_is_below_spaces),
+        Command("outline", "O", "Outline", "Go to the outline, or hide it",
+                run=lambda _, view: view.go_to_outline(), why_not=_why_no_page),
+        Command("next_page", "J", "Next page", "Open the next page",
+                run=lambda _, view: view.open_space.open_neighbor(1), why_not=_why_no_neighbor(1, "This is the last page in the space."), shown=False),
+        Command("previous_page", "K", "Previous page", "Open the previous page",
+                run=lambda _, view: view.open_space.open_neighbor(-1), why_not=_why_no_neighbor(-1, "This is the first page in the space."), shown=False),
+        Command("zoom", "z", "Zoom", "Show only the page, or show all panes", run=_zoom, why_not=_why_no_page, shown=False,
+                title_now=lambda _, view: "Show all panes" if view.has_class("-zoomed") else None),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+
+
+class ContentScreen(View, CopiesWhenReady):
+    """Three panes: the tree of spaces or pages, the open page, and its threads."""
+
+    MODE = "content"
+    CONTEXT = "content"
+    QUIT_LISTS = frozenset({"pages"})
+    HELP = (
+        "This view shows the spaces of your organization, the pages of the open space, and the open page with its threads. "
+        "Press enter to open a page, c to comment on the selected block, f to open a link, or e to edit the page in a change "
+        "request. Press esc to go up one level: from the page to the pages of the space, then to the spaces."
+    )
+    CSS_PATH = "content_screen.tcss"
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
+        ROW,
+        SPACE.for_target(lambda view: view.target),
+        PAGE.for_target(lambda view: view.target),
+        PAGE_COMMANDS.for_target(lambda view: view.authoring),
+        COMMENTING,
+        THREAD_HERE,
+        UNSENT,
+        CONTENT,
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open_space: OpenSpace = OpenSpace(self)
+        self.spaces = SpaceList(self, self.open_space)
+        self.target = self.open_space.target
+        self.authoring = PageEditing(self, self.target)
+        self.page_discussion = PageDiscussion(self, self.open_space.threads)
+
+    def body(self) -> Iterable[Widget]:
+        with Horizontal():
+            yield Navigation(id="nav", classes="hairline")
+            with Vertical(id="reading"):
+                yield PageView(ascii=self.shell.settings.ascii, id="page")
+            yield SidePanel(id="aside")
+
+    def on_mount(self) -> None:
+        self.shell.exit_callbacks.add(self.open_space.history.save)
+        self.shell.workspace.organization_changed.subscribe(self, self.spaces.load)
+        self.shell.workspace.spaces_changed.subscribe(self, lambda _: self.spaces.show())
+        self.shell.workspace.frame_changed.subscribe(self, lambda _: self.spaces.update_offline_marks())
+        self.shell.workspace.unsent.changed.subscribe(self, lambda _: self._show_drafts())
+        self.view.block_commands.why_no_comment_here = lambda: self.page_discussion.why_no_comment()
+        self.query_one(SpacesPane).find_target = lambda: self.spaces.target
+        self.open_space.show_tree_of("spaces")
+        self.spaces.start()
+
+    def on_unmount(self) -> None:
+        self.shell.exit_callbacks.discard(self.open_space.history.save)
+
+    def on_screen_resume(self) -> None:
+        self.open_space.show_unsent()
+        show_new_specifications(self.open_space)
+
+    def _show_drafts(self) -> None:
+        if self.is_current:  # otherwise `on_screen_resume` shows them
+            self.open_space.show_unsent()
+
+    @property
+    def view(self) -> PageView:
+        return self.open_space.view
+
+    @property
+    def key_fallback(self) -> PageView:
+        return self.view
+
+    @property
+    def KEYBAR(self) -> tuple[str, ...]:
+        """Ids of the first commands in the key bar: the way back, while only the page is shown."""
+        return ("content.zoom",) if self.has_class("-zoomed") else ()
+
+    # Location
+
+    @property
+    def here(self) -> VisitedPage | None:
+        return self.open_space.visited_page
+
+    def show_again(self, visit: VisitedPage) -> None:
+        self.open_space.show_again(visit)
+
+    def go_to_place(self, at: Discussion, page: str | None, node: str) -> bool:
+        threads = self.open_space.threads
+        if threads.discussion != at or page != (threads.visible_page or ("",))[0]:
+            return False
+        if node:
+            self.view.focus()
+        return not node or self.view.navigation.go_to_block(node)
+
+    def keep_place(self) -> None:
+        self.open_space.history.save()
+
+    @property
+    def is_as_at_start(self) -> bool:
+        """Return whether only the page is shown: without dialogs, notices, typed keys or source text."""
+        is_covered = (
+            any(notices.display for notices in self.query(Notices))
+            or self.view.typing_keys
+            or self.view.contents.shows_source
+        )
+        return self.here is not None and self.view.key == self.open_space.key and not is_covered
+
+    # Targets of the keys
+
+    @property
+    def target_drafts(self) -> Sequence[UnsentText]:
+        """Return your unsent drafts in the focused thread, else on the selected page or block."""
+        threads = self.open_space.side_panel.threads
+        if threads.has_focus and threads.item is not None:
+            return self.open_space.threads.drafts_in(threads.item)
+        return self.target.drafts
+
+    @property
+    def selected_items(self) -> Sequence[Model]:
+        return self.target.models
+
+    # Messages
+
+    @on(LineList.Opened, "#spaces")
+    def _on_space_chosen(self, message: LineList.Opened) -> None:
+        self.open_space.show_space(str(message.key))
+
+    @on(LineList.Opened, "#pages")
+    def _on_page_chosen(self, message: LineList.Opened) -> None:
+        self.open_space.open_page(str(message.key))
+        self.view.focus()
+
+    @on(LineList.Opened, "#outline")
+    def _on_heading_chosen(self, message: LineList.Opened) -> None:
+        self.open_space.side_panel.outline.set_filter("")
+        self.view.navigation.go_to_anchor(str(message.key))
+        self.view.focus()
+
+    @on(LineList.Opened, "#threads")
+    def _on_thread_chosen(self, message: LineList.Opened) -> None:
+        if self.has_class("-tiny"):
+            self.remove_class("-aside")  # The side panel covers the page here, and the thread opens on the page.
+            self.view.focus()
+        self.page_discussion.open_thread(str(message.key))
+
+    @on(LineList.Highlighted, "#pages")
+    @on(LineList.Highlighted, "#spaces")
+    def _on_row_selected(self) -> None:
+        self.target.row_changed()
+        self.open_space.show_status()
+
+    @on(DescendantFocus)
+    def _on_pane_focused(self) -> None:
+        self.open_space.show_status()
+
+    @on(PageView.Moved)
+    def _on_moved(self) -> None:
+        self.open_space.show_status()
+        self.open_space.history.save_soon()
+
+    @on(Reader.CommentRequested)
+    def _on_block_chosen(self) -> None:
+        self.page_discussion.comment()
+
+    @on(Reader.ThreadRequested)
+    def _on_thread_wanted(self, message: Reader.ThreadRequested) -> None:
+        self.page_discussion.open_block_thread(message.block)
+
+    @on(PageView.TableRowRequested)
+    def _on_row_wanted(self, message: PageView.TableRowRequested) -> None:
+        from octavo.tui.reader.page_dialogs import open_row  # lazy: not needed for the first screen
+
+        open_row(self.app, message)
+
+    @on(Reader.Copied)
+    def _on_copied(self, message: Reader.Copied) -> None:
+        self.shell.say(f"Copied the {message.what}.")
+
+    @on(PageLoaded)
+    def _on_page_loaded(self) -> None:
+        self.open_space.threads.draw()
+        self.open_space.go_to_anchor()
+        self.open_space.show_status()
+
+    @on(LinkFollowed)
+    def _on_link_followed(self, message: LinkFollowed) -> None:
+        follow_link(self.open_space, message)
+
+    @on(CopyUrlRequested)
+    def _copy_url(self, message: CopyUrlRequested) -> None:
+        copy_url(self.open_space, message)
+
+    # Navigation
+
+    def refresh_data(self) -> None:
+        super().refresh_data()
+        reload_link_titles(self.open_space)
+
+    def go_up(self) -> bool:
+        if self.open_space.side_panel.has_focus_within:
+            return self.focus_if(self.view, condition=True)
+        if self.focused is self.open_space.pages_tree:
+            self.open_space.nav.show_tree("spaces", self.open_space.space, focus=True)
+            return True
+        return self.focus_if(self.open_space.pages_tree, condition=self.focused is self.view)
+
+    def go_to_outline(self) -> None:
+        """Focus the outline. If it has the focus, hide it."""
+        is_outline_visible = (self.has_class("-wide") or self.has_class("-huge")) != self.has_class("-aside")
+        has_focus_in_panel = self.open_space.side_panel.has_focus_within
+        self.remove_class("-zoomed")
+        if has_focus_in_panel or not is_outline_visible:
+            self.toggle_class("-aside")
+        (self.view if has_focus_in_panel else self.open_space.side_panel.outline).focus()
+
+    @on(Reader.NextPageRequested)
+    def _open_next_page(self) -> None:
+        self.open_space.open_neighbor(1, from_top=True)

@@ -1,0 +1,110 @@
+"""Makes spaces available offline, removes offline copies, and lists them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from octavo.api.errors import ApiError
+from octavo.api.spaces import Space
+from octavo.tui.core.item_labels import format_megabytes, offline_mark, offline_summary
+from octavo.tui.core.routes import ToPage
+from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
+from octavo.tui.widgets.picker import Picker
+from octavo.tui.widgets.wording import as_clause, plural
+
+if TYPE_CHECKING:
+    from octavo.data.offline_spaces import OfflineSpace
+    from octavo.tui.core.shell import Shell
+
+
+def download(app: Shell, space: Space) -> None:
+    """Download a space for offline use, or update its offline copy. Ask first if the space is large."""
+    offline = app.session.offline
+    if offline.get(space.id) is not None:
+        offline.add(space)
+        app.say(f"Checking {space.title or 'this space'} for updates…")
+    else:
+        app.background(_ask_and_download(app, space))
+
+
+async def _ask_and_download(app: Shell, space: Space) -> None:
+    title, offline = space.title or "this space", app.session.offline
+    try:
+        size = await offline.size(space.ref)
+    except ApiError as error:
+        app.say(f"Could not make {title} available offline: {as_clause(str(error))}.", tone="failed")
+        return
+
+    def start() -> None:
+        offline.add(space)
+        pages = f"{plural(size.pages, 'page')} (about {format_megabytes(size.bytes)})"
+        app.say(
+            f"Downloading {title}: {pages}, plus comment threads and open change requests. Press ! to see the progress."
+        )
+
+    if not size.is_large:
+        start()
+        return
+
+    def on_decided(answer: Confirmed | None) -> None:
+        if answer is not None:
+            start()
+
+    app.push_screen(
+        ConfirmDialog(
+            f"Make {title} available offline?",
+            verb="Download",
+            intro=f"Octavo will download {size.pages:,} pages (about {format_megabytes(size.bytes)}), their threads, and the open change requests.",
+            after="The download will run in the background. If you quit Octavo, the download will continue when you start Octavo again.",
+        ),
+        on_decided,
+    )
+
+
+def remove(app: Shell, space_id: str) -> None:
+    """Delete the offline copy of a space."""
+    offline = app.session.offline
+    if (copy := offline.get(space_id)) is not None:
+        offline.remove(space_id)
+        app.say(f"Removed the offline copy of {copy.title} and freed {format_megabytes(copy.bytes)}.")
+
+
+def confirm_remove(app: Shell, copy: OfflineSpace) -> None:
+    """Delete the offline copy of a space after a confirmation: without the server, the copy cannot be downloaded again."""
+
+    def on_decided(answer: Confirmed | None) -> None:
+        if answer is not None:
+            remove(app, copy.id)
+
+    after = "Your drafts and queued changes will be kept."
+    app.push_screen(
+        ConfirmDialog(
+            f"Remove the offline copy of {copy.title}?", verb="Remove", intro=f"{offline_summary(copy)}.", after=after
+        ),
+        on_decided,
+    )
+
+
+def show_offline_spaces(app: Shell) -> None:
+    """List the spaces available offline. The chosen space is opened."""
+    choices: list[Choice[str]] = []
+    for copy in app.session.offline.all:
+        choices.append(
+            Choice(copy.id, copy.title, detail=offline_summary(copy), right=offline_mark(copy), group="SPACES")
+        )
+    for copy in app.session.offline.all:
+        choices += [
+            Choice(copy.id, each.what, detail=each.why, group=f"FAILED DOWNLOADS FROM {copy.title.upper()}")
+            for each in copy.failed
+        ]
+
+    def on_chosen(space: str | None) -> None:
+        if space is not None:
+            app.go(ToPage(space))
+
+    nothing = (
+        "No spaces are available offline. To add a space, press 2 to go to Content, select the space, press :, and choose "
+        "Make available offline."
+    )
+    app.push_screen(Picker("Offline spaces", choices, empty=nothing), on_chosen)

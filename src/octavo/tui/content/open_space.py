@@ -1,0 +1,314 @@
+"""The open space, its page tree and its open page: loads and shows them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from octavo.api import comments, content
+from octavo.api.content import Page, PageTree
+from octavo.api.spaces import Space
+from octavo.data.live import Snapshot
+from octavo.data.unsent_index import UnsentIndex, UnsentText
+from octavo.tui.content.cursor_target import CursorTarget
+from octavo.tui.content.navigation import Navigation, TreeName
+from octavo.tui.content.reading_history import ReadingHistory, VisitedPage
+from octavo.tui.content.side_panel import SidePanel
+from octavo.tui.content.space_threads import SpaceThreads
+from octavo.tui.core.page_queries import get_page_to_read
+from octavo.tui.core.tree_rows import adjacent_page, open_thread_counts
+from octavo.tui.core.view import View
+from octavo.tui.reader.link_opening import follow_link_page
+from octavo.tui.reader.link_titles import set_link_targets
+from octavo.tui.reader.page_view import PageView, show_page
+from octavo.tui.render.reading_position import ReadingPosition
+from octavo.tui.widgets.tree import Tree
+
+if TYPE_CHECKING:
+    from octavo.tui.core.shell import Shell
+
+PREVIOUS_PAGE_SECONDS = 0.15
+"""Seconds that the previous page stays visible while the next page is loading."""
+
+_EMPTY_FOLDER = (
+    "No Markdown files in this folder.",
+    "Octavo looks for .md, .markdown, and .mdx files in this folder and its subfolders. Files that you add appear here. "
+    "To open another folder, quit Octavo and run: octavo open FOLDER",
+)
+"""The empty state of the page tree of a folder: the text and the hint."""
+
+
+class OpenSpace:
+    """The open space and its open page."""
+
+    def __init__(self, screen: View) -> None:
+        """Show the space in the `Navigation`, the `PageView` and the `SidePanel` of `screen`."""
+        self._screen = screen
+        self.space: Space | None = None
+        self.pages: PageTree | None = None
+        self.page: Page | None = None
+        self.history = ReadingHistory(screen)
+        self.target = CursorTarget(screen, self)
+        self.threads = SpaceThreads(self, self.target)
+        self._refresh_errors: dict[str, str] = {}
+        """Errors of the last refresh of the `tree` or the `page`. Cleared when a refresh succeeds."""
+        self._wanted_position: ReadingPosition | None = None
+        self._anchor = ""
+        self._wanted_page: str | None = None
+        self._drawn_index: UnsentIndex | None = None
+        """The index of unsent drafts when the page tree was drawn."""
+
+    @property
+    def shell(self) -> Shell:
+        return self._screen.shell
+
+    @property
+    def nav(self) -> Navigation:
+        return self._screen.query_one(Navigation)
+
+    @property
+    def pages_tree(self) -> Tree:
+        return self.nav.pages
+
+    @property
+    def view(self) -> PageView:
+        return self._screen.query_one("#page", PageView)
+
+    @property
+    def side_panel(self) -> SidePanel:
+        return self._screen.query_one("#aside", SidePanel)
+
+    def show_tree_of(self, tree_name: TreeName) -> None:
+        """Show the tree of spaces or of pages. The focus stays in the trees if it is there."""
+        focus = self._screen.focused is None or self.nav.has_focus_on is not None
+        self.nav.show_tree(tree_name, self.space, focus=focus)
+
+    # Location
+
+    @property
+    def visited_page(self) -> VisitedPage | None:
+        """The open page and the reading position. None if no page is open."""
+        position = self._wanted_position or (self.view.navigation.current_position if self.shows_open_page else None)
+        return VisitedPage(self.space.id, self.page.id, position) if self.space and self.page else None
+
+    @property
+    def key(self) -> str:
+        """The key of the open page in the page view."""
+        return f"{self.space.id} {self.page.id}" if self.space is not None and self.page is not None else ""
+
+    @property
+    def shows_open_page(self) -> bool:
+        """Return whether the page view shows the open page. While that is loading, the view shows the previous page."""
+        return self.view.document is not None and self.view.key == self.key
+
+    def _remember_page(self, to_page: str | None = None) -> None:
+        """Add the open page to the trail of visited pages, unless `to_page` is the same page."""
+        current_id = self.visited_page
+        if current_id is not None and current_id.page != to_page:
+            self.shell.history.record(is_opened=False)
+
+    def show_again(self, visit: VisitedPage) -> None:
+        """Open a visited page at its reading position."""
+        if self.space is not None and visit.space == self.space.id:
+            self.open_page(visit.page, remember=False, position=visit.position)
+            self.pages_tree.select_hidden(visit.page)
+        else:
+            self.show_space(visit.space, visit.page, remember=False)
+            self._wanted_position = visit.position
+
+    def show_status(self) -> None:
+        """Show the path of the selected row or the open page in the status line, and the current heading in the
+        outline."""
+        self.side_panel.follow(self.view.navigation.current_anchor)
+        current_id, in_spaces = self.page.id if self.page is not None else "", self.nav.has_focus_on == "spaces"
+        if (row := self.target.row) is not None:
+            tree = self.nav.spaces if in_spaces else self.nav.pages
+            current_id, path = str(row.key), [str(each.label) for each in tree.path(row.key)]
+        else:
+            trail = self.pages.path_to(current_id) if self.pages is not None else ()
+            path = [page.title or "Untitled" for page in trail]
+        if self.space is not None and not (in_spaces and path):
+            path.insert(0, self.space.title or "Untitled")
+        unsent = "unsent draft (press e to continue)" if current_id in self.target.editor_drafts else ""
+        is_open = self.page is not None and current_id == self.page.id
+        facts = (unsent, (self._refresh_errors.get("page") or self.view.facts) if is_open else "")
+        self._screen.show_location(" › ".join(path) or "Content", " · ".join(filter(None, facts)))
+
+    # Spaces
+
+    def show_space(self, space_id: str, page_id: str | None = None, anchor: str = "", *, remember: bool = True) -> None:
+        """Open a space and a page of it. Without `page_id`, open the page that was read last, else the first page."""
+        space = self.shell.workspace.space(space_id)
+        if space is None:
+            return
+        if self.space is None or self.space.id != space.id:
+            if remember:
+                self._remember_page()
+            self.close()
+            self.space = space
+            self.shell.session.state.set_fact("space", space.id)
+            self._wanted_page = page_id
+            self._anchor = anchor
+            self.show_tree_of("pages")
+            if self.shell.session.kind == "folder":
+                self.pages_tree.state.empty, self.pages_tree.state.hint = _EMPTY_FOLDER
+            self.pages_tree.state.wait_for(f"the pages in {space.title}")
+            self._screen.follow("tree", content.ListPages(at=space.ref), self._show_tree)
+            threads = comments.List(at=space.ref, status="all", format="markdown", limit=200)
+            self._screen.subscriptions.follow_whole("threads", threads, self.threads.show)
+        else:
+            self.show_tree_of("pages")
+            if page_id is not None and (page := self.find_page(page_id)) is not None:
+                self.open_page(page.id, anchor=anchor, remember=remember)
+                self.pages_tree.select_hidden(page.id)
+                self.view.focus()
+
+    def close(self) -> None:
+        """Close the open space and stop loading it."""
+        self.history.save()
+        for slot in ("tree", "threads", "page"):
+            self._screen.follow(slot, None)
+        self.space, self.pages, self.page = None, None, None
+        self.threads.clear()
+        self._refresh_errors.clear()
+
+    # Pages
+
+    def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
+        self._note_error("tree", snapshot)
+        if snapshot.value is None:
+            if snapshot.error is not None:
+                self.pages_tree.state.fail("Could not load the pages", str(snapshot.error))
+            return
+        self.pages = snapshot.value
+        self.draw_pages()
+        self.target.refresh_drafts()
+        set_link_targets(self)
+        if self.page is None:
+            wanted = self._page_to_open()
+            if first := wanted or next((page for page in self.pages.walk() if page.type == "document"), None):
+                self.open_page(first.id, anchor=self._anchor, remember=False, position=self._wanted_position)
+                self.pages_tree.select_hidden(first.id)
+
+    def find_page(self, name: str) -> Page | None:
+        """Return the page with this id or path. If there is none, say so and return None."""
+        page = self.pages.find_by_name(name) if self.pages is not None else None
+        if page is None and self.space is not None:
+            space_title = self.space.title or "this space"
+            self.shell.say(
+                f"Could not find the page {name} in {space_title}: it may have been moved or deleted.", tone="care"
+            )
+        return page
+
+    def _page_to_open(self) -> Page | None:
+        """Return the page to open with a space: the requested page, else the page that was read last."""
+        if self._wanted_page or self.space is None or self.pages is None:
+            return self.find_page(self._wanted_page) if self._wanted_page else None
+        return self.history.last_page(self.space.id, self.pages)
+
+    def draw_pages(self) -> None:
+        """Update the rows of the page tree."""
+        if self.pages is not None:
+            self._drawn_index = self.shell.workspace.unsent.index
+            editor_drafts = {
+                page: [UnsentText("page", None)] for page in self.target.editor_drafts
+            }  # drafts that the external editor left
+            unsent = {**editor_drafts, **self.threads.drafts_by_page()}
+            self.nav.show_pages(self.pages, open_thread_counts(self.threads.threads), unsent)
+            self.pages_tree.state.show_unreadable(self.pages.unreadable)
+            if refresh_error := self._refresh_errors.get("tree"):
+                self.pages_tree.state.fail("Could not refresh the pages", refresh_error)
+
+    def show_unsent(self) -> None:
+        """Update the marks of unsent drafts if they have changed."""
+        self.target.refresh_drafts()
+        if self._drawn_index is not self.shell.workspace.unsent.index:
+            self.draw_pages()
+            self.threads.draw()
+
+    def _note_error(self, slot: str, snapshot: Snapshot[Any]) -> None:
+        """Remember the error of a refresh, so that later drawing shows it too."""
+        self._refresh_errors.pop(slot, None)
+        if snapshot.error is not None:
+            self._refresh_errors[slot] = str(snapshot.error)
+
+    def open_page(
+        self,
+        page_id: str,
+        *,
+        anchor: str = "",
+        remember: bool = True,
+        position: ReadingPosition | None = None,
+        from_top: bool = False,
+    ) -> None:
+        """Open a page of this space at `anchor`, at `position`, or at the saved reading position unless `from_top`. If
+        no heading has an anchor that starts with `#`, say so."""
+        if self.space is None or self.pages is None:
+            return
+        page = self.pages.find(page_id)
+        if page is None:
+            self.shell.say("This page is no longer in the space.", tone="care")
+            return
+        if page.type == "link":
+            follow_link_page(self, page)
+            return
+        if page.type != "document":
+            return
+        if remember:
+            self._remember_page(page.id)
+        self.history.save()
+        self.page, self._anchor, self._wanted_position = page, anchor, position
+        self.shell.session.state.set_fact(f"page {self.space.id}", page.id)
+        op = get_page_to_read(self.space.ref, page.id)
+        if self._screen.subscriptions.operation("page") == op:
+            self.go_to_anchor()
+        else:
+            self._refresh_errors.pop("page", None)
+            is_positioned = anchor or position is not None or from_top
+            self.view.navigation.restore_later(
+                self.key, None if is_positioned else self.history.positions.get(self.key)
+            )
+            self.view.state.wait_for(page.title)
+            self._screen.follow("page", op, self._show_page)
+            if not self.shows_open_page:
+                self._screen.set_timer(PREVIOUS_PAGE_SECONDS, self._clear_previous_page)
+        self.show_status()
+
+    def _clear_previous_page(self) -> None:
+        """Clear the view if the next page is still loading. The status line shows its title."""
+        if self.page is not None and self.view.document is not None and not self.shows_open_page:
+            self.view.clear()
+            self.side_panel.clear()
+            self.view.state.wait_for(self.page.title)
+            self.show_status()
+
+    def _show_page(self, snapshot: Snapshot[Page]) -> None:
+        if self.page is None or self.space is None:
+            return
+        self._note_error("page", snapshot)
+        if snapshot.value is not None:
+            self.page = snapshot.value
+            set_link_targets(self)
+            self.view.navigation.is_latest = not snapshot.loading
+            show_page(self.view, snapshot.value, self.key)
+            self.threads.draw()
+            self.go_to_anchor()
+            self.shell.note_page_shown(self._screen)
+        elif snapshot.error is not None:
+            self._clear_previous_page()
+            self.view.state.fail(f"Could not load {self.page.title or 'the page'}", str(snapshot.error))
+        self.show_status()
+
+    def go_to_anchor(self) -> None:
+        """Go to the wanted anchor or reading position once the open page is visible."""
+        if self.shows_open_page:  # The previous page does not have it.
+            position, self._wanted_position, anchor, self._anchor = self._wanted_position, None, self._anchor, ""
+            if position is not None:
+                self.view.navigation.restore(position)
+            if anchor and not self.view.navigation.go_to_anchor(anchor) and anchor.startswith("#"):
+                self.view.navigation.report_missing(anchor)
+
+    def open_neighbor(self, step: int, *, from_top: bool = False) -> None:
+        """Open the page `step` pages after the open page in the tree."""
+        if self.pages is not None and (page := adjacent_page(self.pages, self.page, step)) is not None:
+            self.open_page(page.id, from_top=from_top)
+            self.pages_tree.select_hidden(page.id)

@@ -1,0 +1,327 @@
+"""Creates, edits, duplicates and transfers spaces and collections, and imports pages into spaces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from octavo.api import collections, content, imports, spaces
+from octavo.api.collections import Collection
+from octavo.api.errors import ApiError, NotFound
+from octavo.api.labels import label
+from octavo.api.operation import Operation
+from octavo.api.organizations import Organization
+from octavo.api.places import CollectionRef, ContentRef, OrganizationRef
+from octavo.api.spaces import Space
+from octavo.data.writes.direct import SendResult, send_plain
+from octavo.tui.content import space_deletion, space_positions
+from octavo.tui.content.space_positions import SpaceOrCollection, title_of
+from octavo.tui.core.routes import ToChangeRequest, ToPage
+from octavo.tui.core.write_queue import DirectUndo, show_progress
+from octavo.tui.editing import target_request
+from octavo.tui.editing.target_request import TargetRequest
+from octavo.tui.resources import resource_forms
+from octavo.tui.resources.form import open_form
+from octavo.tui.resources.form_state import FormRequest
+from octavo.tui.resources.organization_resources import COLLECTIONS
+from octavo.tui.resources.space_resources import MANAGED_SPACES
+from octavo.tui.terminal import clipboard
+from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
+from octavo.tui.widgets.picker import Picker
+from octavo.tui.widgets.text_widgets import Fact
+from octavo.tui.widgets.wording import long_age, plural
+
+if TYPE_CHECKING:
+    from octavo.tui.content.space_target import SpaceTarget
+    from octavo.tui.core.shell import Shell
+
+Action = Callable[[], object]
+
+
+def create(app: Shell, target: SpaceTarget) -> None:
+    """Ask whether to create a space or a collection, and where. Then show the form."""
+    at, collection = OrganizationRef(organization_id=target.organization.id), target.collection
+    parents: list[Collection | None] = [collection] if collection is not None else []
+    choices: list[Choice[Action]] = []
+    for resource in (MANAGED_SPACES, COLLECTIONS):
+        for parent in (*parents, None):
+            location = "at the top level" if parent is None else f"in {title_of(parent)}"
+            off = target.why_not_add_to(parent) or ""
+            values = {"at": at} if parent is None else {"at": at, "parent": parent.id}
+            resource_here = replace(resource, create_title=f"New {resource.singular} {location}")
+            open_form = partial(resource_forms.open_create_form, app, resource_here, values, target.on_created)
+            choices.append(Choice(open_form, resource_here.create_title, disabled_reason=off))
+    app.push_screen(Picker("Create", choices), _run)
+
+
+def _run(action: Action | None) -> None:
+    if action is not None:
+        action()
+
+
+def edit_settings(app: Shell, target: SpaceTarget) -> None:
+    """Show the settings form of the selected space or collection."""
+    item, at = target.selected, OrganizationRef(organization_id=target.organization.id)
+    if isinstance(item, Space):
+        resource_forms.open_edit_form(app, MANAGED_SPACES, {"at": at}, item)
+    elif item is not None:
+        resource_forms.open_edit_form(app, COLLECTIONS, {"at": at}, item)
+
+
+def show_actions(app: Shell, target: SpaceTarget) -> None:
+    """Show the menu of further actions for the selected space or collection."""
+    item, no_writes = target.selected, app.session.read_only
+    choices: list[Choice[Action]] = []
+    if isinstance(item, Space):
+        reason = no_writes or target.why_not_duplicate() or ""
+        choices += [
+            Choice(
+                partial(_import, app, item),
+                "Import pages",
+                "from a website, a document, or an archive",
+                disabled_reason=no_writes or _why_no_import(item),
+            ),
+            Choice(
+                partial(_duplicate, app, target, item),
+                "Duplicate",
+                "with its pages and files, but without its comments",
+                disabled_reason=reason,
+            ),
+            Choice(lambda: app.background(_show_git_info(app, item)), "Git Sync", "show the connected repository"),
+        ]
+    if item is not None:
+        off = no_writes or target.why_not("transfer") or _why_no_transfer(app)
+        about = "with everything in the collection" if isinstance(item, Collection) else "with all its pages"
+        choices.append(
+            Choice(
+                partial(_choose_organization, app, target, item),
+                "Move to another organization",
+                about,
+                disabled_reason=off,
+            )
+        )
+    choices.append(
+        Choice(partial(space_deletion.show_trash, app, target), "Trash", "restore spaces deleted in the last 7 days")
+    )
+    app.push_screen(Picker(title_of(item) if item is not None else target.organization.title, choices), _run)
+
+
+# Duplicate
+
+
+def _duplicate(app: Shell, target: SpaceTarget, space: Space) -> None:
+    live = app.session.live
+
+    def undo_duplicate(copy: Space) -> DirectUndo:
+        delete_copy = partial(send_plain, live, spaces.Delete(at=copy.ref), f"Could not delete {title_of(copy)}")
+        return DirectUndo(f"delete {title_of(copy)}", delete_copy, f"Deleted {title_of(copy)}.")
+
+    app.writes.send(
+        f"duplicate {title_of(space)}",
+        send_plain(live, spaces.Duplicate(at=space.ref), f"Could not duplicate {title_of(space)}"),
+        message=f"Duplicated {title_of(space)}.",
+        make_undo=undo_duplicate,
+        on_success=lambda copy: target.on_created(copy.id),
+    )
+
+
+# Transfer to another organization
+
+
+def _why_no_transfer(app: Shell) -> str:
+    known = app.workspace.organizations.value
+    return "" if known is not None and len(known.items) > 1 else "You are not a member of any other organization."
+
+
+def _choose_organization(app: Shell, target: SpaceTarget, item: SpaceOrCollection) -> None:
+    known = app.workspace.organizations.value
+    others = [each for each in (known.items if known is not None else ()) if each.id != target.organization.id]
+    choices = [
+        Choice(
+            each,
+            each.title,
+            disabled_reason=""
+            if each.permissions.create_content
+            else "Your role in this organization does not let you create content.",
+        )
+        for each in others
+    ]
+
+    def on_chosen(destination: Organization | None) -> None:
+        if destination is not None:
+            _transfer(app, target, item, destination)
+
+    app.push_screen(Picker(f"Move {title_of(item)} to…", choices), on_chosen)
+
+
+def _transfer(app: Shell, target: SpaceTarget, item: SpaceOrCollection, destination: Organization) -> None:
+    live, name, organization = app.session.live, title_of(item), target.organization
+    items: Any = target.spaces if isinstance(item, Space) else target.collections
+    position = space_positions.position_of(item, items)
+
+    async def undo_transfer() -> SendResult[Any]:
+        sent = await send_plain(live, _transfer_operation(item, organization.id), f"Could not move {name} back")
+        if sent.kind == "done" and (position.parent or position.before or position.after):
+            return await send_plain(
+                live,
+                space_positions.move_operation(item, position),
+                f"Moved {name} back to the top level, but not to its original position",
+            )
+        return sent
+
+    def on_decided(answer: Confirmed | None) -> None:
+        if answer is None:
+            return
+        undo = DirectUndo(f"move {name} back", undo_transfer, f"Moved {name} back to {organization.title}.")
+        app.writes.send(
+            f"move {name} to {destination.title}",
+            send_plain(live, _transfer_operation(item, destination.id), f"Could not move {name}"),
+            message=f"Moved {name} to {destination.title}.",
+            make_undo=lambda _: undo,
+            on_success=lambda _: target.on_removed(item.id),
+        )
+
+    facts = [
+        Fact(
+            "care",
+            "",
+            f"Members of {organization.title} will lose access unless they are also members of {destination.title}.",
+        ),
+        Fact(
+            "note",
+            "",
+            f"{name} will be moved to the top level of {destination.title}. Spaces that are on a site or shared with teams cannot be moved.",
+        ),
+    ]
+    app.push_screen(
+        ConfirmDialog(
+            f"Move {name} to {destination.title}?",
+            verb="Move",
+            intro="You can undo the move by pressing u.",
+            facts=facts,
+        ),
+        on_decided,
+    )
+
+
+def _transfer_operation(item: SpaceOrCollection, destination: str) -> Operation[Any]:
+    if isinstance(item, Space):
+        return spaces.Transfer(at=item.ref, organization=destination)
+    return collections.Transfer(at=CollectionRef(collection_id=item.id), organization=destination)
+
+
+# Import
+
+
+def _why_no_import(space: Space) -> str:
+    if space.permissions.edit:
+        return ""
+    return f"You need the Editor role in {title_of(space)} to import pages."
+
+
+def _import(app: Shell, space: Space) -> None:
+    """Import into the space if live edits are on, else into a change request."""
+    if space.edit_mode != "locked":
+        _show_import_form(app, space, space.ref, title_of(space), None)
+    else:
+        app.background(
+            target_request.choose_target(app, space.ref, "Import pages", partial(_import_into_request, app, space))
+        )
+
+
+async def _import_into_request(app: Shell, space: Space, request: TargetRequest) -> None:
+    with show_progress(app, f"Opening {request.title}…"):
+        change_request = await target_request.ensure_started(app, request)
+    if change_request is not None:
+        named = replace(request, change_request=change_request)
+        _show_import_form(app, space, change_request.ref(space.ref), named.title, named)
+
+
+def _show_import_form(app: Shell, space: Space, at: ContentRef, where: str, request: TargetRequest | None) -> None:
+    pages_before: set[str] = set()
+
+    async def load_pages_before() -> None:
+        try:
+            pages_before.update(each.id for each in (await app.session.live.fetch(content.ListPages(at=at))).walk())
+        except ApiError:
+            return  # Without the page ids, no imported page is opened.
+
+    def on_sent(op: Operation[imports.Imported], answer: imports.Imported | None) -> None:
+        count = answer.imported_resources if answer is not None else 0
+        failed_count = answer.total_resources - count if answer is not None else 0
+        imported_label = f"Imported {plural(count, 'page') if answer is not None else 'the pages'} into {where}"
+        failed_note = f" {plural(failed_count, 'page')} could not be read." if failed_count > 0 else ""
+        app.say(f"{imported_label}.{failed_note}", tone="care" if failed_count > 0 else "done")
+        if request is not None and request.change_request is not None:
+            target_request.record_edit(app, space.ref, request.change_request)
+            app.go(ToChangeRequest(request.change_request.ref(space.ref), request.change_request))
+        else:
+            app.writes.forbid_undo(
+                "You cannot undo an import into main by pressing u. To remove an imported page, select the page and press X."
+            )
+            app.background(_open_imported(app, space, pages_before))
+
+    if request is None:
+        app.background(load_pages_before())
+    visibility = (
+        "Readers will see the pages immediately." if request is None else "Readers will see the pages after the merge."
+    )
+    open_form(
+        FormRequest(
+            app,
+            imports.Create,
+            title=f"Import pages into {where}",
+            arguments={"at": at},
+            draft_name=f"form import {space.id}",
+            on_sent=on_sent,
+            verb="Import",
+            intro=f"The pages will be added after the last page. {visibility}",
+            progress_notice="Importing… The server responds only after all the pages are imported.",
+        )
+    )
+
+
+async def _open_imported(app: Shell, space: Space, before: set[str]) -> None:
+    page = None
+    if before:
+        try:
+            tree = await app.session.live.fetch(content.ListPages(at=space.ref))
+            page = next((each.id for each in tree.walk() if each.id not in before and each.type == "document"), None)
+        except ApiError:
+            page = None  # The view of the space shows the error.
+    if not app.is_ending:
+        app.go(ToPage(space.id, page))
+
+
+# Git Sync
+
+
+async def _show_git_info(app: Shell, space: Space) -> None:
+    try:
+        with show_progress(app, f"Loading Git Sync for {title_of(space)}…"):
+            git_info = await app.session.live.fetch(spaces.GetGitInfo(at=space.ref))
+    except NotFound:
+        app.say(f"{title_of(space)} is not connected to a Git repository.")
+        return
+    except ApiError as error:
+        app.say(f"Could not load Git Sync for {title_of(space)}: {error}", tone="failed")
+        return
+    facts = (
+        ("repository", git_info.repo_name),
+        ("provider", label(git_info.installation_provider or "")),
+        ("link", git_info.url),
+        ("integration", git_info.integration),
+        ("last sync", long_age(git_info.updated_at) if git_info.updated_at is not None else ""),
+    )
+    choices = [Choice(value, name, detail=value) for name, value in facts if value]
+
+    def on_chosen(value: str | None) -> None:
+        if value is not None:
+            clipboard.copy(app, value, "Copied the value.")
+
+    app.push_screen(
+        Picker(f"Git Sync for {title_of(space)}", choices, empty="The server returned no details."), on_chosen
+    )

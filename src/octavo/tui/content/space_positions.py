@@ -1,0 +1,114 @@
+"""Positions of spaces and collections in their tree, and the operations that move them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from octavo.api import collections, spaces
+from octavo.api.collections import Collection
+from octavo.api.operation import ListPage
+from octavo.api.places import CollectionRef
+from octavo.api.spaces import CollectionPointer, Position, Space, SpacePointer
+
+SpaceOrCollection = Space | Collection
+T = TypeVar("T", Space, Collection)
+
+
+@dataclass(frozen=True)
+class SpacePosition:
+    """A position: the collection (None is the top level), and the neighbor of the same kind. The end, if no neighbor is
+    given."""
+
+    parent: str | None
+    before: str = ""
+    after: str = ""
+
+
+def kind_of(item: SpaceOrCollection) -> str:
+    """Return the kind of an item in words: `space` or `collection`."""
+    return "space" if isinstance(item, Space) else "collection"
+
+
+def title_of(item: SpaceOrCollection) -> str:
+    """Return the title, or “Untitled”."""
+    return item.title or "Untitled"
+
+
+def siblings(item: T, items: Sequence[T]) -> list[T]:
+    """Return the spaces or collections in the same collection, including `item`, in order."""
+    return [each for each in items if each.parent == item.parent]
+
+
+def position_of(item: T, items: Sequence[T]) -> SpacePosition:
+    """Return the current position, to undo a move."""
+    sibling_ids = [each.id for each in siblings(item, items)]
+    at = sibling_ids.index(item.id) if item.id in sibling_ids else 0
+    if at > 0:
+        return SpacePosition(item.parent, after=sibling_ids[at - 1])
+    return SpacePosition(item.parent, before=sibling_ids[1]) if len(sibling_ids) > 1 else SpacePosition(item.parent)
+
+
+def position_at_step(item: T, items: Sequence[T], step: int) -> SpacePosition | None:
+    """Return the position one step up (-1) or down (1). None if there is none."""
+    sibling_ids = [each.id for each in siblings(item, items)]
+    target = sibling_ids.index(item.id) + step if item.id in sibling_ids else -1
+    if not 0 <= target < len(sibling_ids):
+        return None
+    return (
+        SpacePosition(item.parent, before=sibling_ids[target])
+        if step < 0
+        else SpacePosition(item.parent, after=sibling_ids[target])
+    )
+
+
+def move_operation(item: SpaceOrCollection, position: SpacePosition) -> spaces.Move | collections.Move:
+    """Return the operation that moves a space or collection to a position."""
+    is_space = isinstance(item, Space)
+
+    def pointer(name: str) -> SpacePointer | CollectionPointer:
+        return SpacePointer(space=name) if is_space else CollectionPointer(collection=name)
+
+    values: dict[str, object] = {"parent": position.parent}
+    if position.before:
+        values["position"] = Position(before=pointer(position.before))
+    elif position.after:
+        values["position"] = Position(after=pointer(position.after))
+    if isinstance(item, Space):
+        return spaces.Move.model_validate({"at": item.ref, **values})
+    return collections.Move.model_validate({"at": CollectionRef(collection_id=item.id), **values})
+
+
+def list_after_move(page: ListPage[T], item: T, position: SpacePosition) -> ListPage[T]:
+    """Return the cached list of all spaces or all collections, as it is after a move."""
+    current = next((each for each in page.items if each.id == item.id), None)
+    if current is None:
+        return page
+    others = [each for each in page.items if each.id != item.id]
+    ids = [each.id for each in others]
+    if position.before in ids:
+        at = ids.index(position.before)
+    elif position.after in ids:
+        at = ids.index(position.after) + 1
+    else:
+        at = len(others)
+    others.insert(at, current.model_copy(update={"parent": position.parent}))
+    return page.model_copy(update={"items": tuple(others)})
+
+
+def possible_parents(item: SpaceOrCollection, collections: Sequence[Collection]) -> list[tuple[Collection, int]]:
+    """Return the collections that can contain an item, in tree order, each with its depth. A collection cannot contain
+    itself, and no descendant of it can."""
+    found: list[tuple[Collection, int]] = []
+    ids = {each.id for each in collections}
+
+    def add_children(parent: str | None, depth: int) -> None:
+        for each in collections:
+            parent_id = each.parent if each.parent in ids else None
+            if parent_id == parent and each.id != item.id:
+                found.append((each, depth))
+                add_children(each.id, depth + 1)
+
+    add_children(None, 0)
+    return found

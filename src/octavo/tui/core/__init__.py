@@ -1,0 +1,1 @@
+"""Shared base of all views: the `Shell` protocol of the app, the `View` class, routes, and the state of the session."""

@@ -1,0 +1,119 @@
+"""Asks for confirmation with the full URL before the browser opens a link. Start at `open_link`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from octavo.documents import links
+from octavo.tui.terminal import clipboard
+
+if TYPE_CHECKING:
+    from octavo.api.content import Page
+    from octavo.tui.core.shell import Shell
+    from octavo.tui.terminal.browser import Browser
+    from octavo.tui.widgets.confirm import Confirmed
+
+BROWSER_EXIT_SECONDS = 10.0
+"""A browser that exits with an error within this time, in seconds, has failed to open the link."""
+
+
+def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> None:
+    """Show the full URL of a link and ask whether to open or copy it. `text` is the label of the link. `problem` is the
+    reason why the browser could not open it: the dialog then only offers to copy the link."""
+    # lazy: the dialog and the search for a browser, not needed for the first screen
+    from octavo.tui.terminal import browser
+    from octavo.tui.widgets.confirm import ConfirmDialog
+
+    target = links.external_target(url)
+    if not isinstance(target, links.UrlLink):
+        app.say("Could not open the link: only http, https, and mailto links are supported.", tone="care")
+        return
+    browser_or_error = browser.NoBrowser(problem) if problem else browser.find(target.url, os.environ)
+    is_mail = target.url.startswith("mailto:")
+
+    def decided(result: Confirmed | None) -> None:
+        if result is None:
+            return
+        if isinstance(browser_or_error, browser.Browser):
+            _start_browser(app, browser_or_error, target.url)
+        else:
+            clipboard.copy(
+                app,
+                target.host if is_mail else target.url,
+                "Copied the email address." if is_mail else "Copied the link.",
+            )
+
+    warnings = [links.host_mismatch_warning(text, target), links.punycode_warning(target.host)]
+    if isinstance(browser_or_error, browser.Browser):
+        notice = "This link opens an external website." if target.host not in links.APP_HOSTS else ""
+        verb, warnings = "Open in browser", [notice, *warnings]
+    elif is_mail:
+        verb, warnings = (
+            "Copy address",
+            ["Octavo cannot send email. Copy the address, then paste it into your email app.", *warnings],
+        )
+    else:
+        verb, warnings = "Copy link", [f"{browser_or_error.sentence} Copy the link instead.", *warnings]
+    title = f"Email {target.host}?" if is_mail else f"Open {target.host}?"
+    after = "\n".join(filter(None, warnings))
+    app.push_screen(ConfirmDialog(title, verb=verb, intro=_highlight_host(target), after=after), decided)
+
+
+def page_url(page: Page | None) -> str:
+    """Return the web URL of a page. Empty if it has none."""
+    return (page.urls.app or page.urls.published or "") if page is not None else ""
+
+
+def missing_link_reason(app: Shell, item_kind: str) -> str:
+    """Return the reason why an item has no link that a browser can open."""
+    if app.session.is_embedded:
+        source = "the demo" if app.session.kind == "demo" else "this folder"
+        return f"This {item_kind} has no link: {source} is not on the web."
+    return f"The server has no link for this {item_kind}."
+
+
+def open_link(app: Shell, url: str, item_kind: str, *, text: str = "") -> None:
+    """Ask whether to open a URL in the browser. If the URL is empty, show why it is missing."""
+    if url:
+        confirm_link(app, url, text=text)
+    else:
+        app.say(missing_link_reason(app, item_kind), tone="care")
+
+
+def _highlight_host(target: links.UrlLink) -> Content:
+    """Return a URL with its host highlighted."""
+    before, host, path = target.url.partition(target.host)
+    return Content.assemble((before, "$octavo-muted"), (host, "bold $accent"), (path, "$octavo-muted"))
+
+
+def _start_browser(app: Shell, browser: Browser, url: str) -> None:
+    """Start the browser. If it fails to start or exits with an error, show the error and offer to copy the link."""
+
+    def report_failure(started: subprocess.Popen[bytes]) -> None:
+        try:
+            code = started.wait(BROWSER_EXIT_SECONDS)
+        except subprocess.TimeoutExpired:
+            started.wait()
+            return
+        if code:
+            with suppress(RuntimeError):  # The app has quit in the meantime.
+                app.call_from_thread(
+                    confirm_link,
+                    app,
+                    url,
+                    problem=f"Could not open the link: {browser.name} exited with status {code}.",
+                )
+
+    try:
+        started = browser.start(url, os.environ)
+    except OSError as error:
+        confirm_link(app, url, problem=f"Could not start {browser.name}: {error.strerror}.")
+        return
+    threading.Thread(target=report_failure, args=(started,), daemon=True).start()
+    app.say("Opened the link in the browser.")

@@ -1,0 +1,299 @@
+"""Dialogs that ask for the path of an export, or for a file to upload. An export writes complete files only."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, cast
+from urllib.parse import quote
+from weakref import WeakKeyDictionary
+
+from octavo.api import content, pdf
+from octavo.api.content import File, Page
+from octavo.api.errors import ApiError
+from octavo.api.places import ChangeRequestRef, ContentRef, SpaceRef
+from octavo.data.atomic_files import FileExists, FileNotSaved, destination, safe_name, save, save_folder
+from octavo.data.writes import uploads
+from octavo.data.writes.uploads import NotSendable
+from octavo.tui.core.item_labels import format_size
+from octavo.tui.core.page_queries import get_page_source, page_markdown
+from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
+from octavo.tui.widgets.picker import Picker
+from octavo.tui.widgets.wording import plural
+
+if TYPE_CHECKING:
+    from octavo.tui.core.shell import Shell
+
+MAX_DOWNLOAD_BYTES = 256 << 20
+"""Size limit of a download, in bytes."""
+PARALLEL_PAGES = 4
+"""Number of pages that an export loads in parallel."""
+_EXPORT_FOLDER = "folder to save to"
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Export:
+    """Data that the user can save to a file or folder. `content` is called after the user has chosen the path."""
+
+    title: str
+    """Name of the data in messages, such as a page title."""
+    file_name: str
+    """Suggested name of the file or folder."""
+    content: Callable[[], AsyncIterator[bytes]] | None = None
+    files: Callable[[Report], AsyncIterator[tuple[tuple[str, ...], bytes]]] | None = None
+    """Yields the path and the bytes of each file of a folder, and reports progress. Replaces `content`."""
+    intro: str = ""
+
+
+@dataclass
+class RunningExport:
+    """An export that is being written. If its task is cancelled, the unfinished files are deleted."""
+
+    export: Export
+    task: asyncio.Task[None]
+    progress: str = ""
+    """Progress in words, such as `12 of 300 pages`."""
+
+
+_running: WeakKeyDictionary[Shell, list[RunningExport]] = WeakKeyDictionary()
+
+
+def save_file(app: Shell, file: File) -> None:
+    """Ask where to save a file of a space, and save it."""
+    url = file.download_url
+    if not url:
+        app.say(f"Could not save {file.name or 'this file'}: the server did not send a download link.", tone="care")
+        return
+    size = format_size(file.size) if file.size else ""
+    export = Export(
+        file.name or "the file", file.name, lambda: app.session.download(url, MAX_DOWNLOAD_BYTES), intro=size
+    )
+    ask_for_path(app, export)
+
+
+def choose_export(app: Shell, at: SpaceRef | ChangeRequestRef, title: str, page: tuple[str, str] | None) -> None:
+    """Ask what to export and in which format. `page` is the id and title of the current page. `title` is the title of
+    the space or change request."""
+    scope = "The whole space" if isinstance(at, SpaceRef) else "The whole change request"
+    stops = {f"Stop saving {each.export.title}": each for each in _running.get(app, ())}
+    exports: dict[str, Export] = {}
+    if page is not None:
+        page_id, name = page
+        exports["This page as Markdown"] = Export(name, f"{slug(name)}.md", lambda: _markdown(app, at, page_id))
+        exports["This page as PDF"] = Export(
+            name, f"{slug(name)}.pdf", lambda: _pdf(app, pdf.Get(at=at, page=page_id, only=True))
+        )
+        exports["This page and its subpages as PDF"] = Export(
+            name, f"{slug(name)}.pdf", lambda: _pdf(app, pdf.Get(at=at, page=page_id))
+        )
+    exports[f"{scope} as Markdown"] = Export(
+        title, slug(title), files=lambda report: _space_files(app, at, report), intro="A folder with one file per page."
+    )
+    exports[f"{scope} as PDF"] = Export(title, f"{slug(title)}.pdf", lambda: _pdf(app, pdf.Get(at=at)))
+
+    def chosen(choice: str | None) -> None:
+        if choice in stops:
+            stops[choice].task.cancel()
+        elif choice is not None:
+            ask_for_path(app, exports[choice])
+
+    choices = [
+        Choice(choice, choice, detail=each.progress or "deletes the unfinished export")
+        for choice, each in stops.items()
+    ]
+    choices += [Choice(choice, choice, detail=export.title) for choice, export in exports.items()]
+    app.push_screen(Picker("Export", choices), chosen)
+
+
+def slug(title: str) -> str:
+    """Return a title as a file name without an extension."""
+    return re.sub(r"[\s_]+", "-", title.strip().lstrip("#").lower()) or "page"
+
+
+async def _markdown(app: Shell, at: ContentRef, page_id: str) -> AsyncIterator[bytes]:
+    yield await _page_bytes(app, at, page_id)
+
+
+async def _page_bytes(app: Shell, at: ContentRef, page_id: str) -> bytes:
+    page: Page = await app.session.live.send(get_page_source(at, page_id))
+    return page_markdown(page).encode("utf-8", "replace")
+
+
+async def _pdf(app: Shell, op: pdf.Get) -> AsyncGenerator[bytes, None]:
+    # Not cached: anyone who has the URL in the response can read the PDF.
+    exported = await app.session.live.send(op)
+    async with aclosing(app.session.download(exported.url, MAX_DOWNLOAD_BYTES)) as chunks:
+        async for chunk in chunks:
+            yield chunk
+
+
+async def _space_files(app: Shell, at: ContentRef, report: Report) -> AsyncIterator[tuple[tuple[str, ...], bytes]]:
+    """Yield the path and text of every page of a space, and of its table of contents `SUMMARY.md`."""
+    tree = await app.session.live.send(content.ListPages(at=at))
+    pages = [page for page in tree.walk() if page.type == "document"]
+    app.say(f"Exporting {plural(len(pages), 'page')}… To stop the export, open Export again.")
+    paths = {page.id: export_path(page) for page in pages}
+    yield ("SUMMARY.md",), "\n".join(["# Table of contents", "", *_contents_lines(tree.pages, paths, 0), ""]).encode()
+    for first in range(0, len(pages), PARALLEL_PAGES):
+        group = pages[first : first + PARALLEL_PAGES]
+        report(f"{first} of {plural(len(pages), 'page')}")
+        texts = await asyncio.gather(*(_page_bytes(app, at, page.id) for page in group))
+        for page, text in zip(group, texts, strict=True):
+            yield paths[page.id], text
+
+
+def export_path(page: Page) -> tuple[str, ...]:
+    """Return the path of a page in an export. This is its path in the Git repository, else its path in the space. A
+    page with subpages becomes the README of a folder."""
+    if page.git is not None and page.git.path:
+        return tuple(step for step in page.git.path.split("/") if step) or ("README.md",)
+    steps = tuple(step for step in (page.path or "").split("/") if step)
+    if not steps or any(below.type == "document" for below in page.pages):
+        return (*steps, "README.md")
+    return (*steps[:-1], f"{steps[-1]}.md")
+
+
+def _contents_lines(pages: Iterable[Page], paths: Mapping[str, tuple[str, ...]], depth: int) -> Iterator[str]:
+    for page in pages:
+        title = re.sub(r"([\[\]\\])", r"\\\1", page.title or "Untitled")
+        if page.type == "group":
+            yield from ("", f"## {title}", "")
+            yield from _contents_lines(page.pages, paths, 0)
+            continue
+        if page.id in paths:
+            yield f"{'  ' * depth}* [{title}]({quote('/'.join(map(safe_name, paths[page.id])))})"
+        elif page.href:
+            yield f"{'  ' * depth}* [{title}](<{page.href}>)"
+        yield from _contents_lines(page.pages, paths, depth + 1)
+
+
+def ask_for_path(app: Shell, export: Export, *, path_text: str = "", problem: str = "") -> None:
+    """Ask where to save `export`, and save it. `problem` is the reason why the path `path_text` was rejected."""
+    name = safe_name(export.file_name)
+    initial = path_text or short_path(_initial_folder(app) / name)
+    label = "Save to a new folder" if export.files else "Save to a file or folder"
+    field = Field(label, initial, required_error="Enter a path.", is_path=True)
+
+    def decided(result: Confirmed | None) -> None:
+        if result is not None:
+            _start(app, export, result.text)
+
+    app.push_screen(
+        ConfirmDialog(f"Save {export.title}?", verb="Save", intro=export.intro, after=problem, field=field), decided
+    )
+
+
+def _ask_to_replace(app: Shell, export: Export, path: Path) -> None:
+    def decided(result: Confirmed | None) -> None:
+        if result is not None:
+            _start(app, export, str(path), replace=True)
+        else:
+            ask_for_path(app, export, path_text=short_path(path))
+
+    intro = f"{path.name} already exists in {short_path(path.parent)}. The existing file will be replaced."
+    app.push_screen(ConfirmDialog("Replace the file?", verb="Replace", intro=intro), decided)
+
+
+def _start(app: Shell, export: Export, path_text: str, *, replace: bool = False) -> None:
+    def on_end(task: asyncio.Task[None]) -> None:
+        _running[app].remove(saving)
+        if task.cancelled():
+            app.say(f"Stopped saving {export.title}. Nothing was saved.", tone="care")
+
+    def report(so_far: str) -> None:
+        saving.progress = so_far
+
+    task = app.background(_save(app, export, path_text, report, replace=replace))
+    saving = RunningExport(export, task)
+    _running.setdefault(app, []).append(saving)
+    task.add_done_callback(on_end)
+
+
+async def _save(app: Shell, export: Export, path_text: str, report: Report, *, replace: bool = False) -> None:
+    try:
+        path = await asyncio.to_thread(destination, path_text, safe_name(export.file_name))
+    except FileNotSaved as error:
+        ask_for_path(app, export, path_text=path_text, problem=str(error))
+        return
+    try:
+        if export.files is not None:
+            size = plural(await save_folder(path, export.files(report)), "file")
+        else:
+            assert export.content is not None, "an export needs either data or files"
+            size = format_size(await save(path, export.content(), replace=replace))
+    except FileExists as error:
+        if export.files is None:
+            _ask_to_replace(app, export, path)
+        else:
+            ask_for_path(app, export, path_text=short_path(path), problem=str(error))
+    except FileNotSaved as error:
+        ask_for_path(app, export, path_text=path_text, problem=str(error))
+    except ApiError as error:
+        app.say(f"Could not save {export.title}: {error}", tone="failed")
+    else:
+        app.session.state.set_fact(_EXPORT_FOLDER, str(path.parent))
+        app.say(f"Saved {export.title} to {short_path(path)} ({size}).")
+
+
+def _initial_folder(app: Shell) -> Path:
+    """Return the folder of the last export, else the downloads folder, else the current folder."""
+    saved = app.session.state.get_fact(_EXPORT_FOLDER)
+    for folder in (Path(saved) if isinstance(saved, str) else None, Path("~/Downloads").expanduser()):
+        if folder is not None and folder.is_dir():
+            return folder
+    return Path.cwd()
+
+
+def short_path(path: Path) -> str:
+    """Return `path` with `~` for the home folder."""
+    home = os.path.expanduser("~")
+    return f"~{str(path)[len(home) :]}" if home != "/" and path.is_relative_to(home) else str(path)
+
+
+_UPLOAD_FOLDER = "file chosen last"
+_UPLOAD_HINTS = {
+    "customization_font": "A WOFF2 or WOFF font file. Octavo reads the font weight from the file name.",
+    "import_file": "A Markdown, HTML, or DOCX file, or a ZIP archive.",
+    "text": "A UTF-8 text file.",
+}
+
+
+def ask_for_file(
+    app: Shell, title: str, kind: str, on_path: Callable[[str], None], *, path_text: str = "", problem: str = ""
+) -> None:
+    """Ask for a local file and call `on_path` with the path as typed. `kind` is the kind of upload, or `text`. `problem`
+    is the reason why the path `path_text` was rejected."""
+    folder = app.session.state.get_fact(_UPLOAD_FOLDER)
+    initial = path_text or (folder if isinstance(folder, str) else "~/")
+
+    def decided(result: Confirmed | None) -> None:
+        if result is not None:
+            app.background(_check_upload(app, title, kind, on_path, result.text))
+
+    field = Field("Path (press tab to complete)", initial, required_error="Enter the path to a file.", is_path=True)
+    hint = _UPLOAD_HINTS.get(kind, "")
+    app.push_screen(
+        ConfirmDialog(f"{title}: choose a file", verb="Choose", intro=hint, after=problem, field=field), decided
+    )
+
+
+async def _check_upload(app: Shell, title: str, kind: str, on_path: Callable[[str], None], path_text: str) -> None:
+    try:
+        if kind == "text":
+            await asyncio.to_thread(uploads.read_text, path_text)
+        else:
+            await asyncio.to_thread(
+                uploads.check_file, path_text, cast(Literal["customization_font", "import_file"], kind)
+            )
+    except NotSendable as error:
+        ask_for_file(app, title, kind, on_path, path_text=path_text, problem=str(error))
+        return
+    app.session.state.set_fact(_UPLOAD_FOLDER, f"{path_text.rpartition('/')[0]}/")
+    on_path(path_text)

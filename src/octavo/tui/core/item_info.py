@@ -1,0 +1,278 @@
+"""The Info dialog, which shows details of the selected item and the reasons why keys are disabled."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple, get_args
+
+from textual.screen import Screen
+
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.comments import Comment
+from octavo.api.content import Page
+from octavo.api.labels import field_label, label
+from octavo.api.operation import Model, Urls
+from octavo.api.organizations import Organization
+from octavo.api.spaces import Space
+from octavo.api.text import KnownValues
+from octavo.api.users import User
+from octavo.data.offline_spaces import OfflineSpace
+from octavo.tui.core.item_labels import offline_summary
+from octavo.tui.core.view import View
+from octavo.tui.terminal import clipboard
+from octavo.tui.widgets.chooser import Choice, Chooser
+from octavo.tui.widgets.commands import active_commands
+from octavo.tui.widgets.wording import long_age
+
+LINK_NAMES = ("link", "published link")
+"""Labels of the details that are links."""
+
+
+def item_details(item: Model) -> tuple[str, list[tuple[str, str]]]:
+    """Return the kind of an item, and the labels and values of its details. Details without a value are omitted."""
+    match item:
+        case Comment():
+            return "comment", _as_text(_comment_details(item))
+        case Page():
+            return "page", _as_text(_page_details(item))
+        case Space():
+            return "space", _as_text(_space_details(item))
+        case ChangeRequest():
+            return "change request", _as_text(_change_request_details(item))
+        case Organization():
+            return "organization", _as_text(_organization_details(item))
+    kind = str(getattr(item, "object", "")).removeprefix("site-") or type(item).__name__
+    return kind.replace("-", " ").lower(), field_details(item)
+
+
+class _Field(NamedTuple):
+    """A field of an API model that has a value."""
+
+    path: str
+    """Dotted path of the field, such as `organization.last_seen_at`."""
+    short: str
+    """Label of the field without its parent fields."""
+    long: str
+    """Label of the field, preceded by the labels of its parent fields."""
+    value: object
+
+
+def field_details(
+    model: Model, excluded: Collection[str] = (), labels: Mapping[str, str] = MappingProxyType({})
+) -> list[tuple[str, str]]:
+    """Return the label and value of every field of an API model that has a value. `labels` maps dotted paths to labels.
+    Other fields get their short label, or their long label if two short labels are equal."""
+    fields = list(_iter_fields(model, excluded))
+    count = Counter(labels.get(each.path, each.short) for each in fields)
+    return _as_text(
+        (labels.get(each.path) or (each.short if count[each.short] == 1 else each.long), each.value) for each in fields
+    )
+
+
+def _iter_fields(
+    model: Model, excluded: Collection[str], path: str = "", short: str = "", long: str = ""
+) -> Iterator[_Field]:
+    """Yield the fields of an API model at `path`. `short` and `long` are the prefixes of their labels."""
+    for name, value in model:
+        if name in excluded or name == "object" or value is None:
+            continue
+        field_path = f"{path}.{name}".removeprefix(".")
+        short_label, long_label = (f"{prefix} {field_label(name)}".strip() for prefix in (short, long))
+        match value:
+            case Urls():
+                yield _Field(field_path, "link", "link", value.app)
+                yield _Field(field_path, "published link", "published link", value.published or value.public)
+            case User():
+                is_own_name = name == "user"
+                yield _Field(f"{field_path}.name", "name" if is_own_name else short_label, long_label, value.name)
+                email_label = "email" if is_own_name else f"{short_label} email"
+                yield _Field(f"{field_path}.email", email_label, f"{long_label} email", value.email)
+            case Model() if name == "permissions":
+                yield _Field(field_path, "your permissions", "your permissions", _permission_names(value))
+            case Model() if title := getattr(value, "title", ""):
+                yield _Field(f"{field_path}.title", short_label, long_label, title)
+            case Model():
+                # A model with an ID is an item of its own, so short labels are clear enough.
+                has_id = "id" in type(value).model_fields
+                yield from _iter_fields(value, excluded, field_path, "" if has_id else short_label, long_label)
+            case _:
+                yield _Field(field_path, short_label, long_label, _display_value(model, name, value))
+
+
+def _display_value(model: Model, name: str, value: object) -> object:
+    """Return the text for the value of a simple field."""
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case tuple() if holds_codes(type(model), name):
+            return ", ".join(label(str(each)) for each in value)
+        case tuple():
+            return ", ".join(_name_of(each) for each in value)
+        case dict():
+            return ", ".join(f"{key}: {_display_json(key, each)}" for key, each in value.items())
+        case str() if holds_codes(type(model), name):
+            return label(value)
+    return value
+
+
+@cache
+def holds_codes(model: type[Model], name: str) -> bool:
+    """Return True if a field of a model contains API codes that are displayed as labels (`api/labels.py`)."""
+    if name in ("language", "languages"):
+        return True
+    info = model.model_fields[name]
+    unchecked: list[object] = [*info.metadata, info.annotation]
+    while unchecked:
+        each = unchecked.pop()
+        if isinstance(each, KnownValues):
+            return True
+        unchecked += get_args(each)
+    return False
+
+
+def _display_json(key: str, value: object) -> object:
+    """Return the text for a value in a JSON object. The values of `kind`, `status` and `type` are API codes."""
+    return label(value) if isinstance(value, str) and key in ("kind", "status", "type") else value
+
+
+def _name_of(value: object) -> str:
+    if not isinstance(value, Model):
+        return str(value)
+    names = (getattr(value, name, "") for name in ("title", "name", "label", "id"))
+    return str(next(filter(None, names), "") or " ".join(f"{label} {each}" for label, each in field_details(value)))
+
+
+def _as_text(facts: Iterator[tuple[str, object]]) -> list[tuple[str, str]]:
+    shown = ((name, _format_time(value) if isinstance(value, datetime) else str(value or "")) for name, value in facts)
+    return [(name, value) for name, value in shown if value]
+
+
+def _format_time(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d %H:%M %Z}".rstrip() + f" · {long_age(moment)}"
+
+
+def _permission_names(permissions: Model) -> str:
+    return ", ".join(field_label(name) for name, is_granted in permissions if is_granted is True)
+
+
+def _comment_details(comment: Comment) -> Iterator[tuple[str, object]]:
+    target = comment.target
+    yield "ID", comment.id
+    yield "author", comment.posted_by.name
+    yield "author ID", comment.posted_by.id
+    yield "posted", comment.posted_at
+    yield "edited", comment.edited_at
+    yield "status", comment.status
+    yield "resolved by", comment.resolved_by.name if comment.resolved_by else ""
+    yield "resolved", comment.resolved_at
+    yield "page", (target.page.title or target.page.path) if target.page else "none (the comment is not on a page)"
+    yield "page ID", target.page.id if target.page else ""
+    yield "block", target.node.id if target.node else ""
+    yield "revision", target.revision
+    yield "your permissions", _permission_names(comment.permissions)
+    yield "link", comment.urls.app
+
+
+def _page_details(page: Page) -> Iterator[tuple[str, object]]:
+    yield "ID", page.id
+    yield "title", page.title
+    yield "path", page.path
+    yield "description", page.description
+    yield "created", page.created_at
+    yield "last changed", page.updated_at
+    yield "hidden", "yes" if page.hidden else ""
+    yield "link", page.urls.app
+    yield "published link", page.urls.published
+
+
+def _space_details(space: Space) -> Iterator[tuple[str, object]]:
+    yield "ID", space.id
+    yield "title", space.title
+    yield "visibility", label(space.visibility)
+    yield "edit mode", label(space.edit_mode or "")
+    yield "language", label(space.language or "")
+    yield "revision", space.revision
+    yield "created", space.created_at
+    yield "last changed", space.updated_at
+    yield "your permissions", _permission_names(space.permissions)
+    yield "link", space.urls.app
+    yield "published link", space.urls.published
+
+
+def _change_request_details(change_request: ChangeRequest) -> Iterator[tuple[str, object]]:
+    yield "ID", change_request.id
+    yield "number", change_request.number
+    yield "subject", change_request.subject
+    yield "status", change_request.status
+    yield "author", change_request.created_by.name if change_request.created_by else ""
+    yield "created", change_request.created_at
+    yield "last changed", change_request.updated_at
+    yield "outdated", "yes, main has newer changes" if change_request.outdated else ""
+    yield "revision", change_request.revision
+    yield "first revision", change_request.revision_initial
+    yield "last update from main", change_request.revision_merged_ancestor
+    yield "merged revision", change_request.revision_merged
+    yield "link", change_request.urls.app
+
+
+def _organization_details(organization: Organization) -> Iterator[tuple[str, object]]:
+    yield "ID", organization.id
+    yield "title", organization.title
+    yield "plan", organization.plan
+    yield "created", organization.created_at
+    yield "your permissions", _permission_names(organization.permissions)
+    yield "link", organization.urls.app
+
+
+def show_info(view: View) -> None:
+    """Open the Info dialog for the selected item of a view. `enter` copies a detail."""
+
+    def chosen(value: str | None) -> None:
+        if value:
+            clipboard.copy(view.shell, value, "Copied.")
+
+    has_links = not view.shell.session.is_embedded
+    view.shell.push_screen(
+        InfoScreen(view.selected_items, view, view.shell.session.offline.get, has_links=has_links), chosen
+    )
+
+
+class InfoScreen(Chooser[str | None, str]):
+    """Dialog with details of items, followed by the disabled keys of the screen below. `enter` copies a detail."""
+
+    PLACEHOLDER: ClassVar[str] = "Find a detail or a keyboard shortcut"
+    FOOT: ClassVar[str] = "enter copy · esc close"
+
+    def __init__(
+        self,
+        items: Sequence[Model],
+        screen_below: Screen[Any],
+        offline_space: Callable[[str], OfflineSpace | None],
+        *,
+        has_links: bool = True,
+    ) -> None:
+        """`offline_space` returns the offline copy of a space by its id. Without `has_links`, links are omitted."""
+        super().__init__("Info", empty="No details to show. Select an item first.")
+        self._offline_space = offline_space
+        self._items, self._screen_below, self._omitted = items, screen_below, () if has_links else LINK_NAMES
+
+    def choices(self) -> Sequence[Choice[str]]:
+        choices: list[Choice[str]] = []
+        for item in self._items:
+            kind, details = item_details(item)
+            if isinstance(item, Space) and (offline_space := self._offline_space(item.id)) is not None:
+                details.append(("offline", offline_summary(offline_space)))
+            shown = [(name, value) for name, value in details if name not in self._omitted]
+            choices += [Choice(value, name, detail=value, group=kind.upper()) for name, value in shown]
+        for command in active_commands(self._screen_below):
+            if command.reason:
+                name = f"{command.key}  {command.title}"
+                choices.append(Choice("", name, group="UNAVAILABLE SHORTCUTS", disabled_reason=command.reason))
+        return choices
+
+    def accept(self, choice: Choice[str]) -> None:
+        self.dismiss(choice.value)

@@ -1,0 +1,221 @@
+"""Base class of views with a list and a preview of the selected row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+from textual.containers import Horizontal, Vertical
+from textual.widget import Widget
+
+from octavo.data.live import Snapshot
+from octavo.tui.core.shell import Shell
+from octavo.tui.core.view import View
+from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.line_list import STILL_LOADING
+from octavo.tui.widgets.row_list import RowList
+from octavo.tui.widgets.section_tabs import Section, SectionTabs
+from octavo.tui.widgets.wording import as_clause
+
+T = TypeVar("T")
+
+
+class ListFilter(Protocol):
+    """A filter of a list, such as an author. At most one filter of each kind is active."""
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+
+N = TypeVar("N", bound=ListFilter)
+
+
+class ActiveFilters(Generic[N]):
+    """The active filters of a list, at most one of each kind."""
+
+    def __init__(self, view: View, on_change: Callable[[], None]) -> None:
+        self._view, self._on_change = view, on_change
+        self.filters: tuple[N, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the active filters."""
+        return [each.name for each in self.filters]
+
+    def replace(self, *filters: N) -> None:
+        """Replace the active filters."""
+        self.filters = filters
+        self._on_change()
+
+    def choose(self, title: str, available: Iterable[tuple[N, str]], save: Callable[[], None] | None = None) -> None:
+        """Open a dialog that adds or removes a filter. `available` contains the filters to add, each with the number of
+        items that match. `save` saves the current filters as a tab."""
+        # lazy: the dialog, not needed for the first screen
+        from octavo.tui.widgets.chooser import Choice
+        from octavo.tui.widgets.picker import Picker
+
+        current = self.filters
+        choices: list[Choice[N | Callable[[], None]]] = [
+            Choice(each, each.name, right="press enter to remove", group="CURRENT FILTER") for each in current
+        ]
+        choices += [Choice(each, each.name, right=count, group=each.kind.upper()) for each, count in available]
+
+        if save is not None:
+            choices.append(Choice(save, "Save this filter as a tab", group="SAVE"))
+
+        def chosen(choice: N | Callable[[], None] | None) -> None:
+            if callable(choice):
+                choice()
+            elif choice is not None:
+                others = (each for each in current if each.kind != choice.kind)
+                self.replace(*others, *(() if choice in current else (choice,)))
+
+        self._view.app.push_screen(Picker(title, choices, empty="You cannot filter this list."), chosen)
+
+
+class Preview:
+    """Preview panes of a list. The user can hide them, move them below the list, or zoom them."""
+
+    def __init__(self, view: View, rows: Widget, panes: Sequence[Widget]) -> None:
+        self.view, self._rows, self._panes = view, rows, panes
+
+    @property
+    def has_focus(self) -> bool:
+        """True if the focus is in the preview."""
+        return any(each.has_focus_within for each in self._panes)
+
+    def toggle(self) -> None:
+        """Show or hide the preview."""
+        self.view.remove_class("-only-preview")
+        self.view.toggle_class("-no-preview")
+        if self.has_focus:
+            self._rows.focus()
+
+    def move(self) -> None:
+        """Move the preview below or beside the list."""
+        self.view.remove_class("-only-preview", "-no-preview")
+        self.view.toggle_class("-below")
+
+    def zoom(self) -> None:
+        """Show only the focused pane, or both panes."""
+        if self.view.has_class("-no-preview") or self.view.has_class("-only-preview"):
+            self.view.remove_class("-no-preview", "-only-preview")
+        else:
+            self.view.add_class("-only-preview" if self.has_focus else "-no-preview")
+
+
+class ListView(View, Generic[T]):
+    """A view with a list of `T`, optional tabs, and a preview of the selected row. Subclasses call `list_with_preview`
+    in `body`, and add `TAB_COMMANDS` and `PREVIEW_COMMANDS` to their commands."""
+
+    LIST_ORDERS: ClassVar[Mapping[str, str]] = {}
+    """Sort orders of the list with their labels. The first is the default."""
+    ORDER_FACT: ClassVar[str] = ""
+    """Name of the fact that stores the sort order."""
+
+    rows: RowList[T]
+    sections: SectionTabs
+    preview: Preview
+
+    def list_with_preview(
+        self, rows: RowList[T], *panes: Widget, sections: tuple[Section, ...] = (), initial_tab: str = ""
+    ) -> Iterable[Widget]:
+        """Yield the tabs, the list and its preview panes. The tab `initial_tab` is selected, by default the first."""
+        self.rows, self.preview = rows, Preview(self, rows, panes)
+        self.sections = SectionTabs(sections, initial_tab or (sections[0].key if sections else ""))
+        if sections:
+            yield self.sections
+        with Horizontal():
+            with Vertical(classes="hairline", id="left"):
+                yield rows
+            yield from panes
+
+    @property
+    def selected_rows(self) -> list[T]:
+        """The selected rows, in the order of the list."""
+        return self.rows.selection.items
+
+    def why_not(self, id: str) -> str | None:
+        """Return the reason why a command is disabled, or None. While the list is loading, the reason is the loading."""
+        reason = super().why_not(id)
+        is_loading = reason is not None and self.rows.state.is_waiting and not self.rows.keys
+        return STILL_LOADING if is_loading else reason
+
+    def redraw_list(self) -> None:
+        """Redraw the rows of the list."""
+        self.rows.redraw()
+
+    def show_response(self, snapshot: Snapshot[Any], items_name: str, waits_for: str) -> None:
+        """Show that the list is loading, or the reason why loading failed."""
+        if snapshot.value is None:
+            self.rows.show(())
+            self.rows.state.wait_for(waits_for)
+        if snapshot.error is not None:
+            self.rows.state.fail(f"Could not load {as_clause(items_name)}", str(snapshot.error))
+
+    # Sort order
+
+    @cached_property
+    def list_order(self) -> str:
+        """Key of the current sort order in `LIST_ORDERS`."""
+        saved = self.shell.session.state.get_fact(self.ORDER_FACT)
+        return saved if isinstance(saved, str) and saved in self.LIST_ORDERS else next(iter(self.LIST_ORDERS))
+
+    def choose_list_order(self, title: str) -> None:
+        """Ask for the sort order."""
+        # lazy: the dialog, not needed for the first screen
+        from octavo.tui.widgets.chooser import Choice
+        from octavo.tui.widgets.picker import Picker
+
+        def chosen(key: str | None) -> None:
+            if key is not None:
+                self.list_order = key
+                self.shell.session.state.set_fact(self.ORDER_FACT, key)
+                self.redraw_list()
+
+        choices = [
+            Choice(key, name, right="now" if key == self.list_order else "") for key, name in self.LIST_ORDERS.items()
+        ]
+        self.app.push_screen(Picker(title, choices, initial=self.list_order), chosen)
+
+    def go_up(self) -> bool:
+        """Move the focus from the preview to the list. Return False if the preview has no focus."""
+        if not self.preview.has_focus:
+            return False
+        self.remove_class("-only-preview")
+        self.rows.focus()
+        return True
+
+
+def _why_no_move(app: Shell, preview: Preview) -> str | None:
+    if preview.view.has_class("-tiny") or preview.view.has_class("-narrow"):
+        return "The terminal is too narrow for a preview beside the list."
+    return None
+
+
+TAB_COMMANDS: Commands[ListView[Any]] = Commands(
+    "list",
+    (
+        Command("previous_section", "left_square_bracket", "Previous tab", "Go to the previous tab", key_display="[", shown=False,
+                run=lambda _, view: view.sections.switch(-1)),
+        Command("next_section", "right_square_bracket", "Next tab", "Go to the next tab", key_display="]", run=lambda _, view: view.sections.switch(1)),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+"""Commands that switch between the tabs of a list."""
+PREVIEW_COMMANDS: Commands[Preview] = Commands(
+    "pane",
+    (
+        Command("preview", "p", "Preview", "Show or hide the preview", run=lambda _, preview: preview.toggle(), shown=False),
+        Command("side", "P", "Move preview", "Move the preview below or beside the list", run=lambda _, preview: preview.move(),
+                why_not=_why_no_move, shown=False),
+        Command("zoom", "z", "Zoom", "Show only the focused pane, or both panes", run=lambda _, preview: preview.zoom(), shown=False),
+    ),
+    context="list and preview",
+    find=lambda view: view.preview,
+)  # fmt: skip
+"""Commands for the preview of a list."""

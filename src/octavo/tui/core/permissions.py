@@ -1,0 +1,130 @@
+"""Reasons why the user cannot do something in a space, with a change request or in a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from octavo.api.places import SpaceRef
+from octavo.tui.core.workspace import MAY_BE_SENT, NOT_SENT
+
+if TYPE_CHECKING:
+    from octavo.api.change_requests import ChangeRequest
+    from octavo.api.comments import Comment, Reply
+    from octavo.api.places import Discussion
+    from octavo.tui.core.shell import Shell
+
+UNDECIDED = ("draft", "open")
+"""Statuses of change requests that are not yet merged or archived."""
+
+
+CANNOT_DELETE = "A change request cannot be deleted. Press L to archive it."
+_NEED_COMMENT_PERMISSION = ("comment", "reply", "reply_resolve", "react")
+"""Actions that need the permission to comment."""
+
+
+_PERMISSION_PHRASES = {
+    "admin": "administer {}",
+    "edit": "edit {}",
+    "create": "create items in {}",
+    "create_content": "create content",
+}
+"""Phrases for permissions whose names are unclear in a sentence. `{}` is the name of the owner."""
+
+
+def why_no_permission(owners: Sequence[Any], permission: str, action: str, kind: str) -> str | None:
+    """Return the reason why the user cannot do `action`, or None if no owner denies `permission`. An owner without a
+    list of permissions denies nothing, because the server decides. `kind` names an owner without a title."""
+    for owner in owners if permission else ():
+        if not has_permission(owner, permission):
+            name = getattr(owner, "title", "") or f"this {kind}"
+            permission = _PERMISSION_PHRASES.get(permission, permission.replace("_", " ")).format(name)
+            return (
+                f"Your role in {name} does not let you {action}. You need permission to {permission}. "
+                "Ask an organization admin for access."
+            )
+    return None
+
+
+def has_permission(owner: Any, permission: str) -> bool:
+    """True if an item grants a permission, or if it does not list the permission."""
+    permissions = getattr(owner, "permissions", None)
+    return permissions is None or bool(getattr(permissions, permission, True))
+
+
+def why_no_editing(app: Shell) -> str | None:
+    """Return the reason why nobody can edit pages on this server, or None."""
+    from octavo.api.content import Edit  # lazy: the operation that edits pages, not needed for the first screen
+
+    return app.session.live.unavailable(Edit) if app.has_session else None
+
+
+def why_not_in_space(app: Shell, space_id: str, permission: str) -> str | None:
+    """Return the reason why the user lacks `permission` in a space, or None."""
+    space = app.workspace.space(space_id)
+    if space is not None and not getattr(space.permissions, permission):
+        return f"Your role in {space.title} does not let you {permission}. Ask an admin of the space for access."
+    return None
+
+
+def why_not_in_change_request(
+    app: Shell, change_request: ChangeRequest, space: SpaceRef | None, permission: str, *states: str
+) -> str | None:
+    """Return the reason why an action on a change request is disabled, or None. The action needs `permission` and a
+    change request in one of `states`. Without `states`, the status does not matter."""
+    if space is None:
+        return why_no_space(change_request)
+    if states and change_request.status not in states:
+        return f"#{change_request.number} is {change_request.status}. You can do this only with {' or '.join(states)} change requests."
+    return why_not_in_space(app, space.space_id, permission)
+
+
+def why_no_space(change_request: ChangeRequest) -> str:
+    """Return the reason why a change request cannot be opened if its space is unknown."""
+    return f"Could not open #{change_request.number}: the server does not say which space it belongs to. Open the change request from its space."
+
+
+def why_not_in_discussion(
+    app: Shell, at: Discussion, action: str, thread: Comment | None = None, message: Comment | Reply | None = None
+) -> str | None:
+    """Return the reason why an action in a discussion is disabled, or None. `action` is `comment`, `reply`, `resolve`,
+    `reply_resolve`, `react`, `edit` or `delete`. All but `comment` need a thread. `message` defaults to the first
+    message of the thread."""
+    message = message or thread
+    if message is not None and app.workspace.pending_entry(message.id) is not None:
+        explanation = "Only you can see this pending comment. Press e to edit it, X to remove it, or H to list all pending comments."
+        return None if action in ("edit", "delete") else explanation
+    if reason := (thread and _why_not_sent(app, thread.id)) or (message and _why_not_sent(app, message.id)):
+        return reason
+    if action in _NEED_COMMENT_PERMISSION and (reason := why_not_in_space(app, at.space_id, "comment")):
+        return reason
+    if action in ("reply", "reply_resolve") and thread is not None and _is_denied(thread, "reply"):
+        return "You can read this thread, but you cannot reply to it. Ask an admin of the space for access."
+    if action in ("resolve", "reply_resolve") and thread is not None:
+        space = app.workspace.space(at.space_id)
+        if not thread.permissions.edit and not (space and space.permissions.edit):
+            verb = "resolve" if thread.is_open else "reopen"
+            return f"Only the author of this thread or an Editor of the space can {verb} it."
+    if action == "edit" and message is not None:
+        is_mine = app.workspace.me is None or app.workspace.me.id == message.posted_by.id
+        if not message.permissions.edit or not is_mine:
+            return f"Only {message.posted_by.name} can edit this comment."
+    if action == "delete" and message is not None and not message.permissions.delete:
+        return f"Only {message.posted_by.name} or an admin can delete this comment."
+    return None
+
+
+def _is_denied(message: Comment | Reply, permission: str) -> bool:
+    """True if the server explicitly denies a permission on a message. Some servers list only some permissions."""
+    return permission in message.permissions.model_fields_set and not getattr(message.permissions, permission)
+
+
+def _why_not_sent(app: Shell, message_id: str) -> str | None:
+    """Return the reason why an unsent message cannot be used, or None if the server has the message."""
+    if app.workspace.send_status(message_id) == NOT_SENT:
+        return "This comment was not sent. Press ! to see why, then retry or discard it."
+    if app.workspace.send_status(message_id) == MAY_BE_SENT:
+        return "This comment may have been sent. Press ! to retry or discard it."
+    if message_id.startswith("pending-"):
+        return "This comment has not been sent yet. Press u to cancel it."
+    return None

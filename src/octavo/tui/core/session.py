@@ -1,0 +1,151 @@
+"""The session that the app shows, and the ways to sign in. The package `cli` creates both."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from octavo.api.activity import Activity
+from octavo.data.drafts import Drafts
+from octavo.data.image_cache import ImageCache
+from octavo.data.live import Live
+from octavo.data.offline_spaces import OfflineSpaces
+from octavo.data.search_index import SearchIndex
+from octavo.data.state_db import StateDb
+from octavo.data.writes.outbox import Outbox
+
+
+@dataclass(frozen=True)
+class DemoRoles:
+    """Roles that the user can try in the demo."""
+
+    roles: tuple[str, ...]
+    """Names of the roles, from the highest to the lowest."""
+    current: str
+    """Name of the current role."""
+    open_session: Callable[[str], Session]
+    """Returns a session with the given role. Raises OSError."""
+
+
+@dataclass(frozen=True)
+class ServerAccount:
+    """An account on a server to which the user is signed in."""
+
+    name: str
+    """Name of its profile. Empty if the API key comes from an environment variable."""
+    origin: str
+    host: str
+    user: str
+    """Name of the user. Empty while it is not loaded."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """A connection to an account on a server, or to the embedded platform."""
+
+    live: Live
+    outbox: Outbox
+    drafts: Drafts
+    state: StateDb
+    kind: Literal["demo", "folder", "server"]
+    label: str
+    """Label in the top bar: user and host, or `DEMO`."""
+    activity: Callable[[], Iterator[Activity]]
+    """Yields the latest requests, newest first. This is an iterator because most callers need only the first."""
+    download: Callable[[str, int], AsyncGenerator[bytes, None]]
+    """Yields the bytes of a download URL, up to the given number of bytes. Raises ApiError."""
+    upload: Callable[[str, AsyncIterable[bytes], int, str], Awaitable[None]]
+    """Sends bytes to an upload URL once, without the API key. Raises ApiError. The arguments are the URL, the chunks,
+    the number of bytes and the MIME type."""
+    close: Callable[[], Awaitable[None]]
+    offline: OfflineSpaces
+    """The spaces that are available offline."""
+    search_index: SearchIndex = field(default_factory=lambda: SearchIndex(None))
+    """Local full-text index of the pages that were read."""
+    image_cache: ImageCache = field(default_factory=lambda: ImageCache(None))
+    """Cache of images."""
+    response_wait: Callable[[], float] = lambda: 0.0
+    """Returns how many seconds the oldest pending request has been waiting."""
+    throttle_seconds: Callable[[], float] = lambda: 0.0
+    """Returns how many seconds background requests pause to stay below the rate limit of the server."""
+    read_only: str = ""
+    """Reason why the session is read-only, as a sentence. Empty if the user can make changes."""
+    demo_roles: DemoRoles | None = None
+    """Roles that the user can try. None outside the demo."""
+    account: ServerAccount | None = None
+    """Account on the server. None for an embedded platform."""
+    reopen: Callable[[], Session] | None = None
+    """Opens a new session with the same account or folder. None if that is not possible. Raises OSError or ValueError."""
+    on_first_paint: Callable[[], None] = lambda: None
+    """Called after the first paint, to start the work that can wait until then."""
+    folder_warnings: Callable[[], Awaitable[Sequence[str]]] | None = None
+    """Returns warnings about files of the folder that could not be loaded. None if the session shows no folder."""
+
+    load_progress: Callable[[], str] = lambda: ""
+    """Returns the progress of loading a folder as a sentence. Empty when loading is complete."""
+    reload_files: Callable[[], Awaitable[bool]] | None = None
+    """Reloads the changed files of the folder, and returns True if there were any. None if the session shows no folder.
+    Raises OSError."""
+
+    @property
+    def is_embedded(self) -> bool:
+        """True if the platform runs inside Octavo. A browser cannot open its pages."""
+        return self.kind != "server"
+
+
+@dataclass(frozen=True)
+class SignInResult:
+    """A new session, and facts about its API key, such as its owner and where it is stored."""
+
+    session: Session
+    facts: tuple[tuple[Literal["ok", "care"], str], ...]
+
+
+SignInState = tuple["SignInMethods", Session | None]
+"""Sign-in methods, and the session to show. The app shows the sign-in screen if the session is None."""
+
+
+class SignInMethods(Protocol):
+    """Ways to sign in and out. Methods raise ApiError, OSError or ValueError with a message for the user."""
+
+    @property
+    def host(self) -> str:
+        """Host for which the user pastes an API key."""
+
+    @property
+    def reason(self) -> str:
+        """Reason why a new API key is needed, as a sentence. Empty on the first sign-in."""
+
+    @property
+    def previous_label(self) -> str:
+        """Label of the previous session. Empty if there was none."""
+
+    async def describe_storage(self) -> str:
+        """Return sentences about where the API key will be stored. May take a while."""
+
+    async def sign_in(self, key: str) -> SignInResult:
+        """Check `key`, store it, and connect to the server."""
+
+    async def open_previous(self) -> Session:
+        """Open the previous session again."""
+
+    async def open_demo(self) -> Session:
+        """Connect to the demo library."""
+
+    async def open_folder(self, path: str) -> Session:
+        """Load a folder of pages into the embedded platform, and connect to it."""
+
+    def accounts(self) -> Sequence[ServerAccount]:
+        """Return the accounts to which this machine is signed in."""
+
+    def with_new_key(self, reason: str, previous: Session) -> SignInMethods:
+        """Return sign-in methods that ask for a new API key for the server of `previous`. The sign-in screen shows
+        `reason`."""
+
+    def switch_account(self, name: str) -> SignInState:
+        """Make another account the current account and connect to it. The session is None if its API key is missing."""
+
+    async def sign_out(self, account: ServerAccount) -> Callable[[], SignInState]:
+        """Delete an account and its API key. After the session of the account has ended, call the returned function: it
+        deletes the cached pages and returns the next session, if any."""

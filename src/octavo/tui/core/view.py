@@ -1,0 +1,318 @@
+"""Base class of all views. Views show API responses inside the frame. Start at `View`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.events import DescendantFocus, Event
+from textual.screen import Screen
+from textual.widget import Widget
+
+from octavo.api.errors import NotSent, Unreachable
+from octavo.api.operation import Listing, ListPage, Model, Operation
+from octavo.data.live import Live, Snapshot
+from octavo.data.live_response import LiveResponse
+from octavo.data.sync_queue import Rank
+from octavo.tui.core.frame import StatusBar, TopBar, TourStrip
+from octavo.tui.terminal import textual_internals as internals
+from octavo.tui.widgets.commands import HasCommands
+from octavo.tui.widgets.key_bar import KeyBar
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.notices import Notices
+from octavo.tui.widgets.section_tabs import SectionTabs
+from octavo.tui.widgets.wording import long_age, offline_since, plural
+
+if TYPE_CHECKING:
+    from octavo.tui.core.shell import Shell
+    from octavo.tui.widgets.row_list import RowList
+    from octavo.tui.widgets.tree import Tree
+
+T = TypeVar("T")
+Item = TypeVar("Item")
+
+MAX_ITEMS = 2000
+"""Largest number of items that are loaded of one list. Longer lists show that there are more."""
+
+
+def _do_nothing() -> None:
+    """Do nothing. Used until `Live.watch` returns the real callback."""
+
+
+@dataclass(eq=False)
+class _Slot:
+    """The operation of a slot, its response, and the callback that stops following it."""
+
+    op: Operation[Any]
+    response: LiveResponse
+    leave: Callable[[], None] = _do_nothing
+
+
+class Subscriptions:
+    """The API responses that a screen or widget shows, each in a named slot with one operation. Nothing is shown any
+    more when `owner` is being removed, because its child widgets are already gone."""
+
+    def __init__(self, owner: Widget) -> None:
+        self._owner = owner
+        self._slots: dict[str, _Slot] = {}
+        self._dependencies: tuple[LiveResponse, ...] = ()
+        self._patient: set[str] = set()
+        """Names of slots that load with low priority. Their responses do not count for the age of the data on screen."""
+
+    def follow(
+        self,
+        slot: str,
+        op: Operation[T] | None,
+        show: Callable[[Snapshot[T]], None] | None = None,
+        *,
+        rank: Rank = Rank.NOW,
+        refetch: bool = True,
+        min_items: int = 0,
+    ) -> None:
+        """Call `show` with the response to `op`, now and whenever it changes. An operation that `slot` followed before
+        is dropped. Without `refetch`, a response that another widget follows is not fetched again. A list is loaded
+        until it has `min_items` items."""
+        if slot in self._slots:
+            if self._slots[slot].op == op:
+                return
+            self._slots.pop(slot).leave()
+        if op is None or show is None:
+            return
+        (self._patient.discard if rank is Rank.NOW else self._patient.add)(slot)
+        self._shell.workspace.subscriptions.add(self)
+        # `watch` shows cached data before it returns, and `show` may follow another operation in this slot.
+        live = self._shell.session.live
+        followed = self._slots[slot] = _Slot(op, live.watched_response(op))
+        leave = live.watch(op, partial(self._show, show), rank=rank, refetch=refetch, min_items=min_items)
+        if self._slots.get(slot) is followed:
+            followed.leave = leave
+        else:
+            leave()
+
+    def depend_on(self, *ops: Operation[Any]) -> None:
+        """Count the responses to `ops`, which other widgets follow, for the age of the data of this widget."""
+        self._shell.workspace.subscriptions.add(self)
+        self._dependencies = tuple(map(self._shell.session.live.watched_response, ops))
+
+    def _show(self, show: Callable[[Snapshot[T]], None], snapshot: Snapshot[T]) -> None:
+        if internals.is_being_removed(self._owner):
+            return  # The widgets that show the response are removed already.
+        self._shell.workspace.update_connection()
+        show(with_age(snapshot))
+
+    @property
+    def _shell(self) -> Shell:
+        return cast("Shell", self._owner.app)
+
+    def follow_whole(
+        self,
+        slot: str,
+        op: Listing[Item],
+        show: Callable[[Snapshot[ListPage[Item]]], None],
+        min_items: int = MAX_ITEMS,
+        *,
+        rank: Rank = Rank.NOW,
+    ) -> None:
+        """Call `follow` for a list, and load the list until it is complete or has `min_items` items."""
+        self.follow(slot, op, show, rank=rank, min_items=min_items)
+
+    def operation(self, slot: str) -> Operation[Any] | None:
+        """Return the operation that `slot` follows, else None."""
+        return self._slots[slot].op if slot in self._slots else None
+
+    def operations(self) -> tuple[Operation[Any], ...]:
+        """Return the operations of all slots."""
+        return tuple(each.op for each in self._slots.values())
+
+    def awaited_responses(self) -> Iterator[LiveResponse]:
+        """Yield the responses that determine the age of the data of this widget."""
+        yield from (each.response for slot, each in self._slots.items() if slot not in self._patient)
+        yield from self._dependencies
+
+    @property
+    def is_on_current_screen(self) -> bool:
+        """True if the owner is on the current screen, or on the screen below the open dialogs."""
+        owner = self._owner
+        if not internals.is_whole(owner):
+            return False
+        stack = self._shell.screen_stack
+        bottom = max((at for at, screen in enumerate(stack) if not screen.is_modal), default=0)
+        return owner.screen in stack[bottom:]
+
+    def stop(self) -> None:
+        """Stop following all operations."""
+        while self._slots:
+            self._slots.popitem()[1].leave()
+        self._dependencies = ()
+
+
+def with_age(snapshot: Snapshot[T]) -> Snapshot[T]:
+    """Add the age of the data to the error of a snapshot if the server could not be reached."""
+    if snapshot.fetched_at is None or not isinstance(snapshot.error, Unreachable):
+        return snapshot
+    error = copy(snapshot.error)
+    # The top bar and the log already show that the server is unreachable.
+    reason = "" if isinstance(error, NotSent) else f" {error}"
+    error.args = (f"Last updated {long_age(snapshot.fetched_at)}.{reason}",)
+    return replace(snapshot, error=error)
+
+
+def report_missing_parts(rows: RowList[Any], items_name: str, snapshots: Sequence[Snapshot[Any]]) -> None:
+    """Show in `rows` that some of the responses that make up the list are missing, incomplete or failed."""
+    failed = [each.error for each in snapshots if each.error is not None]
+    if rows.counts.loaded and failed and all(isinstance(each, NotSent) for each in failed):
+        oldest = min((each.fetched_at for each in snapshots if each.fetched_at is not None), default=None)
+        missing = sum(each.value is None for each in snapshots)
+        suffix = f" · some {items_name} not loaded yet" if missing else ""
+        rows.state.show_age(f"{offline_since(oldest)}{suffix}")
+    elif failed:
+        suffix = f" (and {plural(len(failed) - 1, 'more error')})" if len(failed) > 1 else ""
+        rows.state.fail(f"Could not load some {items_name}", f"{failed[0]}{suffix}")
+    elif any(each.value is None for each in snapshots):
+        rows.state.wait_for(items_name)
+    else:
+        rows.state.show_unreadable(sum(getattr(each.value, "unreadable", 0) for each in snapshots))
+
+
+def is_covered(view: View, pane: Widget) -> bool:
+    """True if the terminal is so narrow that it shows one pane, and that pane is not `pane`."""
+    if not view.has_class("-tiny"):
+        return False
+    ancestors = [each for each in pane.ancestors_with_self if isinstance(each, Widget)]
+    is_in_main = view.has_class("-aside") and all(each.id != "aside" for each in ancestors)
+    return is_in_main or any(each.has_class("hairline") for each in ancestors) != view.has_class("-on-left")
+
+
+class View(HasCommands, Screen[None]):
+    """A screen inside the frame, with a top bar, a body, a status bar and a key bar."""
+
+    HELP: ClassVar[str] = ""
+    """First sentences of the help text of this view."""
+
+    MODE: str = ""
+    """Mode of the tab that is highlighted in the top bar."""
+
+    IN_HISTORY: ClassVar[bool] = True
+    """True if the navigation history can return to this view."""
+
+    QUIT_LISTS: ClassVar[frozenset[str]] = frozenset()
+    """Ids of lists in which `q` quits the app, although `esc` goes up one level."""
+
+    body: Callable[[], Iterable[Widget]]
+    """Returns the widgets between the top bar and the status bar. Defined by each view."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.subscriptions = Subscriptions(self)
+
+    @property
+    def fallback_pane(self) -> Widget | None:
+        """The pane that receives keys which the focused list does not handle, or None."""
+        pane = self.key_fallback if isinstance(self.focused, LineList) else None
+        return None if pane is None or is_covered(self, pane) else pane
+
+    async def on_event(self, event: Event) -> None:
+        if internals.prepare_screen(self, event):
+            await super().on_event(event)
+
+    def compose(self) -> ComposeResult:
+        yield TopBar(self.MODE)
+        yield from self.body()
+        yield TourStrip()
+        yield StatusBar()
+        yield KeyBar()
+        yield Notices(self.shell.notices, uncovered=SectionTabs)
+
+    @property
+    def selected_items(self) -> Sequence[Model]:
+        """The selected item, followed by its parents. Commands act on them."""
+        return ()
+
+    @property
+    def shell(self) -> Shell:
+        return cast("Shell", self.app)
+
+    @property
+    def live(self) -> Live:
+        return self.shell.session.live
+
+    @property
+    def key_fallback(self) -> Widget | None:
+        """The pane that receives keys which the focused list does not handle. None if there is no such pane."""
+        return None
+
+    def follow(
+        self,
+        slot: str,
+        op: Operation[T] | None,
+        show: Callable[[Snapshot[T]], None] | None = None,
+        *,
+        refetch: bool = True,
+    ) -> None:
+        """Call `show` with the response to `op`, now and whenever it changes, until `slot` follows another operation.
+        Without `refetch`, a response that another widget follows is not fetched again."""
+        if op is not None and not self.shell.has_session:
+            return  # The session has ended, and a late callback asks to follow something.
+        self.subscriptions.follow(slot, op, show, refetch=refetch)
+
+    def on_descendant_focus(self, event: DescendantFocus) -> None:
+        """Remember the pane that has the focus, because a narrow terminal shows only that pane."""
+        on_left = any(
+            isinstance(ancestor, Widget) and ancestor.has_class("hairline")
+            for ancestor in event.widget.ancestors_with_self
+        )
+        # Only narrow layouts have styles for this class, so wide layouts need no style update.
+        self.set_class(on_left, "-on-left", update=self.has_class("-tiny") or self.has_class("-narrow"))
+
+    def on_unmount(self) -> None:
+        self.subscriptions.stop()
+
+    def go_up(self) -> bool:
+        """Go up one level inside this view, such as from a page to its list. Return False if this is the top level."""
+        return False
+
+    def focus_if(self, pane: Widget, condition: bool) -> bool:
+        """Focus `pane` if `condition` is True. Return `condition`."""
+        if condition:
+            pane.focus()
+        return condition
+
+    def go_up_or_back(self) -> None:
+        """Go up one level. From the top level, go back to the screen that opened this view."""
+        if not self.go_up():
+            self.shell.history.close_screen()
+
+    def show_no_organization(self, rows: RowList[Any] | Tree, items_name: str) -> bool:
+        """Show in a list that the organizations are loading, or why none is selected. Return False if one is selected."""
+        if self.shell.workspace.organization is not None:
+            return False
+        if rows.keys:
+            rows.show(())
+        if (reason := self.shell.workspace.no_organization_reason) is not None:
+            rows.state.fail(*reason)
+        else:
+            rows.state.wait_for(items_name)
+        return True
+
+    def refresh_data(self) -> None:
+        """Fetch all data of this screen again. The current data stays until the responses arrive."""
+        for op in dict.fromkeys((*self.shell.workspace.operations, *self.subscriptions.operations())):
+            self.shell.background(self.live.refresh(op))
+
+    def show_location(self, crumbs: str, facts: str = "") -> None:
+        """Show the current location, and facts about it, in the status bar."""
+        for bar in self.query(StatusBar):
+            bar.crumbs, bar.facts = crumbs, facts
+
+    @on(Notices.UndoRequested)
+    def _on_undo_requested(self) -> None:
+        self.shell.undo()
+
+    @on(TopBar.ViewRequested)
+    def _on_view_requested(self, message: TopBar.ViewRequested) -> None:
+        self.shell.show_view(message.view)

@@ -1,0 +1,507 @@
+"""State that all views share: the user, the organization, its spaces and the connection. Start at `Workspace`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from octavo.api.activity import KEY, Activity
+from octavo.api.errors import ApiError, Unreachable
+from octavo.api.operation import SPECS, ListPage, Operation
+from octavo.api.organizations import List as ListOrganizations
+from octavo.api.organizations import Organization
+from octavo.api.spaces import Space
+from octavo.api.users import Me, User
+from octavo.data.live import Snapshot
+from octavo.data.queries import UNDECIDED, change_requests_of, spaces_of
+from octavo.tui.core.frame import RemoteNews
+from octavo.tui.core.inbox_feed import InboxFeed
+from octavo.tui.core.item_labels import download_progress, format_megabytes, is_first_download
+from octavo.tui.core.navigation_history import NavigationHistory
+from octavo.tui.core.session import Session
+from octavo.tui.core.tour import Tour
+from octavo.tui.core.unsent_texts import UnsentTexts
+from octavo.tui.widgets import wording
+from octavo.tui.widgets.wording import plural, short_age
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from textual.signal import Signal
+
+    from octavo.api.change_requests import ChangeRequest, ListOfOrganization
+    from octavo.api.comments import Comment
+    from octavo.data.writes.machine import OutboxEntry
+    from octavo.tui.core.shell import Shell
+    from octavo.tui.core.view import Subscriptions
+
+MAX_SPACES = 1000
+PENDING = "pending comment"
+NOT_SENT, MAY_BE_SENT = "not sent", "may have been sent"
+"""Labels for a write that the server refused, and for a write whose response was lost."""
+_NO_API_KEY, _KEY_REJECTED = "no API key", "API key rejected"
+KEY_ERROR_SECONDS = 15.0
+"""Seconds for which the notification about an unreadable API key is shown."""
+_SUMMARY_COUNTS = "open words of reviews"
+SLOW_SECONDS = 5.0
+"""Seconds without a response after which the top bar shows how long the app has been waiting."""
+
+
+class Workspace:
+    """State of the session that all views share. Views read its attributes and subscribe to its signals."""
+
+    def __init__(self, app: Shell, history: NavigationHistory) -> None:
+        self.me: User | None = None
+        self.organization: Organization | None = None
+        self.organizations: Snapshot[ListPage[Organization]] = Snapshot()
+        self.spaces: Snapshot[ListPage[Space]] = Snapshot()
+        self.frame_changed: Signal[None] = app.signal("frame")
+        """Published when the top bar or the status bar must be updated."""
+        self._connection_style = ""
+        """Style of the connection status in the top bar."""
+        self.organization_changed: Signal[Organization] = app.signal("organization")
+        self.spaces_changed: Signal[None] = app.signal("spaces")
+        self.inbox = InboxFeed(app, self.record_open_comments)
+        self.unsent = UnsentTexts(app, self.inbox.rebuild)
+        self.news = RemoteNews(self._publish_frame)
+        """Changes by other people, for the status bar."""
+        self.tour = Tour(app, self._publish_frame)
+        self.subscriptions: WeakSet[Subscriptions] = WeakSet()
+        """Subscriptions of all widgets that exist."""
+        self._session_start: datetime | None = None
+        """Time at which the current session started."""
+        self._app, self._history = app, history
+        self._reported: set[str] = set()
+        """Identifiers of problems that were already shown in a notification."""
+        self._pending_action: Callable[[Organization], object] | None = None
+        """Action that runs as soon as the organization is loaded. A newer action replaces it."""
+        self._session: Session | None = None
+        self._unsubscribe: dict[str, Callable[[], None]] = {}
+        self._change_requests: dict[str, tuple[ChangeRequest, ...]] = {}
+        """The open and draft change requests of the organization, by status."""
+        self._summary_counts: dict[str, int] = {}
+        """Number of open comments that are summaries of reviews, by id of the change request."""
+        self._cached_counts: tuple[Snapshot[ListPage[Space]], dict[str, int]] | None = None
+        """The counts of the views, and the spaces from which they were computed. Cached because the top bar needs them
+        often, and an organization can have thousands of spaces."""
+        self._first_downloads: set[str] = set()
+        """Ids of the spaces that are being downloaded for the first time."""
+        self._counted_organization: Organization | None = None
+        """Organization for which `follow_comment_counts` has run."""
+
+    def follow(self, session: Session) -> None:
+        """Follow the data of `session`."""
+        self._session = session
+        self._session_start = wording.clock()
+        self._reported = {entry.id for entry in session.outbox.entries if _needs_attention(entry)}
+        self._unsubscribe["outbox"] = session.outbox.observe(self._on_outbox_changed)
+        self._unsubscribe["offline"] = session.offline.watch(self._on_offline_changed)
+        session.outbox.observe_done(self._report_review)
+        self.unsent.follow(session)
+        self._unsubscribe["left out"] = session.live.unreadable_items.add(self._report_unreadable)
+        self._unsubscribe["me"] = session.live.watch(Me(), self._show_me)
+        self._unsubscribe["organizations"] = session.live.watch(
+            ListOrganizations(), self._show_organizations, min_items=MAX_SPACES
+        )
+
+    def reset(self) -> None:
+        """Stop following, and forget all data."""
+        while self._unsubscribe:
+            self._unsubscribe.popitem()[1]()
+        self.inbox.stop()
+        self.unsent.reset()
+        self._session = self.me = self.organization = self._pending_action = self._counted_organization = None
+        self.organizations, self.spaces = Snapshot(), Snapshot()
+        self._change_requests.clear()
+        self._summary_counts.clear()
+        self.news.clear()
+
+    def switch_organization(self, organization: Organization) -> None:
+        """Switch to the spaces, change requests and comments of `organization`."""
+        session = self._session
+        if session is None or (self.organization is not None and self.organization.id == organization.id):
+            return
+        if self.organization is not None:
+            self._history.clear()  # The history belongs to the other organization.
+        self.organization = organization
+        session.state.set_fact("organization", organization.id)
+        if unsubscribe := self._unsubscribe.pop("spaces", None):
+            unsubscribe()
+        self.spaces = Snapshot()
+        self._unsubscribe["spaces"] = session.live.watch(
+            spaces_of(organization.id), self._show_spaces, min_items=MAX_SPACES
+        )
+        if not self._app.is_opening:
+            self.follow_comment_counts()
+        self.inbox.switch_organization(session, organization)
+        self.organization_changed.publish(organization)
+        self._publish_frame()
+        action, self._pending_action = self._pending_action, None
+        if action is not None:
+            action(organization)
+
+    def follow_comment_counts(self) -> None:
+        """Follow the change requests of the organization, to count their open threads. The first screen does not need
+        them. Calling this method twice for one organization has no effect."""
+        session, organization = self._session, self.organization
+        if session is None or organization is None or organization == self._counted_organization:
+            return
+        self._counted_organization = organization
+        saved = session.state.get_fact(_SUMMARY_COUNTS)
+        if isinstance(saved, dict):
+            earlier = {name: number for name, number in saved.items() if isinstance(number, int)}
+            # A list may have been read before the session opened.
+            self._summary_counts = {**earlier, **self._summary_counts}
+        for status, op in _undecided_lists(organization).items():
+            if unsubscribe := self._unsubscribe.pop(f"{status} change requests", None):
+                unsubscribe()
+            self._change_requests.pop(status, None)
+            self._unsubscribe[f"{status} change requests"] = session.live.watch(
+                op, partial(self._show_change_requests, status), refetch=False
+            )
+
+    def _show_change_requests(self, status: str, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
+        if snapshot.value is not None:
+            self._change_requests[status] = snapshot.value.items
+            self._publish_frame()
+
+    def open_thread_count(self, change_request: ChangeRequest) -> int:
+        """Return the number of open threads of a change request. The server also counts summaries of reviews as open
+        comments. They are subtracted as soon as they are loaded."""
+        return max(0, change_request.comments - self._summary_counts.get(change_request.id, 0))
+
+    def record_open_comments(
+        self, change_request: str, comments: ListPage[Comment], counted: int | None = None
+    ) -> None:
+        """Note the open comments of the change request with the id `change_request`, if the list is complete. `counted`
+        is the count of the server for a change request that is not in the lists of this workspace."""
+        if comments.next is not None:
+            return
+        open_comments = [item for item in comments.items if item.is_open and not self._is_not_on_server(item.id)]
+        summaries = sum(item.is_review for item in open_comments)
+        undecided = [item for items in self._change_requests.values() for item in items]
+        counted = next((item.comments for item in undecided if item.id == change_request), counted)
+        if counted is not None:  # Some servers may not send a count.
+            summaries = min(summaries, max(0, counted - (len(open_comments) - summaries)))
+        if self._summary_counts.get(change_request, 0) == summaries:
+            return
+        self._summary_counts[change_request] = summaries
+        if self._session is not None:
+            undecided_ids = (
+                {item.id for item in undecided} if len(self._change_requests) > 1 else set(self._summary_counts)
+            )
+            saved = {name: number for name, number in self._summary_counts.items() if number and name in undecided_ids}
+            self._session.state.set_fact(_SUMMARY_COUNTS, saved)
+        self._publish_frame()
+
+    def with_organization(self, action: Callable[[Organization], object]) -> None:
+        """Call `action` with the current organization, or wait until the organization is loaded."""
+        if self.organization is not None:
+            action(self.organization)
+        else:
+            self._pending_action = action
+
+    @property
+    def operations(self) -> tuple[Operation[Any], ...]:
+        """Operations that this workspace follows itself."""
+        if self._session is None:
+            return ()
+        account = (Me(), ListOrganizations())
+        if self.organization is None:
+            return account
+        return (*account, spaces_of(self.organization.id), *_undecided_lists(self.organization).values())
+
+    def space(self, space_id: str) -> Space | None:
+        """Return a space of the current organization by its id, or None."""
+        items = self.spaces.value.items if self.spaces.value else ()
+        return next((space for space in items if space.id == space_id), None)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of items that need attention in each view."""
+        if self._cached_counts is None or self._cached_counts[0] is not self.spaces:
+            items = self.spaces.value.items if self.spaces.value else ()
+            undecided = (each for items in self._change_requests.values() for each in items)
+            change_requests = sum(space.change_requests_open for space in items)
+            threads = sum(space.comments for space in items) + sum(map(self.open_thread_count, undecided))
+            self._cached_counts = self.spaces, {"changes": change_requests, "comments": threads}
+        return {"inbox": self.inbox.count, **self._cached_counts[1]}
+
+    @property
+    def visible_operations(self) -> tuple[Operation[Any], ...]:
+        """Operations that the current screen follows."""
+        return tuple(op for each in tuple(self.subscriptions) if each.is_on_current_screen for op in each.operations())
+
+    @property
+    def data_as_of(self) -> datetime | None:
+        """Time of the oldest response on the current screen. For an empty screen, the time at which the account was
+        loaded. None if nothing was loaded."""
+        if self._session is None:
+            return None
+        visible = (each for each in tuple(self.subscriptions) if each.is_on_current_screen)
+        moments = [each.current_as_of for owner in visible for each in owner.awaited_responses()]
+        account: tuple[Operation[Any], ...] = (Me(), ListOrganizations())
+        candidates = moments or map(self._session.live.as_of, account)
+        return min((each for each in candidates if each is not None), default=None)
+
+    @property
+    def connection(self) -> tuple[str, str, str]:
+        """Connection status with the age of the data, a short form of it, and its style. The texts have a fixed width,
+        so that the top bar does not move while the age grows."""
+        if self._session is None:
+            return "not signed in", "not signed in", "$octavo-muted"
+        if (seconds := self._session.response_wait()) >= SLOW_SECONDS:
+            return f"○ no response for {seconds:.0f}s".ljust(23), f"○ waiting {seconds:.0f}s".ljust(14), "$warning"
+        as_of = self.data_as_of
+        if (last := self._last_request) is None:
+            label = f"○ cached {_padded_age(as_of)}" if as_of is not None else "○ connecting"
+            return label, label, "$octavo-muted"
+        if problem := _connection_problem(last) or _loading_problem(self.organizations.error):
+            if as_of is None:
+                return f"○ {problem}", f"○ {problem}", "$warning"
+            return f"○ {problem}, updated {_padded_age(as_of)}", f"○ {problem} {_padded_age(as_of)}", "$warning"
+        if as_of is not None and self._session_start is not None and as_of < self._session_start:
+            return f"○ cached {_padded_age(as_of)}", f"○ cached {_padded_age(as_of)}", "$octavo-muted"
+        age = _padded_age(as_of or last.moment)
+        return f"● updated {age}", f"● {age}", "$success"
+
+    @property
+    def needs_key(self) -> bool:
+        """True if the server rejects the API key of this account, or the key cannot be read."""
+        last = self._last_request
+        return last is not None and _connection_problem(last) in (_NO_API_KEY, _KEY_REJECTED)
+
+    @property
+    def _last_request(self) -> Activity | None:
+        activity = self._session.activity() if self._session is not None else ()
+        return next((each for each in activity if not each.given_up), None)
+
+    @property
+    def shows_cached_data(self) -> bool:
+        """True if the current screen shows data of an earlier run and no request has failed."""
+        return self._session is not None and self.connection[-1] == "$octavo-muted"
+
+    def update_connection(self) -> None:
+        """Update the top bar if the connection status has changed. Report an unreadable API key once."""
+        if (last := self._last_request) is not None and last.method == KEY and last.error not in self._reported:
+            self._reported.add(last.error)
+            self._app.say(last.error, tone="failed", seconds=KEY_ERROR_SECONDS)
+        if self._session is not None and (state := self.connection[-1]) != self._connection_style:
+            self._connection_style = state
+            self._publish_frame()
+
+    def pending_entry(self, message_id: str) -> OutboxEntry | None:
+        """Return the outbox entry of a pending comment by the id of the comment, or None."""
+        entry = self._entry(message_id)
+        return entry if entry is not None and entry.state == "pending" else None
+
+    def _is_not_on_server(self, message_id: str) -> bool:
+        """True if a comment is pending or was refused. The server counts neither."""
+        entry = self._entry(message_id)
+        return entry is not None and entry.state in ("pending", "failed")
+
+    def _entry(self, message_id: str) -> OutboxEntry | None:
+        return self._session.outbox.entry_creating(message_id) if self._session is not None else None
+
+    @property
+    def failure_reasons(self) -> dict[str, str]:
+        """Reasons why the last write to a thread failed, by id of the first comment of the thread."""
+        if self._session is None:
+            return {}
+        last_entries = {entry.facts.thread: entry for entry in self._session.outbox.entries if entry.facts.thread}
+        failed = {thread: entry for thread, entry in last_entries.items() if entry.state == "failed"}
+        return {thread: entry.reason.removeprefix(f"Could not {entry.action}: ") for thread, entry in failed.items()}
+
+    def send_status(self, message_id: str) -> str:
+        """Return the status of an unsent message: `sending`, `NOT_SENT`, `MAY_BE_SENT` or `PENDING`. Empty if the
+        server has the message."""
+        entry = self._entry(message_id)
+        if entry is not None and entry.needs_user:
+            return MAY_BE_SENT if entry.state == "unknown" else NOT_SENT
+        if entry is not None and entry.state == "pending":
+            return PENDING
+        return "sending" if entry is not None or message_id.startswith("pending-") else ""
+
+    @property
+    def outbox_summary(self) -> str:
+        """Summary of the unfinished writes, for the status bar."""
+        if self._session is None:
+            return ""
+        outbox = self._session.outbox
+        foreign = outbox.entries_of_other_accounts
+        entries = [entry for entry in outbox.entries if entry not in foreign]
+        undecided = sum(entry.needs_user for entry in entries)
+        pending = sum(entry.state == "pending" for entry in entries)
+        queued = sum(entry.state not in ("pending", "failed") and not entry.needs_user for entry in entries)
+        resume_time = (
+            f" until {wording.time_of_day(outbox.connection.rate_limited_until)}"
+            if outbox.connection.rate_limited_until is not None
+            else ""
+        )
+        reason = " until you sign in" if outbox.connection.needs_sign_in else resume_time
+        parts = [
+            plural(pending, "pending comment") if pending else "",
+            f"{plural(queued, 'change')} queued{reason}" if queued else "",
+            f"{plural(undecided, 'change')} need{'s' * (undecided == 1)} your decision: press !" if undecided else "",
+            f"{plural(len(foreign), 'change')} queued for another account: press !" if foreign else "",
+            *(
+                f"downloading {part.title} {download_progress(part)}"
+                for part in self._session.offline.all
+                if is_first_download(part)
+            ),
+        ]
+        return " · ".join(part for part in parts if part)
+
+    def _report_review(self, entry: OutboxEntry) -> None:
+        """Show that a review was submitted. Its comments are sent first, which may take a while."""
+        if entry.facts.is_review:
+            self._app.say(f"Submitted your review: {entry.action}.")
+
+    def _on_outbox_changed(self) -> None:
+        self._publish_frame()
+        if self._session is None:
+            return
+        outbox = self._session.outbox
+        problems = [entry for entry in outbox.entries if _needs_attention(entry) and entry.id not in self._reported]
+        self._reported.update(entry.id for entry in problems)
+        for sentence in dict.fromkeys(map(_failure_message, problems)):
+            self._app.say(sentence, tone="failed")
+        if outbox.connection.stop_reason and outbox.connection.stop_reason not in self._reported:
+            self._reported.add(outbox.connection.stop_reason)
+            self._app.say(outbox.connection.stop_reason, tone="failed")
+
+    def _on_offline_changed(self) -> None:
+        """Show a notification when a space becomes available offline."""
+        self._publish_frame()
+        if self._session is None:
+            return
+        for space in self._session.offline.all:
+            if is_first_download(space):
+                self._first_downloads.add(space.id)
+            elif space.state == "kept" and space.id in self._first_downloads:
+                self._first_downloads.remove(space.id)
+                left_out = (
+                    f" {plural(len(space.failed), 'item')} could not be downloaded. Press ! for details."
+                    if space.failed
+                    else ""
+                )
+                message = f"{space.title} is available offline: {plural(space.pages, 'page')}, {format_megabytes(space.bytes)}.{left_out}"
+                self._app.say(message, tone="care" if left_out else "done")
+
+    def _report_unreadable(self, op: Operation[Any], parts: int) -> None:
+        """Show that Octavo could not read parts of a response, once for each group of operations."""
+        area = SPECS[type(op)].name.partition(".")[0].replace("_", " ")
+        if (key := f"unreadable {area} {parts}") not in self._reported:
+            self._reported.add(key)
+            self._app.say(
+                f"{plural(parts, 'part')} of the server's response ({area}) could not be read and "
+                f"{'is' if parts == 1 else 'are'} not shown. Update Octavo, then try again.",
+                tone="care",
+            )
+
+    def _publish_frame(self) -> None:
+        self._cached_counts = None
+        self.frame_changed.publish(None)
+
+    def _show_me(self, snapshot: Snapshot[User]) -> None:
+        if snapshot.value is None or self._session is None or self._session_start is None:
+            return
+        is_current = snapshot.fetched_at is not None and snapshot.fetched_at >= self._session_start
+        self._session.outbox.set_account(snapshot.value, asked=is_current)
+        if snapshot.value != self.me or is_current:
+            self.me = snapshot.value
+            self._publish_frame()
+
+    def _show_organizations(self, snapshot: Snapshot[ListPage[Organization]]) -> None:
+        self.organizations = snapshot
+        organizations = snapshot.value.items if snapshot.value else ()
+        if self.organization is not None and self._has_left(self.organization):
+            self.organization, self.spaces = None, Snapshot()
+            self.inbox.clear_organization()
+            if unsubscribe := self._unsubscribe.pop("spaces", None):
+                unsubscribe()
+        if not organizations:
+            self.spaces_changed.publish(None)
+        elif self.organization is None and self._session is not None:
+            last_id = self._session.state.get_fact("organization")
+            self.switch_organization(next((each for each in organizations if each.id == last_id), organizations[0]))
+        self._publish_frame()
+
+    def _has_left(self, organization: Organization) -> bool:
+        """True if the user is no longer a member of an organization. A partial or old list of organizations proves
+        nothing."""
+        value, snapshot = self.organizations.value, self.organizations
+        is_complete = value is not None and not (value.unreadable or value.next or snapshot.error or snapshot.loading)
+        return is_complete and value is not None and organization.id not in [each.id for each in value.items]
+
+    @property
+    def no_organization_reason(self) -> tuple[str, str] | None:
+        """Title and text of the reason why no organization is selected. None while they are loading."""
+        snapshot = self.organizations
+        if self.organization is not None or (snapshot.value is None and snapshot.error is None):
+            return None
+        if snapshot.error is not None:
+            return "Could not load your organizations", str(snapshot.error)
+        if snapshot.value is not None and snapshot.value.unreadable:
+            return (
+                "Could not read your organizations",
+                "This version of Octavo cannot read the server's response. Update Octavo, then try again.",
+            )
+        return (
+            "You are not a member of any organization",
+            "Ask an organization admin for an invitation, or sign in with another API key.",
+        )
+
+    def _show_spaces(self, snapshot: Snapshot[ListPage[Space]]) -> None:
+        if snapshot.value is not None and self.organization is not None:
+            # Some servers omit the organization of a space.
+            added = {"organization": self.organization.id}
+            items = (each if each.organization else each.model_copy(update=added) for each in snapshot.value.items)
+            snapshot = replace(snapshot, value=snapshot.value.model_copy(update={"items": tuple(items)}))
+        self.spaces = snapshot
+        if self._session is not None and snapshot.value is not None and not snapshot.loading and snapshot.error is None:
+            self._session.offline.refresh_changed(snapshot.value.items)
+        self.spaces_changed.publish(None)
+        self._publish_frame()
+
+
+def _needs_attention(entry: OutboxEntry) -> bool:
+    """True if an entry of the outbox failed or needs a decision of the user."""
+    return entry.needs_user or entry.state == "failed"
+
+
+def _failure_message(entry: OutboxEntry) -> str:
+    draft_note = (
+        " Your text is saved as a draft." if entry.draft_key and entry.facts.text and entry.state == "failed" else ""
+    )
+    return f"{entry.reason}{draft_note}"
+
+
+def _padded_age(moment: datetime) -> str:
+    """Return an age, padded to a fixed width: `4s ago `, `10s ago`."""
+    return f"{short_age(moment)} ago".ljust(7)
+
+
+def _connection_problem(last: Activity) -> str:
+    """Return the problem of the connection, judged by the `last` request. Empty if there is none."""
+    if last.status is None:
+        return _NO_API_KEY if last.method == KEY else "offline"
+    return "server error" if last.status >= 500 else {401: _KEY_REJECTED, 429: "rate limited"}.get(last.status, "")
+
+
+def _loading_problem(error: ApiError | None) -> str:
+    """Return the reason why the organizations could not be loaded, in two words. Empty without an error."""
+    if error is None:
+        return ""
+    if isinstance(error, Unreachable):
+        return "offline"
+    problems = {401: _KEY_REJECTED, 403: "not allowed"}
+    return "server error" if (error.status or 0) >= 500 else problems.get(error.status or 0, "not loaded")
+
+
+def _undecided_lists(organization: Organization) -> dict[str, ListOfOrganization]:
+    """Return the operations that list the open and draft change requests of an organization, by status."""
+    return {status: change_requests_of(organization.id, status) for status in UNDECIDED}

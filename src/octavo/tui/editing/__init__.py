@@ -1,0 +1,1 @@
+"""Editing pages in the external editor, editing the page tree, and applying suggested changes."""

@@ -1,0 +1,150 @@
+"""Commands that edit the pages of a view: edit the text, rename, move, add and delete pages."""
+
+from __future__ import annotations
+
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any, Protocol
+
+from octavo.tui.core.permissions import UNDECIDED, why_no_editing, why_not_in_change_request, why_not_in_space
+from octavo.tui.terminal.textual_internals import is_whole
+from octavo.tui.widgets.commands import Command, Commands
+
+if TYPE_CHECKING:
+    from octavo.api.change_requests import ChangeRequest
+    from octavo.api.places import SpaceRef
+    from octavo.documents.blocks import Block
+    from octavo.tui.core.shell import Shell
+    from octavo.tui.core.view import View
+    from octavo.tui.editing.tree_edits import TreeEdit
+
+
+class EditablePages(Protocol):
+    """The pages of a view, as the commands in this module need them."""
+
+    @property
+    def space_ref(self) -> SpaceRef | None:
+        """Space of the pages. None if no space is open."""
+
+    @property
+    def change_request(self) -> ChangeRequest | None:
+        """Change request that receives the edits. None if the user must choose one first."""
+
+    @property
+    def selected_page(self) -> tuple[str, str, str] | None:
+        """Id, title and type of the selected page. None if no page is selected."""
+
+    @property
+    def selected_block(self) -> Block | None:
+        """Block at which the editor opens. None for the start of the page."""
+
+    def why_no_page(self) -> str | None:
+        """Return the reason why the selected item is no page, or None if there is nothing special to say."""
+
+    def refresh_drafts(self) -> None:
+        """Update the marks of unsent drafts."""
+
+    def show_saved_page(self, change_request: ChangeRequest) -> None:
+        """Update the view after an edit was saved to `change_request`."""
+
+
+class PageEditing:
+    """Edits the pages of a view, either in its change request or in one that the user chooses."""
+
+    def __init__(self, view: View, pages: EditablePages) -> None:
+        self._view, self.pages = view, pages
+        self._is_opening = False
+        """True while a page is being loaded for the editor."""
+
+    def disabled_reason(self) -> str | None:
+        """Return the reason why pages cannot be edited here, or None."""
+        app, at, change_request = self._view.shell, self.pages.space_ref, self.pages.change_request
+        if at is None:
+            return "Open a space first. Press enter on a space to open it."
+        if reason := why_no_editing(app):
+            return reason
+        if change_request is not None and (
+            reason := why_not_in_change_request(app, change_request, at, "edit", *UNDECIDED)
+        ):
+            return reason
+        return why_not_in_space(app, at.space_id, "edit")
+
+    def edit(self) -> None:
+        """Open the selected page in the editor."""
+        page, space = self.pages.selected_page, self.pages.space_ref
+        if page is not None and space is not None and not self._is_opening:
+            from octavo.tui.editing.page_edit import PageEdit  # lazy: the external editor, rarely needed
+
+            app, target, block = self._view.shell, self.pages.change_request, self.pages.selected_block
+            self._is_opening = True
+            edit = PageEdit(app, space, page[0], page[1], target, self._on_editing_ended, block)
+            app.background(self._run_editor(edit.start()))
+
+    async def _run_editor(self, opening: Coroutine[Any, Any, None]) -> None:
+        try:
+            await opening
+        finally:
+            self._is_opening = False
+            if is_whole(self._view):
+                self.pages.refresh_drafts()
+
+    def _on_editing_ended(self, change_request: ChangeRequest | None) -> None:
+        if change_request is not None:
+            self.pages.show_saved_page(change_request)
+        elif is_whole(self._view):
+            self.pages.refresh_drafts()
+
+    def show_menu(self) -> None:
+        """Open a menu that renames, moves, describes or deletes the selected page, or adds a page."""
+        self._tree_edit().menu()
+
+    def delete(self) -> None:
+        """Delete the selected page."""
+        self._view.shell.background(self._tree_edit().delete())
+
+    def insert(self) -> None:
+        """Add a page next to the selected page."""
+        self._view.shell.background(self._tree_edit().insert())
+
+    def _tree_edit(self) -> TreeEdit:
+        from octavo.tui.editing.tree_edits import TreeEdit  # lazy: the dialogs, rarely needed
+
+        page, space = self.pages.selected_page, self.pages.space_ref
+        assert space is not None  # The commands are disabled by `why_not_allowed`.
+        id_and_title = page[:2] if page is not None else ("", "")
+        return TreeEdit(self._view.shell, space, *id_and_title, self.pages.change_request, self.pages.show_saved_page)
+
+
+def _why_no_insert(app: Shell, editing: PageEditing) -> str | None:
+    return editing.pages.why_no_page() or editing.disabled_reason()
+
+
+def why_no_page_edit(app: Shell, editing: PageEditing) -> str | None:
+    """Return the reason why the selected page cannot be changed, or None."""
+    if reason := _why_no_insert(app, editing):
+        return reason
+    return "Select a page first." if editing.pages.selected_page is None else None
+
+
+def _why_no_edit(app: Shell, editing: PageEditing) -> str | None:
+    page = editing.pages.selected_page
+    if (reason := why_no_page_edit(app, editing)) is None and page is not None and page[2] != "document":
+        kind = "generated page" if page[2] == "computed" else page[2]
+        return f"{page[1]} is a {kind} and has no text to edit. Press M to rename or move the {kind}."
+    return reason
+
+
+PAGE_COMMANDS: Commands[PageEditing] = Commands(
+    "page",
+    (
+        Command("edit", "e", "Edit", "Edit the page in your editor",
+                writes=True, run=lambda _, editing: editing.edit(), why_not=_why_no_edit),
+        Command("arrange", "M", "Edit pages", "Rename, move, add, or delete pages",
+                writes=True, run=lambda _, editing: editing.show_menu(), why_not=why_no_page_edit, shown=False),
+        Command("delete", "X", "Delete", "Delete the page",
+                writes=True, run=lambda _, editing: editing.delete(), why_not=why_no_page_edit, shown=False),
+        Command("insert", "ctrl+n", "New page", "Add a page",
+                writes=True, run=lambda _, editing: editing.insert(), why_not=_why_no_insert, shown=False),
+    ),
+    context="editing pages",
+)  # fmt: skip
+"""Commands that edit pages. The edits are saved to a change request."""

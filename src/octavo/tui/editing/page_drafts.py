@@ -1,0 +1,237 @@
+"""Drafts of page texts, from the moment the editor saves them until a change request has them.
+
+The names of editor files identify the page, so texts are found again after a crash.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from octavo.api import content
+from octavo.api.errors import ApiError
+from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
+from octavo.api.text import Raw
+from octavo.tui.core.dialog_draft import DialogDraft
+
+if TYPE_CHECKING:
+    from octavo.data.drafts import Drafts
+    from octavo.tui.core.session import Session
+    from octavo.tui.core.shell import Shell
+
+_NO_CHANGE_REQUEST = "-"
+"""Stands for a change request that does not exist yet. No id is as short as this."""
+
+
+@dataclass(frozen=True)
+class PageDraftKey:
+    """Key of a draft: its page, its base revision, and its change request."""
+
+    space: str
+    page: str
+    revision: str
+    """Revision of the space from which the editor loaded the page."""
+    change_request: str = ""
+    """Id of the change request. Empty if a new change request will be created."""
+    number: int = 1
+    """Distinguishes several drafts of the same page and revision."""
+
+    @property
+    def text(self) -> str:
+        """The key as a string, as it is stored in the database."""
+        return (
+            f"page {self.space} {self.page} {self.change_request or _NO_CHANGE_REQUEST} {self.revision} {self.number}"
+        )
+
+    @property
+    def base_ref(self) -> RevisionRef:
+        """Reference to the revision that the draft is based on."""
+        return RevisionRef(space_id=self.space, revision_id=self.revision)
+
+    @property
+    def request_ref(self) -> ChangeRequestRef:
+        """Reference to the change request. Invalid if `change_request` is empty."""
+        return ChangeRequestRef(space_id=self.space, change_request_id=self.change_request)
+
+    def file_name(self, session: Session) -> str:
+        """Return the beginning of the name of the editor file."""
+        digest = _page_digest(session, self.space, self.page)
+        return f"page.{digest}.{self.change_request or _NO_CHANGE_REQUEST}.{self.revision}.{self.number}.{os.getpid()}"
+
+
+@dataclass(frozen=True)
+class PageDraft:
+    """An unsent text of a page."""
+
+    key: PageDraftKey
+    text: Raw
+    saved_at: datetime
+
+
+def parse_draft_key(text: str) -> PageDraftKey:
+    """Parse the string form of a key."""
+    _, space, page, request_id, revision, number = text.split(" ")
+    return PageDraftKey(space, page, revision, "" if request_id == _NO_CHANGE_REQUEST else request_id, int(number))
+
+
+def page_drafts(drafts: Drafts, space: str, page: str, change_request: str = "") -> tuple[PageDraft, ...]:
+    """Return the drafts of a page, newest first, for one change request or for all."""
+    matches = []
+    for draft in drafts.with_prefix(f"page {space} {page} "):
+        place = parse_draft_key(draft.key)
+        if change_request in ("", place.change_request):
+            matches.append(PageDraft(place, Raw(draft.text), draft.saved_at))
+    return tuple(matches)
+
+
+def unused_key(drafts: Drafts, key: PageDraftKey) -> PageDraftKey:
+    """Return `key`, or a copy with another number if `key` already has a draft."""
+    used = {draft.key for draft in page_drafts(drafts, key.space, key.page)}
+    return next(free for number in count(1) if (free := replace(key, number=number)) not in used)
+
+
+def save_conflict_base(app: Shell, key: PageDraftKey, revision: str) -> None:
+    """Store the revision that is the common base of the conflicts in a draft."""
+    app.session.state.set_fact(f"base {key.text}", revision)
+
+
+def conflict_base(app: Shell, key: PageDraftKey) -> RevisionRef | None:
+    """Return the revision that is the common base of the conflicts in a draft. None if it is unknown."""
+    revision = app.session.state.get_fact(f"base {key.text}")
+    return RevisionRef(space_id=key.space, revision_id=revision) if isinstance(revision, str) else None
+
+
+def pages_with_drafts(app: Shell, space: str, pages: Iterable[str]) -> frozenset[str]:
+    """Return the pages in `pages` that have a draft or an orphaned editor file."""
+    drafts = app.session.drafts.with_prefix(f"page {space} ")
+    drafted = {draft.key.split(" ")[2] for draft in drafts}
+    orphaned = {path.name.split(".")[1] for path in editor_folder(app).glob("page.*.md") if _is_orphaned(path)}
+    if not drafted and not orphaned:
+        return frozenset()
+    return frozenset(
+        page for page in pages if page in drafted or (orphaned and _page_digest(app.session, space, page) in orphaned)
+    )
+
+
+async def recover_drafts(app: Shell, space: str, page: str) -> None:
+    """Save the editor files that a crashed run left for a page as drafts. Raises NotSaved."""
+    from octavo.tui.terminal.external_editor import (  # lazy: finding no files does not need it
+        Edited,
+        delete_file,
+        read_back,
+        read_note,
+    )
+
+    # An editor file that was opened from a draft is always saved, even if the text equals the page.
+    draft_keys = {draft.key for draft in page_drafts(app.session.drafts, space, page)}
+    for path, place in _orphaned_files(app, space, page):
+        result, note = read_back(path), read_note(path)
+        if isinstance(result, Edited) and not (note and note.why):  # The outbox offers texts that were rejected.
+            if result.text.strip() and (place in draft_keys or not await _is_unchanged(app, place, result.text)):
+                await DialogDraft(app, place.text).save(result.text)
+            delete_file(path)
+
+
+def _orphaned_files(app: Shell, space: str, page: str) -> list[tuple[Path, PageDraftKey]]:
+    """Return the editor files of a page whose process has ended, with their keys."""
+    files = []
+    for path in sorted(editor_folder(app).glob(f"page.{_page_digest(app.session, space, page)}.*.md")):
+        if _is_orphaned(path):
+            _, _, request_id, revision, number, *_ = path.name.split(".")
+            files.append(
+                (
+                    path,
+                    PageDraftKey(
+                        space, page, revision, "" if request_id == _NO_CHANGE_REQUEST else request_id, int(number)
+                    ),
+                )
+            )
+    return files
+
+
+def _is_orphaned(path: Path) -> bool:
+    parts = path.name.split(".")
+    return len(parts) == 7 and parts[4].isdecimal() and not _is_running(parts[5].partition("-")[0])
+
+
+def editor_folder(app: Shell) -> Path:
+    """Return the folder of all editor files."""
+    return app.settings.state_folder / "editing"
+
+
+def restore_line_endings(before: str, after: str) -> str:
+    """Return `after` with the line endings of `before`. Editors may add or remove a newline at the end."""
+    from octavo.tui.terminal.external_editor import with_line_ends_of  # lazy: few pages are edited
+
+    after = with_line_ends_of(before, after)
+    if not before.endswith("\n"):
+        return after.removesuffix("\n").removesuffix("\r")
+    return after if after.endswith("\n") or not after else f"{after}\n"
+
+
+async def _is_unchanged(app: Shell, key: PageDraftKey, text: str) -> bool:
+    from octavo.data.writes.content_writes import page_source  # lazy: rarely needed
+
+    try:
+        before = await page_source(app.session.live, key.base_ref, key.page)
+    except ApiError:
+        return False
+    return before is not None and restore_line_endings(before.text, text) == before.text
+
+
+def _page_digest(session: Session, space: str, page: str) -> str:
+    return hashlib.sha256(f"{session.state.namespace} {space} {page}".encode()).hexdigest()[:16]
+
+
+def _is_running(process: str) -> bool:
+    """True if another process with this id runs, which may have the file open in an editor."""
+    if not process.isdecimal() or int(process) == os.getpid():
+        return False
+    try:
+        os.kill(int(process), 0)
+    except (OSError, OverflowError):
+        return False
+    return True
+
+
+NOTICE_SECONDS = 15.0
+
+
+async def report_unsent_pages(app: Shell, session: Session) -> None:
+    """Show how many pages have unsent drafts, and which keys open them."""
+    drafts = [draft.key.split(" ")[1:3] for draft in session.drafts.with_prefix("page ")]
+    if not drafts and not any(editor_folder(app).glob("page.*.md")):
+        return
+    last_space = session.state.get_fact("space")
+    spaces = dict.fromkeys([*(space for space, _ in drafts), *([last_space] if isinstance(last_space, str) else [])])
+    titles_with_space: list[str] = []
+    count = 0
+    for space in spaces:
+        try:
+            tree = await session.live.cached_or_fetch(content.ListPages(at=SpaceRef(space_id=space)))
+        except ApiError:
+            count += len({page for at, page in drafts if at == space})  # Their titles are unknown, but they exist.
+            continue
+        titles = {page.id: page.title or "Untitled" for page in tree.walk()}
+        unsent = pages_with_drafts(app, space, [*titles, *(page for at, page in drafts if at == space)])
+        count += len(unsent)
+        space_or_none = app.workspace.space(space)
+        suffix = f" in {space_or_none.title}" if space_or_none is not None else ""
+        titles_with_space += [f"{titles[page]}{suffix}" for page in titles if page in unsent]
+    if count == 1:
+        sentence = (
+            f"Your draft of {titles_with_space[0]} has not been sent"
+            if titles_with_space
+            else "Your draft of a page has not been sent"
+        )
+        app.say(f"{sentence}. Press e on the page to continue.", tone="care", seconds=NOTICE_SECONDS)
+    elif count:
+        example = f", including {titles_with_space[0]}" if titles_with_space else ""
+        message = f"You have unsent drafts of {count} pages{example}. Press 2 to see the marked pages, then press e on a page to continue."
+        app.say(message, tone="care", seconds=NOTICE_SECONDS)

@@ -1,0 +1,351 @@
+"""Opens a page in the external editor and saves the text to a change request. Start at `PageEdit.start`."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from octavo.api import change_requests, spaces
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.errors import ApiError
+from octavo.api.places import SpaceRef
+from octavo.api.text import Raw
+from octavo.data.state_db import NotSaved
+from octavo.data.writes.content_writes import page_source
+from octavo.documents.blocks import Block
+from octavo.documents.conflict_markers import find_markers
+from octavo.tui.comments.thread_anchoring import ThreadAnchors
+from octavo.tui.core.dialog_draft import DialogDraft, save_error
+from octavo.tui.core.permissions import UNDECIDED
+from octavo.tui.core.write_queue import show_progress
+from octavo.tui.editing import target_request
+from octavo.tui.editing.page_drafts import (
+    PageDraft,
+    PageDraftKey,
+    editor_folder,
+    page_drafts,
+    recover_drafts,
+    restore_line_endings,
+    save_conflict_base,
+    unused_key,
+)
+from octavo.tui.editing.routes import ToConflicts
+from octavo.tui.editing.target_request import TargetRequest
+from octavo.tui.editing.write_page import PageOutcome, write_page
+from octavo.tui.terminal.external_editor import FileNote, NotEdited, edit_text
+from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
+from octavo.tui.widgets.picker import Picker
+from octavo.tui.widgets.wording import long_age, plural
+
+if TYPE_CHECKING:
+    from octavo.tui.core.shell import Shell
+DRAFT_HINT = "Your text is saved as a draft. Press e on the page to continue."
+
+
+@dataclass(frozen=True)
+class PageEdit:
+    """One edit of a page in the external editor."""
+
+    app: Shell
+    space: SpaceRef
+    page: str
+    title: str
+    change_request: ChangeRequest | None = None
+    """Change request to read from and save to. If None, main is read and the user chooses a change request."""
+    on_end: Callable[[ChangeRequest | None], None] = lambda _: None
+    """Called at the end with the change request that has the text, or with None if the text was not sent."""
+    block: Block | None = None
+    """Block at which the editor opens."""
+
+    async def start(self) -> None:
+        """Open the page in the editor, or ask what to do if it has unsent drafts. Returns when the editor was closed or
+        a dialog is open."""
+        try:
+            await recover_drafts(self.app, self.space.space_id, self.page)
+        except NotSaved as error:
+            self.app.say(f"Could not open {self.title}: {error}", tone="failed")
+            return
+        request_id = self.change_request.id if self.change_request is not None else ""
+        drafts = page_drafts(self.app.session.drafts, self.space.space_id, self.page, request_id)
+        if drafts:
+            with show_progress(self.app, f"Opening {self.title}…"):
+                named = [await self._target_title(draft.key) for draft in drafts]
+            self._offer(drafts, named)
+        else:
+            await self._open_new()
+
+    async def open_changed(self, change: Callable[[str], str]) -> None:
+        """Open the page in the editor after `change` was applied to its text."""
+        if self.change_request is not None:
+            await self._open_current(TargetRequest(self.space, change_request=self.change_request), change)
+
+    async def _open_new(self) -> None:
+        if self.change_request is not None:
+            await self._open_current(TargetRequest(self.space, change_request=self.change_request))
+        else:
+            await target_request.choose_target(self.app, self.space, f"Edit {self.title}", self._open_current)
+
+    # Unsent drafts
+
+    def _offer(self, drafts: tuple[PageDraft, ...], titles: list[str]) -> None:
+        """Ask what to do with unsent drafts."""
+        choices: list[Choice[Callable[[], Coroutine[Any, Any, None]]]] = []
+        for draft, name in zip(drafts, titles, strict=True):
+            group = f"Unsent draft from {long_age(draft.saved_at)} for {name}"
+            conflict_count = len(find_markers(draft.text.text))
+            if conflict_count and draft.key.change_request:
+                conflicts = f"{plural(conflict_count, 'conflict')} with the change request"
+                choices.append(Choice(partial(self._resolve_draft, draft), "Resolve conflicts", conflicts, group=group))
+            detail = (
+                f"in your editor, with {plural(conflict_count, 'conflict')} marked"
+                if conflict_count
+                else "in your editor"
+            )
+            choices += [
+                Choice(partial(self._continue, draft), "Continue editing", detail, group=group),
+                Choice(
+                    partial(self._send_draft, draft),
+                    "Save the draft to the server",
+                    "without further edits",
+                    group=group,
+                ),
+                Choice(partial(self._discard, draft), "Discard the draft", "you cannot undo this", group=group),
+            ]
+        note = "the draft will be kept" if len(drafts) == 1 else "the drafts will be kept"
+        choices.append(Choice(self._open_new, "Start a new edit", f"from the current page ({note})", group="Or"))
+
+        def chosen(act: Callable[[], Coroutine[Any, Any, None]] | None) -> None:
+            if act is not None:
+                self.app.background(act())
+
+        self.app.push_screen(Picker(self.title, choices), chosen)
+
+    async def _target_title(self, key: PageDraftKey) -> str:
+        """Return the title of the change request of a draft, if it can be loaded."""
+        if not key.change_request:
+            return TargetRequest(self.space).title
+        try:
+            change_request = await self.app.session.live.cached_or_fetch(change_requests.Get(at=key.request_ref))
+        except ApiError:
+            return "a change request"
+        return TargetRequest(self.space, change_request=change_request).title
+
+    async def _continue(self, draft: PageDraft) -> None:
+        if (target := await self._load_target(draft.key)) is not None:
+            await self._edit(draft.key, target, draft.text)
+
+    async def _send_draft(self, draft: PageDraft) -> None:
+        if (target := await self._load_target(draft.key)) is not None:
+            self._confirm_conflicts(draft.key, target, draft.text)
+
+    async def _discard(self, draft: PageDraft) -> None:
+        async def discard() -> None:
+            await DialogDraft(self.app, draft.key.text).save("")
+            self.on_end(None)
+
+        def decided(result: Confirmed | None) -> None:
+            if result is not None:
+                self.app.background(discard())
+
+        warning = f"Your draft from {long_age(draft.saved_at)} will be lost. You cannot undo this. The page {self.title} itself will not change."
+        self.app.push_screen(
+            ConfirmDialog(f"Discard your draft of {self.title}?", verb="Discard", intro=warning), decided
+        )
+
+    async def _load_target(self, key: PageDraftKey) -> TargetRequest | None:
+        """Return the target of a draft, or None after showing the error if it cannot be loaded."""
+        new = target_request.new_request_target(self.space, f"Edit {self.title}")
+        if not key.change_request:
+            return new
+        try:
+            change_request = await self.app.session.live.fetch(change_requests.Get(at=key.request_ref))
+        except ApiError as error:
+            self.app.say(f"Could not load the change request for this draft: {error}", tone="failed")
+            return None
+        if change_request.status not in UNDECIDED:
+            self.app.say(
+                f"#{change_request.number} is now {change_request.status}. Your text will be saved to a new change request.",
+                tone="care",
+            )
+            return new
+        return TargetRequest(self.space, change_request=change_request)
+
+    # The editor
+
+    async def _open_current(self, target: TargetRequest, change: Callable[[str], str] = lambda text: text) -> None:
+        """Load the current text of the page, and open it in the editor."""
+        try:
+            with show_progress(self.app, f"Opening {self.title}…"):
+                revision = await self._current_revision(target)
+                target_id = target.change_request.id if target.change_request is not None else ""
+                key = unused_key(
+                    self.app.session.drafts, PageDraftKey(self.space.space_id, self.page, revision or "", target_id)
+                )
+                text = await page_source(self.app.session.live, key.base_ref, self.page) if revision else None
+        except ApiError as error:
+            self.app.say(f"Could not open {self.title}: {error}", tone="failed")
+            return
+        if text is None:
+            place_name = target.title if target.change_request is not None else "main"
+            self.app.say(
+                f"Could not edit {self.title}: the page is not in {place_name}, or it has no text.", tone="care"
+            )
+            return
+        await self._edit(key, target, Raw(change(text.text)))
+
+    async def _current_revision(self, target: TargetRequest) -> str | None:
+        """Return the current revision of the target."""
+        live = self.app.session.live
+        if target.ref is not None:
+            return (await live.fetch(change_requests.Get(at=target.ref))).revision
+        return (await live.fetch(spaces.Get(at=self.space))).revision
+
+    async def _edit(self, key: PageDraftKey, target: TargetRequest, text: Raw) -> None:
+        line = await asyncio.to_thread(block_line, text.text, self.block) if self.block is not None else 1
+        draft = DialogDraft(self.app, key.text)
+
+        def keep(written: str) -> str:
+            written = restore_line_endings(text.text, written)
+            return save_error(draft.save_now, written) if written.strip() and written != text.text else ""
+
+        name = key.file_name(self.app.session)
+        note = FileNote(self.title, key.text, self.app.session.state.namespace)
+        result = edit_text(self.app, text.text, editor_folder(self.app), name=name, keep=keep, note=note, line=line)
+        if isinstance(result, NotEdited):
+            self.app.say(result.message, tone="care", seconds=10.0)
+            self.on_end(None)
+            return
+        mine = Raw(restore_line_endings(text.text, result.text))
+        if mine == text:
+            self.app.say("You made no changes, so nothing was sent.")
+            self.on_end(None)
+        elif not mine.text.strip():
+            self.app.say(
+                f"Nothing was sent, because the text of {self.title} is empty. To delete the page, select the page in the table of contents and press X.",
+                tone="care",
+            )
+        else:
+            self._confirm_conflicts(key, target, mine)
+
+    def _confirm_conflicts(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> None:
+        """Send the text. If it contains conflict markers, ask for confirmation first."""
+        number = len(find_markers(mine.text))
+        if not number:
+            self.send(key, target, mine)
+            return
+
+        def decided(result: Confirmed | None) -> None:
+            if result is not None:
+                self.send(key, target, mine)
+            else:
+                self.app.say(DRAFT_HINT)
+                self.on_end(None)
+
+        conflicts = plural(number, "conflict")
+        warning = (
+            f"The text still contains {conflicts}, marked with <<<<<<<, =======, and >>>>>>>. "
+            "If you send the text, readers will see both versions after the merge."
+        )
+        self.app.push_screen(ConfirmDialog(f"Send {self.title} with conflicts?", verb="Send", intro=warning), decided)
+
+    # Sending
+
+    def send(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> None:
+        """Send the text in the background."""
+        self.app.background(self._send_and_report(key, target, mine))
+
+    async def _send_and_report(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> None:
+        """Send the text and show the result."""
+        with show_progress(self.app, f"Saving {self.title} to {target.title}…"):
+            written = await self._write(key, target, mine)
+        self.on_end(written)
+
+    async def _write(self, key: PageDraftKey, target: TargetRequest, mine: Raw) -> ChangeRequest | None:
+        """Send the text `mine` and show the result. Return the change request that has the text, or None if it was not
+        saved. If other people have edited the same text, the conflict view opens."""
+        app, screen = self.app, self.app.screen
+        change_request = await target_request.ensure_started(app, target)
+        if change_request is None:
+            return None
+        try:
+            key = await self._move_draft(key, change_request, mine)
+            outcome = await write_page(app.session.live, change_request.ref(self.space), self.page, key.base_ref, mine)
+            if outcome.kind == "conflict" and outcome.text is not None:
+                key = await self._save_conflict(key, outcome.text, outcome.revision)
+        except NotSaved as error:
+            app.say(f"Could not send {self.title}: {error}", tone="failed")
+            return None
+        title = f"#{change_request.number} {change_request.title}"
+        if outcome.kind in ("sent", "merged", "same"):
+            DialogDraft(app, key.text).delete()
+            target_request.record_edit(app, self.space, change_request)
+            app.say(await self._success_message(title, key, outcome))
+            return change_request
+        if outcome.kind == "conflict":
+            message = f"Could not send {self.title}: others changed the same text in {title}."
+            if app.screen is screen:  # If the user has moved on, only a notification appears.
+                app.say(f"{message} Resolve the conflicts.", tone="care", seconds=10.0)
+                self._resolve_conflicts(key, TargetRequest(self.space, change_request=change_request))
+            else:
+                app.say(f"{message} Press e on the page to resolve the conflicts.", tone="care", seconds=15.0)
+        else:
+            app.say(f"{outcome.message} {DRAFT_HINT}", tone="failed", seconds=10.0)
+        return None
+
+    async def _save_conflict(self, key: PageDraftKey, text: Raw, revision: str) -> PageDraftKey:
+        """Replace the draft by a text with conflict markers, based on `revision`. Raises NotSaved."""
+        rebased = replace(key, revision=revision)
+        await DialogDraft(self.app, rebased.text).save(text.text)
+        if rebased != key:
+            save_conflict_base(self.app, rebased, key.revision)
+            await DialogDraft(self.app, key.text).save("")
+        return rebased
+
+    def _resolve_conflicts(self, key: PageDraftKey, target: TargetRequest) -> None:
+        if target.change_request is not None:
+            self.app.go(ToConflicts(self, key, target, target.change_request))
+
+    async def _resolve_draft(self, draft: PageDraft) -> None:
+        if (target := await self._load_target(draft.key)) is not None:
+            self._resolve_conflicts(draft.key, target)
+
+    async def _move_draft(self, key: PageDraftKey, change_request: ChangeRequest, mine: Raw) -> PageDraftKey:
+        """Move the draft to its new change request, so that a retry does not create another one. Raises NotSaved."""
+        moved = replace(key, change_request=change_request.id)
+        if moved != key:
+            await DialogDraft(self.app, moved.text).save(mine.text)
+            await DialogDraft(self.app, key.text).save("")
+        return moved
+
+    async def _success_message(self, title: str, key: PageDraftKey, outcome: PageOutcome) -> str:
+        if outcome.kind == "same":
+            return f"{title} already has this text."
+        note = (
+            " The page also includes the changes that others made in the meantime." if outcome.kind == "merged" else ""
+        )
+        try:
+            saved = await page_source(
+                self.app.session.live, replace(key, revision=outcome.revision).base_ref, self.page
+            )
+        except ApiError:
+            saved = outcome.text
+        if saved != outcome.text:
+            note += " The server changed the formatting when it saved the page. Check the diff."
+        return f"Saved {self.title} to {title}.{note}"
+
+
+def block_line(text: str, block: Block) -> int:
+    """Return the line number of a block in a text, starting at 1. This is the line of the block with the same key, else
+    of the most similar block, else the old line of the block. Takes as long as parsing the text."""
+    from octavo.documents.parse import parse  # lazy: the parser, 30 ms
+
+    document = parse(text)
+    match = document.find(block.key) if block.key else None
+    if match is None and (similar_key := ThreadAnchors(document).most_similar_key(block.plain())):
+        match = document.find(similar_key)
+    line = match.lines[0] if match is not None else block.lines[0]
+    return min(line, text.count("\n")) + 1

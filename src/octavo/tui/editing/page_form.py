@@ -1,0 +1,168 @@
+"""Form that edits the details of a page: slug, description, emoji, icon and visibility."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import PurePath
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal, VerticalScroll
+from textual.widgets import Input, Static, TextArea
+
+from octavo.tui.editing.page_details import FIELD_LABELS, Values
+from octavo.tui.widgets.buttons import TextButton
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
+from octavo.tui.widgets.dialog import STYLES, DialogFrame
+from octavo.tui.widgets.safe_text import safe, safe_lines
+from octavo.tui.widgets.text_inputs import LineInput, TextEditor
+from octavo.tui.widgets.text_widgets import ChangingText, FactList
+
+_HINTS = {
+    "slug": "leave empty to use the title",
+    "description": "shown below the title",
+    "emoji": "one emoji, such as 🚀",
+    "icon": "the name of an icon, such as rocket",
+}
+_ROOMY_HEIGHT = 32
+"""Rows that a terminal needs to have empty lines between the fields."""
+_VISIBLE_LABEL, _HIDDEN_LABEL = (
+    "no: the page is in the table of contents",
+    "yes: only people with the link can find the page",
+)
+
+
+class PageForm(ConfirmDialog):
+    """Form with an error below each field. The result is None if the user cancels."""
+
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
+        STYLES / "dialog.tcss",
+        STYLES / "confirm.tcss",
+        PurePath(__file__).with_name("page_form.tcss"),
+    ]
+    HELP: ClassVar[str] = (
+        "Edit the details of a page, such as the slug and the description. Press tab to go to the next field, space to turn "
+        "Hidden on or off, or ctrl+s to save. Press esc to close the form and keep your changes as a draft."
+    )
+
+    DRAFT_NOTE: ClassVar[str] = "if you close this form, your changes are kept as a draft"
+
+    def __init__(
+        self,
+        title: str,
+        values: Values,
+        *,
+        intro: str,
+        validate: Callable[[Values], Mapping[str, str]],
+        save: Callable[[Values], None],
+        save_now: Callable[[Values], None],
+        refused: Mapping[str, str],
+    ) -> None:
+        """`validate` returns the error messages of values, by field. `refused` contains the error messages of the
+        server for `values`. The field "" is the whole form."""
+        super().__init__(title, verb="Save", intro=intro, foot="")
+        self._values, self._validate, self._keep_values, self._keep_values_now = dict(values), validate, save, save_now
+        self._refused = dict(refused)
+        self.confirmed_values: Values = {}
+        """The values that the user has confirmed."""
+        # Every field saves the draft of the whole form (`_save_drafts`).
+        self._fields = {name: self._field_of(name, value) for name, value in values.items()}
+
+    def _field_of(self, name: str, value: str) -> Field:
+        lines = 3 if name == "description" else 1
+        return Field(
+            FIELD_LABELS[name],
+            value,
+            lines,
+            placeholder=_HINTS.get(name, ""),
+            save_draft=lambda written: self._save_drafts(),
+        )
+
+    def compose(self) -> ComposeResult:
+        with DialogFrame() as frame:
+            frame.set_border_texts(self._title, self._foot)
+            with VerticalScroll(classes="confirm--body", can_focus=False):
+                yield Static(safe_lines(self._intro), classes="confirm--intro")
+                yield FactList(())
+                yield ChangingText("", classes="confirm--after")
+            for name, field in self._fields.items():
+                with Horizontal(classes="form--row"):
+                    yield Static(safe(field.label), classes="form--label")
+                    if name == "hidden":
+                        yield TextButton(_HIDDEN_LABEL if field.value else _VISIBLE_LABEL, id=name)
+                    elif field.lines > 1:
+                        yield TextEditor(field.value, placeholder=field.placeholder, id=name)
+                    else:
+                        yield LineInput(field.value, placeholder=field.placeholder, id=name)
+                yield ChangingText("", classes="form--wrong", id=f"wrong-{name}")
+            yield ChangingText(classes="confirm--why")
+            yield LineInput(id="typed")
+            with Horizontal(classes="confirm--buttons"):
+                yield TextButton(self.cancel_word, id="no")
+                yield TextButton(self.verb, id="yes", classes="-primary")
+
+    def on_resize(self) -> None:
+        self.set_class(self.size.height >= _ROOMY_HEIGHT, "-roomy")
+
+    @property
+    def initial_focus(self) -> str:
+        return next(filter(None, self._refused), next(iter(self._fields)))
+
+    @property
+    def values(self) -> Values:
+        """The current values of the fields."""
+        return {name: self._field_text(name) for name in self._fields}
+
+    def _field_text(self, name: str) -> str:
+        return self._values["hidden"] if name == "hidden" else super()._field_text(name)
+
+    def why_not_confirmed(self) -> str | None:
+        if self._is_composed and self._is_active:
+            for name, sentence in self._validate(self.values).items():
+                return f"{FIELD_LABELS[name]}: {sentence}"
+        return super().why_not_confirmed()
+
+    def _show_state(self) -> None:
+        super()._show_state()
+        errors = {**self._refused, **self._validate(self.values)}
+        for name in self._fields:
+            label = self.query_one(f"#wrong-{name}", Static)
+            label.update(safe(errors.get(name, "")))
+            label.display = name in errors
+        form_error = self.query_one(".confirm--why", Static)
+        form_error.update(safe_lines(errors.get("", "")))
+        form_error.display = "" in errors
+
+    @on(Input.Changed)
+    @on(TextArea.Changed)
+    def _on_edited(self, message: Input.Changed | TextArea.Changed) -> None:
+        name = message.control.id or ""
+        if name in self._refused and self._field_text(name) != self._values[name].strip():
+            del self._refused[name]  # The refused value was edited.
+
+    @on(TextButton.Pressed, "#hidden")
+    def _on_hidden_pressed(self, message: TextButton.Pressed) -> None:
+        message.prevent_default()  # The base class would close the dialog.
+        self._values["hidden"] = "" if self._values["hidden"] else "yes"
+        message.button.label = _HIDDEN_LABEL if self._values["hidden"] else _VISIBLE_LABEL
+        self._refused.pop("hidden", None)
+        self._save_drafts()
+        self._show_state()
+
+    def _save_drafts(self) -> None:
+        if self._draft_timer is not None:
+            self._draft_timer.stop()
+        self._draft_clock.mark_saved()
+        self._keep_values(self.values)
+
+    def _save_drafts_now(self) -> None:
+        self._keep_values_now(self.values)
+
+    def confirm(self) -> None:
+        if not self._is_answered:
+            written = self.values
+            self._is_answered = True
+            self._keep_values(written)
+            self.confirmed_values = written
+            self.dismiss(Confirmed())

@@ -1,0 +1,175 @@
+"""Commands that apply suggested changes in threads, one or all of a page, or resolve their conflicts in the editor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any
+
+from octavo.api import change_requests
+from octavo.api.comments import Comment, Reply
+from octavo.api.errors import ApiError
+from octavo.api.places import ChangeRequestRef, Discussion
+from octavo.data.writes.direct import SendResult
+from octavo.documents.suggestions import find_suggestions, with_conflict_markers
+from octavo.tui.core.permissions import why_no_editing, why_not_in_space
+from octavo.tui.core.write_queue import DirectUndo
+from octavo.tui.editing.page_edit import PageEdit
+from octavo.tui.editing.suggestion_edits import (
+    SuggestedText,
+    SuggestionOutcome,
+    apply_suggestions,
+    revert_suggestions,
+)
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
+from octavo.tui.widgets.wording import plural
+
+if TYPE_CHECKING:
+    from octavo.tui.core.shell import Shell
+Sending = Callable[[], Coroutine[Any, Any, SendResult[SuggestionOutcome]]]
+
+
+def suggested_texts(thread: Comment, message: Comment | Reply) -> tuple[SuggestedText, ...]:
+    """Return the texts that a message suggests for the block of its thread."""
+    page, node = thread.target.page, thread.target.node
+    if page is None or node is None:
+        return ()
+    texts = find_suggestions(message.body.text)
+    return tuple(SuggestedText(page.id, node.id, thread.target.revision, each.text) for each in texts)
+
+
+class SuggestionCommands:
+    """Implementation of `SuggestionActions`."""
+
+    def __init__(self, app: Shell) -> None:
+        self._app = app
+
+    def why_not_apply(self, at: Discussion | None, thread: Comment, message: Comment | Reply) -> str | None:
+        """Return the reason why the suggestion in a message cannot be applied, or None."""
+        app = self._app
+        texts = find_suggestions(message.body.text)
+        if not texts:
+            return "This comment has no suggestion."
+        if app.workspace.send_status(message.id) or app.workspace.send_status(thread.id):
+            return "This comment has not been sent yet. You can apply the suggestion after the comment is sent."
+        if len(texts) > 1:
+            return "This comment has several suggestions for the same block, so Octavo cannot apply them. Press e to edit the page yourself."
+        if not suggested_texts(thread, message):
+            return "This thread is about the page as a whole, so the suggestion has no block to change."
+        if not isinstance(at, ChangeRequestRef):
+            return "You can apply suggestions only in change requests, and this comment is on main. Press e to edit the page."
+        return why_no_editing(app) or why_not_in_space(app, at.space_id, "edit")
+
+    def apply(self, at: Discussion, thread: Comment, message: Comment | Reply) -> None:
+        """Apply the suggestion in a message to its page. If its block was edited since, offer to resolve the conflict
+        in the editor."""
+        app = self._app
+        texts = suggested_texts(thread, message)
+        if not isinstance(at, ChangeRequestRef) or not texts:
+            return
+        page = thread.target.page
+        title = (page.title if page is not None else None) or "the page"
+
+        async def sending() -> SendResult[SuggestionOutcome]:
+            result = await apply_suggestions(app.session.live, at, texts)
+            if result.kind != "changed" or result.result is None:
+                return (
+                    result
+                    if result.kind == "done"
+                    else SendResult(result.kind, f"Could not apply the suggestion: {result.message}")
+                )
+            match result.result.results[0][1]:
+                case "same":
+                    return SendResult(
+                        "refused", f"{title} already has the suggested text. Press d to resolve the thread."
+                    )
+                case "gone":
+                    return SendResult(
+                        "refused", "Could not apply the suggestion: the page was deleted from this change request."
+                    )
+            _offer_editor(app, at, title, texts[0])
+            return SendResult(
+                "refused", "Could not apply the suggestion: its block was edited or deleted in the meantime."
+            )
+
+        _send(
+            app,
+            at,
+            sending,
+            "apply the suggestion",
+            f"Applied the suggestion to {title}. Press d to resolve the thread, or D to reply and resolve.",
+        )
+
+
+def apply_all_suggestions(app: Shell, at: ChangeRequestRef, title: str, threads: Sequence[Comment]) -> None:
+    """Ask for confirmation, then apply the suggestions in all threads of a page."""
+    suggested = [(thread, each) for thread in threads for each in suggested_texts(thread, thread)]
+
+    def line(thread: Comment, wording: SuggestedText) -> str:
+        text = " ".join(wording.text.split()) or "(deletes the block)"
+        return f"• {thread.posted_by.name}: {text if len(text) <= 70 else text[:69] + '…'}"
+
+    async def sending() -> SendResult[SuggestionOutcome]:
+        result = await apply_suggestions(app.session.live, at, [wording for _, wording in suggested])
+        if result.result is None:
+            return SendResult(result.kind, f"Could not apply the suggestions: {result.message}")
+        summary = _summary(result.result)
+        return SendResult("done", summary, result.result) if result.kind == "done" else SendResult("refused", summary)
+
+    def decided(result: Confirmed | None) -> None:
+        if result is not None:
+            _send(app, at, sending, f"apply {plural(len(suggested), 'suggestion')}", "")
+
+    app.push_screen(
+        ConfirmDialog(
+            f"Apply {plural(len(suggested), 'suggestion')} to {title}?",
+            verb="Apply",
+            intro="\n".join(line(*each) for each in suggested),
+            after="Suggestions for blocks that were edited in the meantime will be skipped. You can undo the changes by pressing u.",
+        ),
+        decided,
+    )
+
+
+def _summary(outcome: SuggestionOutcome) -> str:
+    """Return the message about the result of applying several suggestions."""
+    fates = [fate for _, fate in outcome.results]
+    sentences = [f"Applied {outcome.applied} of {plural(len(fates), 'suggestion')}."]
+    if unchanged := fates.count("same"):
+        sentences.append(f"{plural(unchanged, 'suggestion was', 'suggestions were')} already on the page.")
+    if skipped := fates.count("changed") + fates.count("gone"):
+        reason = "its block was" if skipped == 1 else "their blocks were"
+        sentences.append(
+            f"Skipped {plural(skipped, 'suggestion')}: {reason} edited or deleted. "
+            "To apply a skipped suggestion in your editor, open its thread and press a."
+        )
+    return " ".join(sentences)
+
+
+def _send(app: Shell, at: ChangeRequestRef, sending: Sending, action: str, message: str) -> None:
+    live = app.session.live
+    app.writes.send(
+        action,
+        sending(),
+        message=message,
+        make_undo=lambda outcome: DirectUndo(
+            "undo the suggested change", lambda: revert_suggestions(live, at, outcome), "Undid the suggested change."
+        ),
+    )
+
+
+def _offer_editor(app: Shell, at: ChangeRequestRef, title: str, suggested: SuggestedText) -> None:
+    async def open_it() -> None:
+        try:
+            change_request = await app.session.live.fetch(change_requests.Get(at=at))
+        except ApiError as error:
+            app.say(f"Could not open {title}: {error}", tone="failed")
+            return
+        edit = PageEdit(app, at.space, suggested.page, title, change_request)
+        await edit.open_changed(lambda page: with_conflict_markers(page, suggested.block_key, suggested.text))
+
+    def decided(result: Confirmed | None) -> None:
+        if result is not None:
+            app.background(open_it())
+
+    intro = "The block changed after the suggestion was made. Your editor shows both versions between conflict markers."
+    app.push_screen(ConfirmDialog(f"Resolve the conflict in {title}?", verb="Open editor", intro=intro), decided)

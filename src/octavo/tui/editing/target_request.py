@@ -1,0 +1,141 @@
+"""Lets the user choose the change request that receives an edit."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from octavo.api import change_requests
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.errors import ApiError, Forbidden, NotFound
+from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.data.writes.change_request_writes import create
+from octavo.tui.core.permissions import UNDECIDED
+from octavo.tui.core.write_queue import show_progress
+from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.picker import Picker
+from octavo.tui.widgets.wording import long_age
+
+if TYPE_CHECKING:
+    from octavo.tui.core.shell import Shell
+
+_MAX_SUBJECT_LENGTH = 100
+
+
+@dataclass(frozen=True)
+class TargetRequest:
+    """A change request that receives an edit. If `change_request` is None, a new one with `subject` is created."""
+
+    space: SpaceRef
+    subject: str = ""
+    change_request: ChangeRequest | None = None
+
+    @property
+    def ref(self) -> ChangeRequestRef | None:
+        return self.change_request.ref(self.space) if self.change_request is not None else None
+
+    @property
+    def title(self) -> str:
+        """Name of the change request for messages."""
+        if self.change_request is None:
+            return "a new change request"
+        return f"#{self.change_request.number} {self.change_request.title}"
+
+
+def new_request_target(space: SpaceRef, subject: str) -> TargetRequest:
+    """Return the target for a new change request with `subject`."""
+    return TargetRequest(
+        space, subject if len(subject) <= _MAX_SUBJECT_LENGTH else f"{subject[: _MAX_SUBJECT_LENGTH - 1]}…"
+    )
+
+
+async def choose_target(
+    app: Shell, space: SpaceRef, subject: str, on_choice: Callable[[TargetRequest], Coroutine[Any, Any, None]]
+) -> None:
+    """Ask for the change request that receives an edit, then call `on_choice`. The choices are the last used change request,
+    a new one, and other open change requests of the user. If only a new one is possible, the user is not asked. Returns
+    when `on_choice` is done or the dialog is open."""
+    new_target = new_request_target(space, subject)
+    try:
+        with show_progress(app, "Loading your change requests…"):
+            own, last = await asyncio.gather(_own_open(app, space), _last_used(app, space))
+    except ApiError as error:
+        app.say(f"Could not load your change requests: {error}", tone="failed")
+        return
+    others = [each for each in own if last is None or each.id != last.id]
+    if last is None and not others:
+        await on_choice(new_target)
+        return
+
+    def choice(each: ChangeRequest, group: str) -> Choice[TargetRequest]:
+        target = TargetRequest(space, change_request=each)
+        return Choice(target, f"#{each.number} {each.title}", _status(app, each), group=group)
+
+    choices = [choice(last, "Last used")] if last is not None else []
+    choices.append(Choice(new_target, "New change request", f"“{new_target.subject}”", group="Or" if choices else ""))
+    choices += [choice(each, "Your other open change requests" if last is not None else "Or") for each in others]
+
+    def chosen(target: TargetRequest | None) -> None:
+        if target is not None:
+            app.background(on_choice(target))
+
+    app.push_screen(Picker("Choose a change request", choices), chosen)
+
+
+async def _last_used(app: Shell, space: SpaceRef) -> ChangeRequest | None:
+    """Return the last used change request of a space. None if it is no longer open. Raises ApiError."""
+    name = app.session.state.get_fact(_last_used_fact(space))
+    if not isinstance(name, str):
+        return None
+    at = ChangeRequestRef(space_id=space.space_id, change_request_id=name)
+    try:
+        last: ChangeRequest = await app.session.live.fetch(change_requests.Get(at=at))
+    except (NotFound, Forbidden):
+        return None
+    return last if last.status in UNDECIDED else None
+
+
+async def _own_open(app: Shell, space: SpaceRef) -> list[ChangeRequest]:
+    """Return the open change requests of the user in a space, last edited first."""
+    me = app.workspace.me
+    if me is None:
+        return []
+    lists = [change_requests.List(at=space, status=status, creator=me.id, limit=100) for status in UNDECIDED]
+    found = [each for page in await asyncio.gather(*map(app.session.live.fetch, lists)) for each in page.items]
+    return sorted(found, key=lambda each: each.updated_at.timestamp() if each.updated_at else 0.0, reverse=True)
+
+
+def _status(app: Shell, change_request: ChangeRequest) -> str:
+    age, me, author = long_age(change_request.updated_at), app.workspace.me, change_request.created_by
+    author_label = f"by {author.name}" if author is not None and (me is None or author.id != me.id) else ""
+    outdated = "outdated" if change_request.outdated else ""
+    return " · ".join(each for each in (author_label, change_request.status, age, outdated) if each)
+
+
+async def ensure_started(app: Shell, target: TargetRequest) -> ChangeRequest | None:
+    """Return the change request of a target, and create it if it is new. None after showing the error if that fails."""
+    if target.change_request is not None:
+        return target.change_request
+    sent = await create(app.session.live, target.space, target.subject)
+    if sent.result is None:
+        app.say(sent.message, tone="failed")
+    return sent.result
+
+
+def record_edit(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:
+    """Remember the change request as the last used, and make `u` explain that the edit cannot be undone."""
+    remember_target(app, space, change_request)
+    app.writes.forbid_undo(
+        "You cannot undo this change by pressing u. To revert the change, open the change request, select the page, and press Q."
+    )
+
+
+def remember_target(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> None:
+    """Make a change request the first choice for the next edit in this space."""
+    app.session.state.set_fact(_last_used_fact(space), change_request.id)
+
+
+def _last_used_fact(space: SpaceRef) -> str:
+    return f"written {space.space_id}"

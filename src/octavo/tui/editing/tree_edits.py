@@ -1,0 +1,367 @@
+"""Adds, renames, moves and deletes pages in a change request. Start at `TreeEdit.menu`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from octavo.api import change_requests, content
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage, Page, PageTree, UpdatePage
+from octavo.api.errors import ApiError
+from octavo.api.places import ContentRef, SpaceRef
+from octavo.data.writes.content_writes import NO_OPERATION, edit
+from octavo.tui.core.dialog_draft import DRAFT_SAVED, DialogDraft
+from octavo.tui.core.write_queue import show_progress
+from octavo.tui.editing import page_details, target_request
+from octavo.tui.editing.page_form import PageForm
+from octavo.tui.editing.target_request import TargetRequest
+from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
+from octavo.tui.widgets.picker import Picker
+from octavo.tui.widgets.wording import plural
+
+if TYPE_CHECKING:
+    from octavo.tui.core.shell import Shell
+MenuAction = Callable[[], Coroutine[Any, Any, None]]
+
+
+@dataclass(frozen=True)
+class PagePosition:
+    """Position of a page: its parent page (None for the top level), and its index among the subpages (None for the
+    end)."""
+
+    parent: str | None = None
+    index: int | None = None
+
+
+@dataclass(frozen=True)
+class LoadedTree:
+    """The page tree of a change request, loaded for an edit."""
+
+    target: TargetRequest
+    tree: PageTree
+    revision: str | None = None
+    """Revision of the tree. None for a new change request, which begins with the tree of main."""
+
+
+@dataclass(frozen=True)
+class TreeEdit:
+    """Edits of the page tree that start at one page."""
+
+    app: Shell
+    space: SpaceRef
+    page: str = ""
+    """Id of the page. Empty if no page is selected."""
+    title: str = ""
+    change_request: ChangeRequest | None = None
+    """Change request that receives the edit. None if the user must choose one."""
+    on_saved: Callable[[ChangeRequest], None] | None = None
+    """Called with the change request after the edit was saved."""
+
+    def menu(self) -> None:
+        """Ask what to do with the page."""
+        choices: list[Choice[MenuAction]] = [
+            Choice(self.rename, "Rename", "change the title"),
+            Choice(self.move, "Move", "change the position or the parent page"),
+            Choice(self.details, "Details", "change the slug, description, icon, or visibility"),
+            Choice(self.insert, "New page", "add a page under or after this page"),
+            Choice(self.delete, "Delete", "delete the page and all its subpages"),
+        ]
+
+        def chosen(act: MenuAction | None) -> None:
+            if act is not None:
+                self.app.background(act())
+
+        self.app.push_screen(Picker(self.title, choices), chosen)
+
+    async def rename(self) -> None:
+        """Ask for a new title, then rename the page."""
+        await self._with_target(f"Rename {self.title}", self._rename)
+
+    async def move(self) -> None:
+        """Ask for a new position, then move the page."""
+        await self._with_target(f"Move {self.title}", self._move)
+
+    async def details(self) -> None:
+        """Open the form for the details of the page, such as slug and description."""
+        await self._with_target(f"Edit the details of {self.title}", self._details)
+
+    async def delete(self) -> None:
+        """Ask for confirmation, then delete the page and its subpages."""
+        await self._with_target(f"Delete {self.title}", self._delete)
+
+    async def insert(self) -> None:
+        """Ask for a position and a title, then add a page."""
+        await self._with_target("Add a page", self._insert)
+
+    async def _with_target(self, subject: str, on_loaded: Callable[[LoadedTree], None]) -> None:
+        if self.change_request is not None:
+            await self._with_tree(on_loaded, TargetRequest(self.space, change_request=self.change_request))
+        else:
+            await target_request.choose_target(self.app, self.space, subject, partial(self._with_tree, on_loaded))
+
+    async def _with_tree(self, on_loaded: Callable[[LoadedTree], None], target: TargetRequest) -> None:
+        live = self.app.session.live
+        at: ContentRef = target.ref or self.space
+        try:
+            head = (await live.fetch(change_requests.Get(at=target.ref))).revision if target.ref is not None else None
+            tree = await live.fetch(content.ListPages(at=at))
+        except ApiError as error:
+            self.app.say(f"Could not load the pages of {target.title}: {error}", tone="failed")
+            return
+        if self.page and tree.find(self.page) is None:
+            self.app.say(f"{target.title} does not contain the page {self.title}.", tone="care")
+            return
+        on_loaded(LoadedTree(target, tree, head))
+
+    # The dialogs
+
+    def _rename(self, loaded: LoadedTree) -> None:
+        page = loaded.tree.find(self.page)
+        old_title = page.title if page is not None else self.title
+        draft = DialogDraft(self.app, f"title {self.space.space_id} {self.page}", old_title)
+
+        def renamed(title: str) -> None:
+            if title == old_title:
+                self.app.say("The page already has this title.")
+                draft.delete()
+            else:
+                change = UpdatePage(page=self.page, title=title)
+                self.app.background(
+                    self._write(loaded, change, f"rename {old_title}", f"Renamed {old_title} to {title}", draft)
+                )
+
+        self._ask_title(f"New title for {old_title}", "Rename", draft, renamed)
+
+    def _details(self, loaded: LoadedTree, errors: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Open the form. `errors` contains the error messages of the server for the values in the draft, by field."""
+        page = loaded.tree.find(self.page)
+        if page is None:
+            return
+        draft = DialogDraft(self.app, f"details {self.space.space_id} {self.page}")
+        form = PageForm(
+            f"Details of {page.title or 'Untitled'}",
+            page_details.from_draft(page, draft.text),
+            intro="Readers will see the new details after the change request is merged. "
+            "To revert the change, open the change request, select the page, and press Q.",
+            validate=partial(page_details.value_errors, page, loaded.tree),
+            save=lambda values: draft.autosave(page_details.to_draft(page, values)),
+            save_now=lambda values: draft.autosave_now(page_details.to_draft(page, values)),
+            refused=errors,
+        )
+
+        def decided(result: Confirmed | None) -> None:
+            if result is None:
+                return
+            change = page_details.page_update(page, form.confirmed_values)
+            if change is None:
+                self.app.say("You made no changes, so nothing was sent.")
+                draft.delete()
+                return
+            field_names = page_details.field_names(page)
+            message = f"Changed the details of {page.title or 'Untitled'}"
+            screen = self.app.screen
+
+            def show_refusal(sentence: str, change_request: ChangeRequest) -> bool:
+                if self.app.screen is not screen:  # The user has moved on, so the form does not open again.
+                    return False
+                # A new change request exists by now.
+                reloaded = replace(
+                    loaded,
+                    target=TargetRequest(self.space, change_request=change_request),
+                    revision=loaded.revision or change_request.revision,
+                )
+                self._details(reloaded, page_details.server_errors(sentence, field_names) or {"": sentence})
+                return True
+
+            self.app.background(
+                self._write(loaded, change, "change the page details", message, draft, show_refusal=show_refusal)
+            )
+
+        self.app.push_screen(form, decided)
+
+    def _insert(self, loaded: LoadedTree) -> None:
+        draft = DialogDraft(self.app, f"title {self.space.space_id}")
+
+        def on_position(place: PagePosition | None) -> None:
+            if place is not None:
+                self._ask_title("Title of the new page", "Add", draft, partial(on_title, place))
+
+        def on_title(place: PagePosition, title: str) -> None:
+            position = {"into": place.parent} if place.index is None else {"into": place.parent, "at": place.index}
+            target = (
+                loaded.target
+                if loaded.revision is not None
+                else target_request.new_request_target(self.space, f"Add {title}")
+            )
+            change = InsertPage(title=title, document=DocumentBody(markdown=""), **position)
+            self.app.background(
+                self._write(
+                    replace(loaded, target=target),
+                    change,
+                    f"add {title}",
+                    f"Added the page {title}",
+                    draft,
+                    "Press e to write the text of the page.",
+                )
+            )
+
+        positions = new_page_positions(loaded.tree, self.page)
+        self.app.push_screen(Picker("Position of the new page", positions), on_position)
+
+    def _move(self, loaded: LoadedTree) -> None:
+        def on_parent(parent: str | None) -> None:
+            if parent is None:
+                return
+            places = position_choices(loaded.tree, self.page, parent)
+            if len(places) == 1:
+                on_position(places[0].value)
+            else:
+                self.app.push_screen(Picker(f"Position of {self.title}", places), on_position)
+
+        def on_position(place: PagePosition | None) -> None:
+            if place is not None:
+                change = UpdatePage(page=self.page, into=place.parent, at=place.index)
+                self.app.background(self._write(loaded, change, f"move {self.title}", f"Moved {self.title}"))
+
+        page = loaded.tree.find(self.page)
+        if page is not None and page.type == "group":
+            on_parent("")  # Groups exist only at the top level.
+        else:
+            trail = loaded.tree.path_to(self.page)
+            current_parent = trail[-2].id if len(trail) > 1 else ""
+            self.app.push_screen(
+                Picker(f"Move {self.title} under…", parent_choices(loaded.tree, self.page), initial=current_parent),
+                on_parent,
+            )
+
+    def _delete(self, loaded: LoadedTree) -> None:
+        page = loaded.tree.find(self.page)
+        subpages = sum(1 for _ in page.walk()) - 1 if page is not None else 0
+
+        def decided(result: Confirmed | None) -> None:
+            if result is not None:
+                self.app.background(
+                    self._write(loaded, DeletePage(page=self.page), f"delete {self.title}", f"Deleted {self.title}")
+                )
+
+        intro = (
+            "Readers will still see the page until the change request is merged. "
+            "To revert the deletion, open the change request, select the page, and press Q."
+        )
+        subpages_note = f"Its {plural(subpages, 'subpage')} will also be deleted."
+        self.app.push_screen(
+            ConfirmDialog(
+                f"Delete {self.title}?",
+                verb="Delete",
+                intro=intro,
+                after=subpages_note if subpages else "",
+                word=str(subpages) if subpages else "",
+                word_reason=f"{subpages_note} Type {subpages} to confirm." if subpages else "",
+            ),
+            decided,
+        )
+
+    def _ask_title(self, title: str, verb: str, draft: DialogDraft, on_title: Callable[[str], None]) -> None:
+        field = Field(
+            "Title",
+            draft.text,
+            required_error="Enter a title.",
+            max_length=300,
+            save_draft=draft.autosave,
+            save_draft_now=draft.autosave_now,
+        )
+
+        def decided(result: Confirmed | None) -> None:
+            if result is not None:
+                on_title(result.text)
+
+        self.app.push_screen(ConfirmDialog(title, verb=verb, field=field), decided)
+
+    # Sending
+
+    async def _write(
+        self,
+        loaded: LoadedTree,
+        change: ContentEdit,
+        action: str,
+        message: str,
+        draft: DialogDraft | None = None,
+        hint: str = "",
+        show_refusal: Callable[[str, ChangeRequest], bool] | None = None,
+    ) -> None:
+        """Send an edit and show the result. `hint` is added to the success message. `show_refusal` may show an error of
+        the server in another way and return True."""
+        with show_progress(self.app, f"Saving to {loaded.target.title}…"):
+            change_request = await target_request.ensure_started(self.app, loaded.target)
+            if change_request is None:
+                return
+            head = loaded.revision or change_request.revision
+            outcome = await edit(self.app.session.live, change_request.ref(self.space), head, (change,))
+        title = f"#{change_request.number} {change_request.title}"
+        can_retry = outcome.kind == "refused" and outcome.message != NO_OPERATION
+        if can_retry and show_refusal is not None and show_refusal(outcome.message, change_request):
+            return
+        if outcome.kind != "done":
+            draft_note = f" {DRAFT_SAVED}" if draft is not None else ""
+            self.app.say(f"Could not {action} in {title}: {outcome.cause}{draft_note}", tone="failed")
+            return
+        if draft is not None:
+            draft.delete()
+        target_request.record_edit(self.app, self.space, change_request)
+        self.app.say(f"{message} in {title}. {hint}".rstrip())
+        if self.on_saved is not None:
+            self.on_saved(change_request)
+
+
+def parent_choices(tree: PageTree, moved: str) -> list[Choice[str]]:
+    """Return the possible parents of a page: the top level (""), and all pages and groups outside the page."""
+    at_top = any(page.id == moved for page in tree.pages)
+    choices = [Choice("", "No parent (top level)", right="current" if at_top else "")]
+    for page, depth in _parents(tree.pages, moved, 0):
+        title = f"{'  ' * depth}{page.title or 'Untitled'}"
+        is_parent = any(each.id == moved for each in page.pages)
+        choices.append(Choice(page.id, title, right="current" if is_parent else ""))
+    return choices
+
+
+def position_choices(tree: PageTree, moved: str, parent: str) -> list[Choice[PagePosition]]:
+    """Return the positions among the subpages of `parent`, or at the top level. The last position comes first."""
+    parent_page = tree.find(parent) if parent else None
+    others = [page for page in (parent_page.pages if parent_page is not None else tree.pages) if page.id != moved]
+    parent_id = parent or None
+    choices = [Choice(PagePosition(parent_id, len(others)), "Last")]
+    if others:
+        choices.append(Choice(PagePosition(parent_id, 0), "First"))
+    choices += [
+        Choice(PagePosition(parent_id, number), f"After {page.title or 'Untitled'}")
+        for number, page in enumerate(others[:-1], 1)
+    ]
+    return choices
+
+
+def new_page_positions(tree: PageTree, page_id: str) -> list[Choice[PagePosition]]:
+    """Return the positions for a new page: below the page, after it, or at the end of the space."""
+    choices: list[Choice[PagePosition]] = []
+    trail = tree.path_to(page_id) if page_id else ()
+    if trail:
+        page = trail[-1]
+        if page.type in ("document", "group"):
+            choices.append(Choice(PagePosition(page.id), f"Under {page.title or 'Untitled'}", "as the last subpage"))
+        siblings = trail[-2].pages if len(trail) > 1 else tree.pages
+        number = next(number for number, each in enumerate(siblings, 1) if each.id == page_id)
+        parent = trail[-2].id if len(trail) > 1 else None
+        choices.append(Choice(PagePosition(parent, number), f"After {page.title or 'Untitled'}", "at the same level"))
+    return [*choices, Choice(PagePosition(), "At the end", "of the space")]
+
+
+def _parents(pages: tuple[Page, ...], moved: str, depth: int) -> list[tuple[Page, int]]:
+    parents: list[tuple[Page, int]] = []
+    for page in pages:
+        if page.id != moved and page.type in ("document", "group"):
+            parents += [(page, depth), *_parents(page.pages, moved, depth + 1)]
+    return parents

@@ -1,0 +1,497 @@
+"""The inbox: items that need the user's attention, most urgent first, next to a preview."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar
+
+from textual import on
+from textual.content import Content
+from textual.timer import Timer
+from textual.widget import Widget
+
+from octavo.api.comments import Comment
+from octavo.api.operation import Model
+from octavo.api.organizations import Organization
+from octavo.api.places import Discussion, SpaceRef
+from octavo.data.inbox import InboxRow, ThreadRef, matches
+from octavo.data.inbox_loader import InboxSnapshot
+from octavo.data.inbox_marks import MarkedRows
+from octavo.settings import FILE
+from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
+from octavo.tui.comments.thread_filters import Thread
+from octavo.tui.comments.thread_view import ThreadView
+from octavo.tui.core.file_dialogs import short_path
+from octavo.tui.core.inbox_feed import InboxFeed
+from octavo.tui.core.link_commands import LINK_COMMANDS
+from octavo.tui.core.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
+from octavo.tui.core.shell import Shell
+from octavo.tui.inbox import empty_inbox, row_commands, tabs
+from octavo.tui.inbox.row_commands import open_row
+from octavo.tui.inbox.row_views import RowPreview, RowRenderer
+from octavo.tui.inbox.tabs import REASON_TABS, RowFilter, tab_settings
+from octavo.tui.review.request_commands import REQUEST_COMMANDS
+from octavo.tui.review.request_preview import SELECTION_DELAY
+from octavo.tui.review.request_target import RequestTarget
+from octavo.tui.review.status_loader import StatusLoader
+from octavo.tui.terminal import clipboard
+from octavo.tui.terminal.textual_internals import is_whole
+from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.notices import Notices
+from octavo.tui.widgets.row_list import RowList
+from octavo.tui.widgets.section_tabs import Section, SectionTabs
+from octavo.tui.widgets.wording import offline_since, plural, short_age
+
+_LIST_KEYBAR = (
+    "list.open",
+    "inbox.done",
+    "comments.reply",
+    "inbox.resolve",
+    "inbox.snooze",
+    "change.approve",
+    "inbox.read_on",
+    "list.tick",
+)
+_STATUS_INTERVAL = 5.0
+"""Seconds between two updates of “updated 5s ago” in the status line."""
+_MIN_PREVIEW_LINES = 30
+"""Minimum height in lines of a narrow terminal for the preview below the list. A lower inbox starts without preview."""
+_EMPTY_MESSAGE = "Nothing needs your attention."
+
+
+def _selected_rows(view: InboxScreen) -> row_commands.SelectedRows | None:
+    rows = tuple(view.selected_rows) or ((view.rows.item,) if view.rows.item is not None else ())
+    if not rows or view.feed.marks is None:
+        return None
+    is_removed = view.sections.current in ("snoozed", "done")
+
+    def select_row(row: InboxRow) -> None:
+        view.pending_selection = row.key
+
+    return row_commands.SelectedRows(rows, view.feed, is_removed, view.rows.selection.clear, select_row)
+
+
+def _why_no_thread(view: InboxScreen) -> str:
+    return (
+        "None of the selected items is a thread. Press esc to clear the selection."
+        if view.selected_rows
+        else "Select a thread first."
+    )
+
+
+def _open_thread_count(view: InboxScreen, row: InboxRow) -> int:
+    request = view.feed.change_request(row)
+    return view.shell.workspace.open_thread_count(request) if request is not None else 0
+
+
+def _scroll_preview(view: InboxScreen, step: int) -> None:
+    if not view.row_preview.scroll_by_page(step):
+        view.rows.move(step)
+
+
+def _choose_filter(_: Shell, view: InboxScreen) -> None:
+    rows = view.rows_of_tab(view.sections.current)
+    available = tabs.available_filters(rows, view.narrowing.filters, view.marked_rows.unread, view.space_title)
+    choices = [(each, plural(count, "item")) for each, count in available]
+    save = partial(_save_filter, view) if _is_filtered(view) else None
+    view.narrowing.choose("Filter by…", choices, save)
+
+
+def _is_filtered(view: InboxScreen) -> bool:
+    """Return whether the list is filtered in a way that is not a saved tab yet."""
+    tab = view.sections.current
+    if tab in ("snoozed", "done") or tab.startswith("own "):
+        return False
+    return bool(view.narrowing.filters or view.rows.query_text or tab in REASON_TABS)
+
+
+def _save_filter(view: InboxScreen) -> None:
+    """Copy the settings that save the filters as a tab. Octavo does not edit the settings file itself."""
+    reasons = REASON_TABS[view.sections.current][1] if view.sections.current in REASON_TABS else ()
+    settings = view.shell.settings
+    taken_names = [each.name for each in settings.inbox_filters]
+    lines, unsupported = tab_settings(view.narrowing.filters, view.rows.query_text.strip(), reasons, taken_names)
+    names = " and ".join(unsupported)
+    if not lines:
+        view.shell.explain(
+            f"Could not save the filter “{names}”: a saved tab can filter only by reason, space, or words."
+        )
+        return
+    warning = (
+        f" The tab will not include the filter “{names}”: a saved tab can filter only by reason, space, or words."
+        if unsupported
+        else ""
+    )
+    where = short_path(settings.config_folder / FILE)
+    clipboard.copy(
+        view.shell,
+        lines,
+        f"Copied the setting {lines.splitlines()[0]}. Paste the setting at the end of {where}. The tab will appear after you restart Octavo.{warning}",
+    )
+
+
+ROW_COMMANDS: Commands[row_commands.SelectedRows] = Commands(
+    "inbox",
+    (
+        Command("done", "d", "Done", "Mark the item as done until something new happens", run=row_commands.mark_done, title_now=row_commands.done_label),
+        Command("snooze", "w", "Snooze", "Snooze the item", run=row_commands.snooze),
+        Command("discard", "X,ctrl+x", "Discard", "Discard the unsent draft (press u to undo)",
+                run=row_commands.discard, why_not=row_commands.why_not_discarded, shown=False),
+        Command("unread", "minus", "Unread", "Mark the item as unread", run=row_commands.mark_unread, shown=False),
+    ),
+    no_target="No item is selected.",
+)  # fmt: skip
+"""Commands for the selected rows."""
+LIST_COMMANDS: Commands[InboxScreen] = Commands(
+    "inbox",
+    (
+        Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next item", run=lambda _, view: _scroll_preview(view, 1)),
+        Command("read_back", "b", "Scroll back", "Scroll up; at the top, go to the previous item", shown=False,
+                run=lambda _, view: _scroll_preview(view, -1)),
+        Command("next", "J", "Next", "Go to the next item", run=lambda _, view: view.rows.move(1), shown=False),
+        Command("previous", "K", "Previous", "Go to the previous item", run=lambda _, view: view.rows.move(-1), shown=False),
+        Command("narrow", "F", "Filter by…", "Filter the items, or save the filter as a tab", run=_choose_filter, shown=False),
+        Command("order", "S", "Sort", "Sort items", shown=False,
+                run=lambda _, view: view.choose_list_order("Sort the inbox")),
+        Command("list", "escape", "Back", "Go back to the list, or clear the filter", run=lambda _, view: view.back_to_list(), shown=False),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+"""Commands for the list."""
+
+
+class InboxScreen(ListView[InboxRow]):
+    """List of two-line rows with their reasons, and the preview of the row with the cursor."""
+
+    MODE = "inbox"
+    CONTEXT = "inbox"
+    LIST_ORDERS: ClassVar[Mapping[str, str]] = tabs.ORDERS
+    ORDER_FACT = "order of the inbox"
+    HELP = (
+        "The inbox shows all items that need your attention, most urgent first. Press enter to open an item, c to reply, d to "
+        "mark the item as done, or w to snooze it. Press esc to go back to the list."
+    )
+    CSS_PATH = "inbox.tcss"
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
+        ROW_COMMANDS.for_target(_selected_rows),
+        THREAD.only("resolve", "reply", "reply_resolve", "react")
+        .with_changed("resolve", id="inbox.resolve", keys="R", title="Resolve", help="Resolve the thread for everyone")
+        .for_target(lambda view: view.thread_target, no_target=_why_no_thread),
+        REQUEST_COMMANDS.only("approve", "ask", "merge", "held", "update", "comment"),
+        LINK_COMMANDS.for_target(
+            lambda view: view.feed.change_request(view.rows.item) or view.feed.comment(view.rows.item)
+        ),
+        PREVIEW_COMMANDS,
+        TAB_COMMANDS,
+        LIST_COMMANDS,
+    )
+
+    row_preview: RowPreview
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.marked_rows = MarkedRows()
+        """The rows of the inbox, divided into active, snoozed and done rows."""
+        self.narrowing: ActiveFilters[RowFilter] = ActiveFilters(self, self.redraw_list)
+        self.statuses = StatusLoader(self, self._redraw_status)
+        self._row_renderer = RowRenderer(partial(_open_thread_count, self))
+        self._preview_timer: Timer | None = None
+        self.pending_selection: ThreadRef | str | None = None
+        """Thread, or key of a row, to select as soon as it is in the list."""
+
+    @property
+    def feed(self) -> InboxFeed:
+        """The source of the rows."""
+        return self.shell.workspace.inbox
+
+    def body(self) -> Iterable[Widget]:
+        rows: RowList[InboxRow] = RowList(
+            lambda row: self._row_renderer.render(row, self.rows.scrollable_content_region.width),
+            key=lambda row: row.key,
+            search=lambda row: f"{row.title} {row.context} {row.words}",
+            groups=lambda row: self._row_renderer.groups(row),
+            two_lines=True,
+            selectable=True,
+            empty=_EMPTY_MESSAGE,
+            id="inbox",
+        )
+        saved_tabs = [Section(f"own {each.name}", each.name) for each in self.shell.settings.inbox_filters]
+        fixed_tabs = (
+            Section("all", "To do"),
+            *(Section(key, name) for key, (name, _) in REASON_TABS.items()),
+            *saved_tabs,
+        )
+        self.row_preview = RowPreview(self.statuses.status_of, id="preview")
+        yield from self.list_with_preview(
+            rows, self.row_preview, sections=(*fixed_tabs, Section("snoozed", "Snoozed"), Section("done", "Done"))
+        )
+
+    def on_mount(self) -> None:
+        self.shell.workspace.organization_changed.subscribe(self, self._change_organization)
+        self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._show_rows())
+        self.feed.changed.subscribe(self, lambda _: self._show_rows())
+        self.set_interval(_STATUS_INTERVAL, self._refresh_times)
+        self.set_class(self.app.size.width < 100 and self.app.size.height < _MIN_PREVIEW_LINES, "-no-preview")
+        self.feed.start()
+        self.subscriptions.depend_on(*self.feed.list_operations)
+        self._show_rows()
+        self.rows.focus()
+
+    def _change_organization(self, organization: Organization) -> None:
+        self.narrowing.filters = ()
+        self.statuses.clear()
+        self.subscriptions.depend_on(*self.feed.list_operations)
+        self._show_rows()
+
+    def _refresh_times(self) -> None:
+        if any(until is not None and until <= self.shell.session.state.now() for _, until in self.marked_rows.snoozed):
+            self.feed.regroup()
+        self._update_status()
+
+    # The list
+
+    @property
+    def snapshot(self) -> InboxSnapshot:
+        """The inbox as far as it is loaded."""
+        return self.feed.snapshot or InboxSnapshot(is_loading=True)
+
+    def _show_rows(self) -> None:
+        self.marked_rows = self.feed.rows or MarkedRows()
+        now = self.shell.session.state.now()
+        self._row_renderer.unread = self.marked_rows.unread
+        self._row_renderer.snooze_labels = {
+            row.key: f"until {row_commands.snooze_end_label(until, now)}" for row, until in self.marked_rows.snoozed
+        }
+        self.sections.sections = tuple(
+            Section(each.key, each.name, len(self.rows_of_tab(each.key))) for each in self.sections.sections
+        )
+        self.redraw_list()
+
+    @on(SectionTabs.Switched)
+    def redraw_list(self) -> None:
+        if self.show_no_organization(self.rows, "the inbox"):
+            self.row_preview.show(self.rows.item)
+            return
+        tab_rows = self.rows_of_tab(self.sections.current)
+        shown = tabs.sort_rows(tabs.filter_rows(tab_rows, self.narrowing.filters), self.list_order, self.space_title)
+        self._row_renderer.headings = tabs.headings(shown, self.list_order, self.space_title)
+        self._row_renderer.order = self.list_order
+        self._set_empty_message()
+        is_at_top = self.snapshot.is_first and self.rows.cursor == 0
+        self.rows.show(shown)
+        if is_at_top and shown:
+            self.rows.go_to(shown[0].key)  # The cursor was not moved by the user, so it stays on the first row.
+        if self.pending_selection is not None:
+            self._select_pending()
+        snapshot = self.snapshot
+        failed = [each for each in snapshot.failed if not (each.is_unreached and tab_rows)]
+        if failed:
+            more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
+            label = failed[0].label
+            self.rows.state.fail(f"Could not load {label}", f"{failed[0].cause}{more}")
+        elif snapshot.failed:
+            self.rows.state.show_age(offline_since(self.feed.as_of))
+        elif snapshot.is_loading and not (snapshot.rows or snapshot.is_known):
+            self.rows.state.wait_for("the inbox")
+        self._update_status()
+        self.row_preview.show(self.rows.item)
+        self.shell.note_page_shown(self)
+
+    def rows_of_tab(self, tab: str) -> Sequence[InboxRow]:
+        """Return the rows of a tab in the order of the inbox."""
+        for saved in self.shell.settings.inbox_filters:
+            if tab == f"own {saved.name}":
+                return [row for row in self.marked_rows.here if matches(row, saved, self.space_title(row.space_id))]
+        return tabs.rows_of_tab(tab, self.marked_rows)
+
+    def _set_empty_message(self) -> None:
+        """Set the sentence for an empty list."""
+        snapshot, state = self.snapshot, self.rows.state
+        tab = self.sections.current
+        is_quiet = not (self.narrowing.filters or snapshot.is_loading or snapshot.unknown.words or snapshot.failed)
+        state.empty, state.hint, state.custom_lines = _EMPTY_MESSAGE, "", None
+        if self.narrowing.filters:
+            state.empty = f"No items match the filter: {' and '.join(self.narrowing.names)}."
+            state.hint = "Press esc to clear the filter."
+        elif tab in ("snoozed", "done"):
+            state.empty = "No snoozed items." if tab == "snoozed" else "No items are marked as done."
+            state.hint = (
+                "Press w on an item to snooze it." if tab == "snoozed" else "Press d on an item to mark it as done."
+            )
+        elif snapshot.is_loading:
+            state.empty = "No items loaded yet."
+            state.hint = self._loading_label
+        elif snapshot.unknown.words:
+            state.empty = "None of the items loaded so far need your attention."
+            state.hint = f"{snapshot.unknown.words}   Press r to refresh."
+        elif tab != "all" and self.marked_rows.here:
+            state.empty = "Nothing needs your attention in this tab."
+            state.hint = "Press [ or ] to switch tabs."
+        elif is_quiet:
+            state.custom_lines = self._day_summary
+        is_empty = is_quiet and not self.marked_rows.here and tab == "all"
+        self.set_class(is_empty, "-nothing")
+
+    def _day_summary(self, width: int) -> list[Content]:
+        """Return today's done items and the snoozed items, to show instead of an empty list."""
+        now = self.shell.session.state.now().astimezone()
+        done = self.feed.marks.done_since(empty_inbox.start_of_day(now)) if self.feed.marks is not None else ()
+        return empty_inbox.summary_lines(done, self.marked_rows.snoozed, self.shell.workspace.counts, now, width)
+
+    def space_title(self, space_id: str) -> str:
+        """Return the title of a space. Empty if the space is not loaded."""
+        space = self.shell.workspace.space(space_id) if space_id else None
+        return space.title if space is not None else ""
+
+    @property
+    def _loading_label(self) -> str:
+        snapshot = self.snapshot
+        progress = f"loading… {snapshot.fetched} of {snapshot.due}" if snapshot.due else "loading…"
+        return f"{progress} · {snapshot.unknown.words}" if snapshot.unknown.words else progress
+
+    @on(RowList.SelectionChanged, "#inbox")
+    @on(LineList.FilterChanged, "#inbox")
+    def _update_status(self) -> None:
+        if self.shell.workspace.organization is None:
+            self.show_location("Inbox")
+            return
+        snapshot = self.snapshot
+        tab = next((each.name for each in self.sections.sections if each.key == self.sections.current), "")
+        parts = ["Inbox", tab, *self.narrowing.names, self.rows.counts.summary, self.LIST_ORDERS[self.list_order]]
+        if self.selected_rows:
+            parts.append(f"{len(self.selected_rows)} selected")
+        facts = [f"loading… {snapshot.fetched} of {snapshot.due}" if snapshot.is_loading and snapshot.due else ""]
+        if (as_of := self.feed.as_of) is not None:
+            facts.append(f"updated {short_age(as_of)} ago")
+        if snapshot.unknown.words and not snapshot.is_loading:
+            facts.insert(0, snapshot.unknown.words)
+        self.show_location(" · ".join(parts), " · ".join(filter(None, facts)))
+        self.refresh_bindings()
+
+    # Targets of commands
+
+    @property
+    def KEYBAR(self) -> tuple[str, ...]:
+        """IDs of the commands at the start of the key bar while the list has the focus."""
+        return _LIST_KEYBAR if self.rows.has_focus else ()
+
+    @property
+    def request_target(self) -> RequestTarget | None:
+        """The change request with the cursor, and the selected change requests."""
+        requests = [each for row in self.selected_rows if (each := self.feed.change_request(row)) is not None]
+        request = self.feed.change_request(self.rows.item)
+        if request is None:
+            return None
+        space = SpaceRef(space_id=request.space) if request.space else None
+        return RequestTarget(request, space, self, tuple(requests))
+
+    @property
+    def thread_target(self) -> ThreadTarget | None:
+        """The selected threads, else the thread with the cursor."""
+        selected = [
+            Thread(comment, row.target.at, self.space_title(row.space_id))
+            for row in self.selected_rows
+            if (comment := self.feed.comment(row)) is not None and isinstance(row.target, ThreadRef)
+        ]
+        if self.selected_rows:
+            clear_selection = self.rows.selection.clear
+            first = selected[0] if selected else None
+            return (
+                ThreadTarget(first.at, first.comment, first.comment, tuple(selected), clear_selection)
+                if first
+                else None
+            )
+        row = self.rows.item
+        comment = self.feed.comment(row)
+        if row is None or comment is None or not isinstance(row.target, ThreadRef):
+            return None
+        shown = self.row_preview.thread.thread_target
+        if shown is not None and shown.thread.id == comment.id:
+            return replace(shown, message=shown.thread)
+        return ThreadTarget(row.target.at, comment, comment)
+
+    @property
+    def selected_items(self) -> Sequence[Model]:
+        row = self.rows.item
+        if row is None:
+            return ()
+        space = self.shell.workspace.space(row.space_id) if row.space_id else None
+        return [each for each in (self.feed.change_request(row), self.feed.comment(row), space) if each is not None]
+
+    # Preview
+
+    @on(LineList.Highlighted, "#inbox")
+    def _show_preview(self) -> None:
+        self.row_preview.show(self.rows.item)
+        if self._preview_timer is not None:
+            self._preview_timer.stop()
+        self._preview_timer = self.set_timer(SELECTION_DELAY, self._load_preview)
+        self.refresh_bindings()
+
+    def _load_preview(self) -> None:
+        """Load the preview after the cursor stays on a row, and mark the row as read a moment later."""
+        row = self.rows.item
+        if row is None:
+            return
+        request = self.feed.change_request(row)
+        if request is not None:
+            self.statuses.follow_shown([request])
+        self.row_preview.reload_thread()
+        marker = row_commands.ReadMarker(self.feed, self.shell)
+        self._preview_timer = self.set_timer(marker.DELAY, lambda: marker.mark_read(row))
+
+    def _redraw_status(self, name: str) -> None:
+        if is_whole(self):
+            self.rows.redraw()
+            self.row_preview.summary.status_changed(name)
+
+    # Navigation
+
+    @on(LineList.Opened, "#inbox")
+    @on(ThreadView.PageRequested)
+    def _open_row(self) -> None:
+        row = self.rows.item
+        if row is None:
+            return
+        open_row(self.shell, self.feed, row)
+
+    def go_to_thread(self, at: Discussion, comment: Comment | None) -> bool:
+        """Select a thread as soon as it is in the list."""
+        if comment is not None:
+            self.pending_selection = ThreadRef(at, comment.id)
+            self._select_pending()
+        return comment is not None
+
+    @property
+    def is_as_at_start(self) -> bool:
+        """Whether the screen looks as it does after the start of Octavo."""
+        is_changed = any(notices.display for notices in self.query(Notices)) or self.rows.has_filter
+        return self.sections.current == "all" and not (is_changed or self.narrowing.filters or self.preview.has_focus)
+
+    def keep_place(self) -> None:
+        """Save nothing: the inbox always starts at the top."""
+
+    def _select_pending(self) -> None:
+        pending = self.pending_selection
+        key = next((row.key for row in self.rows.items if pending in (row.key, row.target)), None)
+        if key is not None:
+            self.pending_selection = None
+            self.rows.go_to(key)
+
+    def refresh_data(self) -> None:
+        self.statuses.ask_again()
+        super().refresh_data()
+        self.row_preview.thread.refresh_replies()
+        if self.feed.loader is not None:
+            if self.feed.marks is not None:
+                self.feed.marks.reload()
+            self.shell.background(self.feed.loader.refresh())
+
+    def back_to_list(self) -> None:
+        """Focus the list. If it has the focus already, clear the filters."""
+        if self.rows.has_focus and self.narrowing.filters:
+            self.narrowing.replace()
+        self.rows.focus()

@@ -1,0 +1,315 @@
+"""Commands for the selected rows of the inbox: open, mark as done, snooze, mark as unread, discard."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal
+
+from octavo.api.comments import Comment
+from octavo.api.places import ChangeRequestRef
+from octavo.data.inbox import DraftRef, InboxRow, ThreadRef, WriteRef
+from octavo.data.inbox_marks import InboxMarks, snooze_until
+from octavo.data.state_db import NotSaved
+from octavo.data.unsent_index import UnsentText, unsent_draft
+from octavo.tui.comments import discard_commands
+from octavo.tui.core.routes import ToActivity, ToChangeRequest, ToPage
+from octavo.tui.core.write_queue import LocalChange
+from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
+from octavo.tui.widgets.picker import Picker
+from octavo.tui.widgets.wording import plural
+
+if TYPE_CHECKING:
+    from octavo.data.writes.machine import OutboxEntry
+    from octavo.tui.core.inbox_feed import InboxFeed
+    from octavo.tui.core.shell import Shell
+
+SnoozeEnd = Literal["hour", "tomorrow", "next week", "change", "back"]
+_MAX_LISTED = 5
+"""Maximum number of changes that are listed before they are discarded."""
+
+
+@dataclass(frozen=True)
+class SelectedRows:
+    """The selected rows of the inbox, and callbacks of their screen."""
+
+    rows: tuple[InboxRow, ...]
+    feed: InboxFeed
+    is_removed: bool
+    """Whether the rows are done or snoozed."""
+    before_removal: Callable[[], None]
+    """Called before the rows leave the list."""
+    after_undo: Callable[[InboxRow], None]
+    """Called with the first row after an undo."""
+
+    @property
+    def marks(self) -> InboxMarks:
+        assert self.feed.marks is not None, "the inbox feed has no marks"
+        return self.feed.marks
+
+
+def done_label(app: Shell, selected: SelectedRows) -> str | None:
+    """Return the label “Move back” for rows that are done or snoozed. None for other rows."""
+    return "Move back" if selected.is_removed else None
+
+
+def mark_done(app: Shell, selected: SelectedRows) -> None:
+    """Remove rows from the inbox until something new happens. Rows that are done or snoozed move back to the inbox."""
+    if selected.is_removed:
+        _move_back(app, selected)
+        return
+    rows = selected.rows
+    selected.before_removal()
+    change = _mark_change(
+        selected,
+        rows,
+        f"mark {_items_label(rows)} as done",
+        lambda: selected.marks.mark_done(*rows),
+        "Moved back to the inbox.",
+    )
+    app.writes.change(change, message=f"Marked {_items_label(rows)} as done until something new happens")
+
+
+def snooze(app: Shell, selected: SelectedRows) -> None:
+    """Ask until when to snooze the rows."""
+
+    now = app.session.state.now().astimezone()
+    end_times = {each: snooze_until(each, now) for each in ("hour", "tomorrow", "next week")}
+    choices: list[Choice[SnoozeEnd]] = [
+        Choice("hour", "For an hour", right=f"{end_times['hour']:%H:%M}"),
+        Choice("tomorrow", "Until tomorrow", right=f"{end_times['tomorrow']:%a %H:%M}"),
+        Choice("next week", "Until next week", right=f"{end_times['next week']:%a %d %b %H:%M}"),
+        Choice("change", "Until something new happens"),
+    ]
+    if selected.is_removed:
+        choices.append(Choice("back", "Move back to the inbox now"))
+
+    def chosen(until: SnoozeEnd | None) -> None:
+        if until == "back":
+            _move_back(app, selected)
+        elif until is not None:
+            _snooze_until(app, selected, end_times.get(until))
+
+    row = selected.rows[0]
+    noun = "this thread" if isinstance(row.target, ThreadRef) else row.title
+    title = f"Snooze {plural(len(selected.rows), 'item') if len(selected.rows) > 1 else noun}"
+    app.push_screen(Picker(title, choices), chosen)
+
+
+def _snooze_until(app: Shell, selected: SelectedRows, until: datetime | None) -> None:
+    rows = selected.rows
+    selected.before_removal()
+    count = f" {plural(len(rows), 'item')}" if len(rows) > 1 else ""
+    message = f"Snoozed{count} until {snooze_end_label(until, app.session.state.now())}"
+    change = _mark_change(
+        selected,
+        rows,
+        f"snooze {_items_label(rows)}",
+        lambda: selected.marks.snooze(*rows, until=until),
+        "Moved back to the inbox.",
+    )
+    app.writes.change(change, message=message)
+
+
+def _move_back(app: Shell, selected: SelectedRows) -> None:
+    keys = tuple(row.key for row in selected.rows)
+    selected.before_removal()
+    marks, feed = selected.marks, selected.feed
+    marks_before = marks.sort(selected.rows)
+
+    async def restore() -> None:
+        await marks.restore(*keys)
+        feed.regroup()
+
+    async def remove_again() -> None:
+        for row, until in marks_before.snoozed:
+            await marks.snooze(row, until=until)
+        await marks.mark_done(*marks_before.done)
+        feed.regroup()
+
+    message = f"Moved {plural(len(keys), 'item')} back to the inbox" if len(keys) > 1 else "Moved back to the inbox"
+    app.writes.change(
+        LocalChange(
+            f"move {_items_label(selected.rows)} back to the inbox", restore, remove_again, "Removed from the inbox."
+        ),
+        message=message,
+    )
+
+
+def _mark_change(
+    selected: SelectedRows,
+    rows: Sequence[InboxRow],
+    title: str,
+    mark: Callable[[], Awaitable[object]],
+    undo_message: str,
+) -> LocalChange:
+    feed, marks = selected.feed, selected.marks
+
+    async def apply() -> None:
+        await mark()
+        feed.regroup()
+
+    async def restore() -> None:
+        await marks.restore(*(row.key for row in rows))
+        if rows:
+            selected.after_undo(rows[0])
+        feed.regroup()
+
+    return LocalChange(title, apply, restore, undo_message)
+
+
+def _items_label(rows: Sequence[InboxRow]) -> str:
+    return plural(len(rows), "item") if len(rows) > 1 else "the item"
+
+
+def snooze_end_label(until: datetime | None, now: datetime) -> str:
+    """Return the end of a snooze: `14:30`, `Tue 08:00`, `30 Nov`, or `something new happens`."""
+    if until is None:
+        return "something new happens"
+    until, now = until.astimezone(), now.astimezone()
+    if until.date() == now.date():
+        return f"{until:%H:%M}"
+    return f"{until:%a %H:%M}" if (until - now).days < 7 else f"{until:%d %b}"
+
+
+def mark_unread(app: Shell, selected: SelectedRows) -> None:
+    """Mark the rows as unread."""
+
+    async def save() -> None:
+        try:
+            await selected.marks.mark_unread(*selected.rows)
+        except NotSaved as error:
+            app.say(f"Could not mark {_items_label(selected.rows)} as unread: {error}", tone="failed")
+        selected.feed.regroup()
+
+    app.background(save())
+
+
+# Drafts and changes in the outbox
+
+
+def unsent_texts(app: Shell, selected: SelectedRows) -> list[UnsentText]:
+    """Return the drafts and pending comments of the rows."""
+    index = app.workspace.unsent.index
+    texts: list[UnsentText] = []
+    for row in selected.rows:
+        match row.target:
+            case DraftRef(draft_key=place):
+                texts += index.of_draft(place)
+            case ThreadRef(at=at, comment_id=thread):
+                texts += index.of_thread(at, thread)
+            case ChangeRequestRef() as at:
+                texts += index.of_change_request(at)
+    return list(dict.fromkeys(texts))
+
+
+def _outbox_entries(app: Shell, selected: SelectedRows) -> list[OutboxEntry]:
+    entry_ids = {row.target.entry_id for row in selected.rows if isinstance(row.target, WriteRef)}
+    return [entry for entry in app.session.outbox.entries if entry.id in entry_ids]
+
+
+def why_not_discarded(app: Shell, selected: SelectedRows) -> str | None:
+    """Return why there is nothing to discard. None if there is something."""
+    return None if _outbox_entries(app, selected) or unsent_texts(app, selected) else discard_commands.NO_DRAFTS
+
+
+def discard(app: Shell, selected: SelectedRows) -> None:
+    """Discard drafts and pending comments. Changes in the outbox are confirmed first, because some may have arrived."""
+    drafts, entries = unsent_texts(app, selected), _outbox_entries(app, selected)
+
+    def discard_drafts() -> None:
+        if drafts:
+            discard_commands.discard(app, drafts)
+
+    if not entries:
+        selected.before_removal()
+        discard_drafts()
+        return
+    titles = [f"“{_shortened(each.facts.text or each.action)}”" for each in entries[:_MAX_LISTED]]
+    if len(entries) > _MAX_LISTED:
+        titles.append(f"and {len(entries) - _MAX_LISTED} more")
+    changes = "These changes" if len(entries) > 1 else "This change"
+    consequence = f"{changes} will not be sent. Your text will be kept as a draft."
+    if drafts:
+        consequence = f"{consequence} {plural(len(drafts), 'unsent draft')} will also be discarded. You can press u afterward to restore discarded drafts."
+
+    async def discard_entries() -> None:
+        try:
+            for entry in entries:
+                await app.session.outbox.discard(entry.id)
+        except NotSaved as error:
+            app.say(f"Could not discard the change: {error}", tone="failed")
+
+    def decided(answer: Confirmed | None) -> None:
+        if answer is not None:
+            selected.before_removal()
+            app.background(discard_entries())
+            discard_drafts()
+
+    title = f"Discard {plural(len(entries), 'change')}?" if len(entries) > 1 else "Discard this change?"
+    app.push_screen(ConfirmDialog(title, verb="Discard", intro="\n".join(titles), after=consequence), decided)
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= 160 else f"{line[:159]}…"
+
+
+class ReadMarker:
+    """Marks a row as read after the cursor stays on it."""
+
+    DELAY = 1.0
+    """Seconds that the cursor stays on a row before the row is marked as read."""
+
+    def __init__(self, feed: InboxFeed, app: Shell) -> None:
+        self._feed, self._app = feed, app
+
+    def mark_read(self, row: InboxRow) -> None:
+        """Mark a row as read, if it is unread."""
+        if self._feed.rows is not None and row.key in self._feed.rows.unread:
+            self._app.background(self._save_mark(row))
+
+    async def _save_mark(self, row: InboxRow) -> None:
+        if self._feed.marks is None:
+            return
+        try:
+            await self._feed.marks.mark_read(row)
+        except NotSaved:
+            return  # Not reported: the row only stays unread.
+        self._feed.regroup()
+
+
+def open_row(app: Shell, feed: InboxFeed, row: InboxRow) -> None:
+    """Open the change request, thread, draft or failed change of a row."""
+    match row.target:
+        case ChangeRequestRef() as at:
+            app.go(ToChangeRequest(at, feed.change_request(row)))
+        case ThreadRef() as ref:
+            _open_thread(app, ref, feed.comment(row))
+        case DraftRef(draft_key=draft_key):
+            _open_draft(app, draft_key)
+        case WriteRef():
+            app.go(ToActivity())
+
+
+def _open_thread(app: Shell, ref: ThreadRef, comment: Comment | None) -> None:
+    page = comment.target.page if comment is not None else None
+    if isinstance(ref.at, ChangeRequestRef):
+        app.go(ToChangeRequest(ref.at, thread=comment))
+    elif comment is not None and page is not None:
+        node = comment.target.node
+        app.go(ToPage(ref.at.space_id, page.id, node.id if node else ""))
+    else:
+        app.go(ToPage(ref.at.space_id))
+
+
+def _open_draft(app: Shell, draft_key: str) -> None:
+    draft = unsent_draft(draft_key)
+    if draft.at is None:
+        app.explain("Could not open this draft: its page or thread is unknown. Press X to discard the draft.")
+    elif isinstance(draft.at, ChangeRequestRef):
+        app.go(ToChangeRequest(draft.at))
+    else:
+        app.go(ToPage(draft.at.space_id, draft.page or None, draft.block))

@@ -1,0 +1,234 @@
+"""The rows of the inbox, and the preview of a row: its reasons, and below that the change request, thread or draft."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from rich.cells import cell_len
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+
+from octavo.api import comments
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.comments import Comment
+from octavo.api.places import SpaceRef
+from octavo.data.inbox import DraftRef, InboxRow, ThreadRef, WriteRef
+from octavo.data.live import Snapshot
+from octavo.tui.comments.thread_view import ThreadView
+from octavo.tui.core.view import Subscriptions
+from octavo.tui.inbox.tabs import REASON_SIGNS, SHORT_REASONS
+from octavo.tui.review.request_preview import RequestPreview
+from octavo.tui.review.status_summary import RequestStatus
+from octavo.tui.widgets.row_list import Row as Drawn
+from octavo.tui.widgets.row_list import RowHeading
+from octavo.tui.widgets.safe_text import safe
+from octavo.tui.widgets.text_widgets import ChangingText
+from octavo.tui.widgets.wording import long_age, plural, short_age
+
+if TYPE_CHECKING:
+    from octavo.tui.core.shell import Shell
+
+
+class RowRenderer:
+    """Renders rows, given the state of the whole list."""
+
+    def __init__(self, open_threads: Callable[[InboxRow], int]) -> None:
+        """`open_threads` returns the number of open threads in a row's change request. 0 for other rows."""
+        self._open_threads = open_threads
+        self.order = "reason"
+        self.headings: Mapping[str, RowHeading] = {}
+        """Headings by reason, or by space ID."""
+        self.unread: frozenset[str] = frozenset()
+        """Keys of the unread rows."""
+        self.snooze_labels: Mapping[str, str] = {}
+        """End of the snooze, by the key of the row."""
+
+    def groups(self, row: InboxRow) -> Sequence[RowHeading]:
+        """Return the heading of a row."""
+        heading = self.headings.get(row.space_id if self.order == "space" else row.reason)
+        return [heading] if heading is not None else []
+
+    def render(self, row: InboxRow, width: int) -> Drawn:
+        """Return a row for a list of `width` cells."""
+        reason = row.words.partition(" · ")[0]
+        if cell_len(reason) > max(16, width * 2 // 5):
+            reason = SHORT_REASONS[row.reason]
+        age = self.snooze_labels.get(row.key) or short_age(row.moment)
+        threads = self._open_threads(row)
+        other_reasons = f"also {', '.join(SHORT_REASONS[each] for each in row.also)}" if row.also else ""
+        return Drawn(
+            text=Content.styled(row.title, "bold") if row.key in self.unread else row.title,
+            right=Content.styled(f"{reason} {age:>4}", "$octavo-muted"),
+            second_line=" · ".join(filter(None, (row.context, plural(threads, "open thread") if threads else ""))),
+            second_right=other_reasons,
+            sign=Content.styled(*REASON_SIGNS[row.reason]),
+        )
+
+
+_REASON_PADDING = 2
+"""Padding in cells on both sides of the reasons."""
+
+
+class TextPane(VerticalScroll, can_focus=False):
+    """An unsent text and the keys for it."""
+
+    def compose(self) -> ComposeResult:
+        yield ChangingText()
+
+    def show(self, text: Content) -> None:
+        self.query_one(ChangingText).update(text)
+
+    def scroll_by_page(self, direction: int) -> bool:
+        """Scroll by one page. Return False if the end was reached before."""
+        at_end = self.scroll_y >= self.max_scroll_y if direction > 0 else self.scroll_y <= 0
+        if not at_end:
+            self.scroll_relative(y=direction * max(1, self.size.height - 2), animate=False)
+        return not at_end
+
+
+class RowPreview(Vertical):
+    """Preview of a row, with one of three panes visible: change request, thread, or text."""
+
+    DEFAULT_CSS: ClassVar[str] = """
+    RowPreview {
+        width: 1fr; background: $background;
+        & > #why { height: auto; padding: 0 2 1 2; }
+        & > RequestPreview, & > ThreadView, & > TextPane { display: none; width: 100%; height: 1fr; }
+        & > ThreadView { padding: 0 1; }
+        & > TextPane { padding: 0 2; scrollbar-size-vertical: 1; }
+        &.-request > RequestPreview, &.-thread > ThreadView, &.-words > TextPane { display: block; }
+    }
+    """
+
+    def __init__(self, status_of: Callable[[ChangeRequest], RequestStatus], id: str | None = None) -> None:
+        """`status_of` returns the status of a change request, as far as it is loaded."""
+        super().__init__(id=id)
+        self._row: InboxRow | None = None
+        self._subscriptions = Subscriptions(self)
+        self.summary, self.thread, self.text_pane = (
+            RequestPreview(status_of, id="summary"),
+            ThreadView(id="thread"),
+            TextPane(),
+        )
+
+    @property
+    def shell(self) -> Shell:
+        return cast("Shell", self.app)
+
+    def on_unmount(self) -> None:
+        self._subscriptions.stop()
+
+    def compose(self) -> ComposeResult:
+        yield ChangingText(id="why")
+        yield self.summary
+        yield self.thread
+        yield self.text_pane
+
+    def show(self, row: InboxRow | None) -> None:
+        """Show a row as far as it is loaded. None clears the preview."""
+        feed = self.shell.workspace.inbox
+        self._row = row
+        request, comment = feed.change_request(row), feed.comment(row)
+        if row is None:
+            self._clear()
+        elif request is not None and request.space:
+            self._show_pane(row, "request")
+            self.summary.show(request, SpaceRef(space_id=request.space))
+        elif comment is not None and isinstance(row.target, ThreadRef):
+            self._show_pane(row, "thread")
+            shown = self.thread.comment
+            # Not shown again if it is the same thread: the preview may have loaded a newer version.
+            if shown is None or shown.id != comment.id:
+                self.thread.show(row.target.at, comment, title=row.context)
+        else:
+            self._show_text(row)
+
+    def reload_thread(self) -> None:
+        """Load the thread again after the cursor stays on its row, because the list may be old."""
+        row = self._row
+        operation = None
+        if row is not None and isinstance(row.target, ThreadRef):
+            operation = comments.Get(at=row.target.at, comment_id=row.target.comment_id, format="markdown")
+        self._subscriptions.follow("thread", operation, self._show_thread)
+
+    def _show_thread(self, snapshot: Snapshot[Comment]) -> None:
+        row, value = self._row, snapshot.value
+        if (
+            value is not None
+            and row is not None
+            and isinstance(row.target, ThreadRef)
+            and row.target.comment_id == value.id
+        ):
+            self.thread.show(row.target.at, value, title=row.context)
+
+    def _show_text(self, row: InboxRow) -> None:
+        """Show a draft, or the reason why a change failed, with the keys for it."""
+        self._show_pane(row, "words")
+        lines = [safe(row.title).stylize("bold"), Content.styled(row.context, "$octavo-muted"), Content("")]
+        match row.target:
+            case DraftRef(draft_key=draft_key):
+                text = self.shell.session.drafts.get(draft_key)
+                lines += [safe(text if text is not None else "This draft no longer exists."), Content("")]
+                lines.append(_key_hints(("enter", "continue writing"), ("X", "discard the draft")))
+            case WriteRef(entry_id=entry_id):
+                entry = next((each for each in self.shell.session.outbox.entries if each.id == entry_id), None)
+                if entry is not None:
+                    lines += [safe(entry.reason or "This change may already have reached the server."), Content("")]
+                    lines += [safe(entry.facts.text), Content("")] if entry.facts.text else []
+                lines.append(
+                    _key_hints(
+                        ("!", "open the activity list to retry the change"),
+                        ("X", "discard the change and keep the text as a draft"),
+                    )
+                )
+            case _:
+                lines.append(
+                    Content.styled(
+                        "No preview: the item is still loading or was deleted. Press r to refresh.", "$octavo-muted"
+                    )
+                )
+        self.text_pane.show(Content("\n").join(lines))
+
+    def _clear(self) -> None:
+        self._switch_pane("")
+        self.query_one("#why", ChangingText).update("")
+        self.summary.clear()
+        self.thread.clear()
+
+    def scroll_by_page(self, direction: int) -> bool:
+        """Scroll by one page. Return False if the end was reached before, or if the preview is hidden."""
+        if not self.display:
+            return False
+        pane = next((each for each in (self.summary, self.thread, self.text_pane) if each.display), None)
+        return pane is not None and pane.scroll_by_page(direction)
+
+    def _show_pane(self, row: InboxRow, pane: str) -> None:
+        self._switch_pane(pane)
+        self.query_one("#why", ChangingText).update(reason_lines(row, self.size.width - 2 * _REASON_PADDING))
+
+    def on_resize(self) -> None:
+        if self._row is not None:
+            self.query_one("#why", ChangingText).update(reason_lines(self._row, self.size.width - 2 * _REASON_PADDING))
+
+    def _switch_pane(self, pane: str) -> None:
+        for each in ("request", "thread", "words"):
+            self.set_class(each == pane, f"-{each}")
+        if pane != "thread":
+            self.thread.clear()
+
+
+def reason_lines(row: InboxRow, width: int) -> Content:
+    """Return the reasons of a row as lines of `width` cells. Long reasons are truncated, the age never."""
+    sign, style = REASON_SIGNS[row.reason]
+    first, *others = (safe(each) for each in row.words.split(" · "))
+    age = Content.styled(f" · {long_age(row.moment)}" if row.moment is not None else "", "$octavo-muted")
+    sign_text, width = Content.styled(f"{sign} ", style), max(width, 12)
+    line = sign_text + first.truncate(max(1, width - sign_text.cell_length - age.cell_length), ellipsis=True) + age
+    return Content("\n").join([line, *((Content("  ") + each).truncate(width, ellipsis=True) for each in others)])
+
+
+def _key_hints(*keys: tuple[str, str]) -> Content:
+    spans = [span for key, label in keys for span in ((key, "$primary"), (f" {label}   ", "$octavo-muted"))]
+    return Content.assemble(*spans)

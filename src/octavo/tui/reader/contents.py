@@ -1,0 +1,244 @@
+"""The base of a pane's contents, the placeholder of an empty pane, and constants that the modules of this package
+share."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from textual.content import Content
+from textual.strip import Strip
+
+from octavo.documents.blocks import Block
+from octavo.tui.reader.moves import START, BlockSpan, LinePosition, count_lines
+from octavo.tui.render.layout import block_ranges
+from octavo.tui.render.layout_context import Folds
+from octavo.tui.render.styled_lines import Line
+from octavo.tui.render.text_search import BlockTextFinder, Match
+from octavo.tui.render.virtual_lines import VirtualLines
+from octavo.tui.widgets.empty_states import LoadingMessage, empty_lines, failure_lines
+
+if TYPE_CHECKING:
+    from octavo.tui.reader.reading_pane import Reader
+    from octavo.tui.render.unit_layout import UnitLayout
+
+
+MARK_WIDTH = 4
+"""Cells reserved at the right for a thread mark: a blank, the sign, a blank, a digit."""
+STILL_LOADING = "The rest of this page is still loading."
+
+
+SHORT_PAGE = 6_000
+"""Pages with fewer characters are parsed and laid out on the event loop, without the thread."""
+THREAD_WAIT = 0.02
+"""Seconds that the event loop waits for the thread before the pane shows an incomplete page."""
+
+
+def raise_in_pane(pane: Reader, error: Exception) -> None:
+    """Raise an error of the thread in the pane's message loop."""
+
+    def raise_error() -> None:
+        raise error
+
+    pane.call_later(raise_error)
+
+
+def no_lines() -> VirtualLines[Any]:
+    """Return an empty sequence of lines."""
+    return VirtualLines((), lambda unit: 0, lambda unit: [])
+
+
+class Contents:
+    """Content of a pane: how its units are laid out, and which blocks are on each line. This base class is for units
+    below each other."""
+
+    margin = 2
+    """Blank cells at the left."""
+    line_width = 0
+    """Cells of a text line, if lines are narrower than the pane."""
+    is_whole = True
+    """True once all of the page is parsed."""
+
+    def __init__(self, pane: Reader) -> None:
+        self.pane = pane
+
+    @property
+    def has_content(self) -> bool:
+        """True if a page is shown, even an empty page."""
+        return True
+
+    def units(self) -> Sequence[Any]:
+        """Return the units to show, from top to bottom."""
+        return ()
+
+    def layout_for(self, width: int, folds: Folds) -> UnitLayout:
+        """Return how units are laid out in a pane of `width` cells."""
+        raise NotImplementedError
+
+    def empty_lines(self) -> list[Content]:
+        """Return the message for an empty page."""
+        return []
+
+    def block_markdown(self, block: Block) -> str:
+        """Return the Markdown of a block. Empty if unknown."""
+        return ""
+
+    def find_unit(self, near: int, key: str) -> int:
+        """Return the index of the unit with the block `key`, or `near` if there is none."""
+        return near
+
+    def slices_of_block(self, unit: int) -> range:
+        """Return the indices of all slices of the block that `unit` is a slice of."""
+        return range(unit, unit + 1)
+
+    def margin_of(self, unit: int) -> int:
+        """Return the blank cells at the left of a unit."""
+        return self.margin
+
+    def lines_changed(self) -> None:
+        """Clear caches that depend on the lines."""
+
+    # Selectable blocks
+
+    def spans_in(self, lines: list[Line]) -> list[tuple[int, int, Block]]:
+        """Return the blocks of a unit's lines, each with its first and last line."""
+        return block_ranges(lines)
+
+    def has_spans(self, unit: int) -> bool:
+        """Return False if a unit cannot have selectable blocks. The cursor skips such units without laying them out."""
+        return True
+
+    def block_at(self, line: Line, cell: int) -> Block | None:
+        """Return the block at a cell of a line."""
+        return line.block
+
+    def bar_column(self, line: Line, block_ids: Container[int]) -> int | None:
+        """Return the column of the cursor bar, relative to the first cell of a line. None if the block of the line is
+        not in `block_ids`."""
+        return -2 if id(line.block) in block_ids else None
+
+    def reachable_spans(self, found: list[BlockSpan]) -> list[BlockSpan]:
+        """Return the visible blocks that scrolling may select."""
+        return found
+
+    def block_with_thread(self, span: BlockSpan) -> Block | None:
+        """Return the block with an open thread that is shown at a selectable block. None if there is none."""
+        return None
+
+    def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:
+        """Return the blocks inside or around a selectable block that may be wider than the pane."""
+        return (span.block,)
+
+    # Marks and sticky table heads
+
+    def sticky_rows(self, top: LinePosition) -> int:
+        """Return how many rows the sticky table head covers when `top` is in the first row."""
+        return 0
+
+    def before_painting(self) -> None:
+        """Prepare for the next frame."""
+
+    def with_marks(self, strip: Strip, unit: int, number: int, line: Line) -> Strip:
+        """Return the strip of a line with its thread marks."""
+        return strip
+
+    def with_sticky_head(self, strip: Strip, row: int) -> Strip:
+        """Return the strip of a row, or of the sticky table head that covers the row."""
+        return strip
+
+    # Find in page
+
+    def text_finder(self) -> BlockTextFinder:
+        """Return a search over the text of all lines."""
+
+        def shown(unit: int) -> Block:
+            rows = [
+                "".join(each.text for each in line.pieces if not each.is_decoration)
+                for line in self.pane.virtual_lines.lines(unit)
+            ]
+            return Block("paragraph", text="\n".join(rows))
+
+        units = range(len(self.pane.virtual_lines))
+        return BlockTextFinder(
+            ((unit, shown(unit)) for unit in units), letters=1
+        )  # Laying out a single unit may take long.
+
+    def expand_to(self, match: Match) -> bool:
+        """Expand blocks that hide a match. Return True if any was collapsed."""
+        return False
+
+    def is_hidden(self, match: Match, known: dict[tuple[int, int], bool]) -> bool:
+        """Return True if a collapsed block hides a match. `known` is a cache for several calls."""
+        return False
+
+
+def is_at_end(pane: Reader) -> bool:
+    """Return True if the last line is in view."""
+    return count_lines(pane.virtual_lines, pane.top, pane.rows + 1) <= pane.rows
+
+
+def remove_lines(pane: Reader) -> None:
+    """Remove all lines from a pane."""
+    pane.virtual_lines, pane.top = no_lines(), START
+
+
+class LoadingState:
+    """Message of a pane that has no content: loading, failed or removed. Visible content is never replaced by a
+    message."""
+
+    def __init__(self, pane: Reader) -> None:
+        self.pane = pane
+        self._waiting: LoadingMessage | None = None
+        self._failure: tuple[str, str] | None = None
+        self._reason: tuple[str, str] | None = None
+
+    def wait_for(self, subject: str) -> None:
+        """Show that `subject` is loading, unless a page is shown."""
+        self._failure = self._reason = None
+        if not self.pane.contents.has_content and self._waiting is None:
+            self._waiting = LoadingMessage(self.pane, subject)
+            self.pane.repaint()
+
+    def fail(self, subject: str, cause: str) -> None:
+        """Show an error and its cause, unless a page is shown."""
+        self.clear()
+        if not self.pane.contents.has_content:
+            self._failure = (subject, cause)
+        self.pane.repaint()
+
+    def show_reason(self, reason: str, hint: str) -> None:
+        """Show why the page is no longer available, and a hint."""
+        self.clear()
+        self._reason = (reason, hint)
+        self.pane.repaint()
+
+    def clear(self) -> None:
+        """Remove the message."""
+        self._failure = self._reason = None
+        if self._waiting is not None:
+            self._waiting.stop()
+            self._waiting = None
+
+    @property
+    def has_failed(self) -> bool:
+        """True if an error is shown."""
+        return self._failure is not None
+
+    @property
+    def loading_name(self) -> str:
+        """Name of the page that is loading. Empty if none is loading."""
+        return self._waiting.subject if self._waiting is not None else ""
+
+    def why_empty(self, default: str) -> str:
+        """Return why keys are disabled in an empty pane: the page is still loading, or `default`."""
+        return f"Still loading {self.loading_name}." if self._waiting is not None else default
+
+    def lines(self) -> list[Content]:
+        """Return the lines of the message."""
+        if self._failure is not None:
+            return failure_lines(*self._failure, self.pane.app)
+        if self._waiting is not None:
+            return self._waiting.lines()
+        if self._reason is not None and not self.pane.contents.has_content:
+            return [Content(""), *empty_lines(*self._reason)]
+        return self.pane.contents.empty_lines() if self.pane.contents.has_content else []

@@ -1,0 +1,296 @@
+"""Find in page: the find bar, highlighted matches, and the commands for the next and previous match."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from rich.style import Style
+from textual.events import Key
+from textual.strip import Strip
+
+from octavo.api.safety import line as safe_line
+from octavo.tui.reader.contents import STILL_LOADING
+from octavo.tui.reader.moves import START, LinePosition
+from octavo.tui.render.painting import restyle
+from octavo.tui.render.text_search import BlockTextFinder, Match, MatchSpan, match_spans
+from octavo.tui.widgets.commands import Command, Commands
+
+if TYPE_CHECKING:
+    from octavo.tui.reader.reading_pane import Reader
+
+FIRST_SEARCH_SECONDS = 0.012
+"""Seconds of search before the next frame. The search continues between keys."""
+
+
+def _why_no_match(_: object, find_bar: FindBar) -> str | None:
+    if find_bar.matches:
+        return None
+    if not find_bar.needle:
+        return "You have not searched yet. Press / to find text."
+    return f"No matches for “{find_bar.needle}” on this page." if find_bar.pane.contents.is_whole else STILL_LOADING
+
+
+class FindBar:
+    """Search in a pane, with a find bar in the last row that shows the number of matches."""
+
+    def __init__(self, pane: Reader) -> None:
+        self.pane = pane
+        self._typed: str | None = None
+        self._spans: dict[int, list[MatchSpan]] = {}
+        self._text_finder: BlockTextFinder | None = None
+        self._position_before = START
+        self._current = (-1, -1)
+        self.clear()
+
+    def clear(self) -> None:
+        """End the search, and keep the scroll position."""
+        self.needle = ""
+        self.matches: Sequence[Match] = ()
+        """Matches found so far."""
+        self._match: Match | None = None
+        self._search: Iterator[Match | None] | None = None
+        """Iterator over the rest of the search. None if the search is complete."""
+        self._goes_to_first = False
+        """True until the first match after the original scroll position is shown."""
+
+    # Finding
+
+    @property
+    def search_status(self) -> str:
+        """State of the search for the status line, for example `3 of 12`. Empty without a search."""
+        if not self.needle:
+            return ""
+        if not self.matches:
+            return "no matches" if self._search is None else "searching"
+        more = "" if self._search is None else " so far"
+        if self._match not in self.matches:
+            return f"{len(self.matches)} found{more}"
+        return f"{self.matches.index(self._match) + 1} of {len(self.matches)}{more}"
+
+    def begin(self) -> None:
+        """Open the find bar."""
+        self._typed = ""
+        self._position_before = self.pane.top
+        self._find_bar_changed()
+
+    def find(self, needle: str) -> int:
+        """Highlight all matches of `needle` and go to the first from the current position on. Return the number of
+        matches found so far."""
+        self.needle = needle
+        self._spans = {}
+        self.matches, self._match, self._search = (), None, None
+        if not needle.strip():
+            self.needle = ""
+            self._find_bar_changed()
+            self.pane.notify_moved()
+            return 0
+        self._find_bar_changed()
+        self._goes_to_first = True
+        self._restart_search()
+        self.pane.repaint()
+        self.pane.notify_moved()
+        return len(self.matches)
+
+    def _restart_search(self) -> None:
+        if self._text_finder is None:
+            self._text_finder = self.pane.contents.text_finder()
+        self.matches, self._search = [], self._text_finder.find(self.needle)
+        self._search_on(FIRST_SEARCH_SECONDS)
+        self.pane.continue_work()
+
+    def _search_on(self, seconds: float) -> None:
+        """Search for a number of seconds, at least one part of the page."""
+        until, before = time.thread_time() + seconds, len(self.matches)
+        search, found = self._search, list(self.matches)
+        while search is not None:
+            for match in search:
+                if match is None:
+                    break
+                found.append(match)
+            else:
+                search = None
+            if time.thread_time() >= until:
+                break
+        self.matches, self._search = found, search
+        if self._goes_to_first:
+            self._go_to_first(before)
+
+    def _go_to_first(self, known: int) -> None:
+        """Go to the first match after the original scroll position, if it is not among the first `known` matches."""
+        here = self._position_before.unit
+        found = next((match for match in self.matches[known:] if match.unit >= here), None)
+        if found is None and self._search is None:
+            found = next(iter(self.matches), None)
+        if found is not None or self._search is None:
+            self._goes_to_first = False
+        if found is not None:
+            self._match = found
+            self._go_to_match(found)
+
+    @property
+    def is_searching(self) -> bool:
+        """True while a part of the page is not searched yet."""
+        return self._search is not None
+
+    def search_on(self, seconds: float) -> None:
+        """Search for a number of seconds, and show the result."""
+        self._search_on(seconds)
+        if self._search is None and self._match is not None and self._match not in self.matches:
+            self._match = None
+        self.pane.repaint()
+        self.pane.notify_moved()
+
+    def step(self, step: int) -> None:
+        """Go to the next match, or to the previous if `step` is negative. After the last match follows the first."""
+        self._goes_to_first = False
+        if not self.matches:
+            return
+        at = self.matches.index(self._match) if self._match in self.matches else -1
+        self._match = self.matches[(at + step) % len(self.matches)]
+        self._go_to_match(self._match)
+
+    def _go_to_match(self, match: Match) -> None:
+        self.pane.contents.expand_to(match)
+        known: dict[tuple[int, int], bool] = {}
+        shown = [
+            each for each in self.matches if each.unit == match.unit and not self.pane.contents.is_hidden(each, known)
+        ]
+        nth = shown.index(match) if match in shown else 0
+        found = self._match_spans(match.unit)
+        mark = next((mark for mark in found if mark.nth == min(nth, found[-1].nth)), None) if found else None
+        line = mark.line if mark is not None else 0
+        lines = self.pane.virtual_lines.lines(match.unit)
+        block = self.pane.contents.block_at(lines[line], mark.start if mark is not None else 0) if lines else None
+        if block is not None:
+            self.pane.cursor.selected = (match.unit, block)
+        rows, position = self.pane.rows, LinePosition(match.unit, line)
+        if not 1 <= self.pane.row_of(position) < rows - 2:
+            self.pane.show_in_row(position, rows // 3)
+        self._current = (match.unit, mark.nth if mark is not None else -1)
+        self.pane.repaint()
+        self.pane.notify_moved()
+
+    def _match_spans(self, unit: int) -> list[MatchSpan]:
+        if unit not in self._spans:
+            self._spans[unit] = match_spans(self.pane.virtual_lines.lines(unit), self.needle)
+        return self._spans[unit]
+
+    def content_changed(self) -> None:
+        """Search again after the content changed."""
+        self._text_finder = None
+        self._spans = {}
+        if self.needle:
+            self._restart_search()
+            if self._search is None and self._match not in self.matches:
+                self._match = None
+
+    def lines_changed(self) -> None:
+        """Clear caches that depend on the lines."""
+        self._spans = {}
+
+    def _find_bar_changed(self) -> None:
+        """Update the pane after the find bar opened or closed."""
+        self.pane.update_scroll_bar()
+        self.pane.repaint()
+        if self.pane.is_running:
+            self.pane.refresh_bindings()
+
+    # Typing
+
+    @property
+    def typing_keys(self) -> tuple[tuple[str, str], ...]:
+        """Keys for the key bar while the find bar has focus. Empty otherwise."""
+        if self._typed is None:
+            return ()
+        steps = (("enter", "done"), ("down", "next match"), ("up", "previous match")) if self._typed else ()
+        return (*steps, ("escape", "cancel"))
+
+    def press(self, event: Key) -> bool:
+        """Handle a key. Return False if the key is not for the find bar."""
+        if self._typed is not None:
+            self._press(event, self._typed)
+        elif event.key == "escape" and self.needle:
+            self.find("")
+        else:
+            return False
+        return True
+
+    def _press(self, event: Key, text: str) -> None:
+        match event.key:
+            case "enter" | "escape":
+                self._typed = None
+                if event.key == "escape" or not text:
+                    self.find("")
+                    self.pane.go_to(self._position_before)
+                self._find_bar_changed()
+            case "down" | "ctrl+n":
+                self.step(1)
+            case "up" | "ctrl+p":
+                self.step(-1)
+            case "backspace":
+                self._type(text[:-1])
+            case "ctrl+u":
+                self._type("")
+            case _ if event.character and event.is_printable:
+                self._type(text + event.character)
+
+    def _type(self, text: str) -> None:
+        self._typed = text
+        self.find(text)
+
+    def paste(self, text: str) -> bool:
+        """Insert pasted text into the find bar. Return False if the bar does not have focus."""
+        if self._typed is None:
+            return False
+        self._type(self._typed + safe_line(text))
+        return True
+
+    def close(self) -> None:
+        """Close the find bar after the pane lost focus."""
+        self._typed = None
+        self._find_bar_changed()
+
+    # Painting
+
+    def with_matches(self, strip: Strip, unit: int, number: int) -> Strip:
+        """Return the strip of a line with highlighted matches."""
+        styles, margin = self.pane.text_styles, self.pane.contents.margin_of(unit)
+        spans: list[tuple[int, int, Style]] = []
+        found = self._match_spans(unit)  # Sorted by line: a row skips the matches of other rows.
+        for at in range(bisect_left(found, number, key=attrgetter("line")), len(found)):
+            if (mark := found[at]).line != number:
+                break
+            style = styles.hit_now if (unit, mark.nth) == self._current else styles.hit
+            spans.append((mark.start + margin, mark.end + margin, style))
+        return restyle(strip, spans)
+
+    @property
+    def bar_rows(self) -> int:
+        """Number of rows that the find bar takes."""
+        return 1 if self.needle or self._typed is not None else 0
+
+    def bar_row(self) -> tuple[int, Strip] | None:
+        """Return the number and strip of the row with the find bar. None if the bar is closed."""
+        if not self.bar_rows:
+            return None
+        bottom_line, status = self.pane.painter.bottom_line, self.search_status
+        if self._typed is None:
+            return bottom_line("/", self.needle, status, *(("n next", "N previous") if self.matches else ()), "esc")
+        if self._typed:
+            return bottom_line("/", self._typed, status, "enter done", "esc cancel", typing=True)
+        return bottom_line("/", "", "type the text to find", "esc cancel", typing=True)
+
+
+FIND: Commands[FindBar] = Commands(
+    "page",
+    (
+        Command("filter", "slash", "Find", "Find text on this page", run=lambda _, find_bar: find_bar.begin(), key_display="/"),
+        Command("next_hit", "n", "Next match", "Go to the next match", run=lambda _, find_bar: find_bar.step(1), why_not=_why_no_match, shown=False),
+        Command("prev_hit", "N", "Previous match", "Go to the previous match", run=lambda _, find_bar: find_bar.step(-1), why_not=_why_no_match, shown=False),
+    ),
+    find=lambda view: view.find_bar,
+)  # fmt: skip

@@ -1,0 +1,300 @@
+"""Opens links of a page: navigates within the app, opens the browser, or explains why a link does not work."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from octavo.api.content import GetPage, Page
+from octavo.api.errors import ApiError
+from octavo.api.places import ChangeRequestRef, ContentRef, SiteRef
+from octavo.documents import links
+from octavo.tui.core.external_links import confirm_link, missing_link_reason, open_link, page_url
+from octavo.tui.core.page_queries import find_page, page_markdown
+from octavo.tui.core.routes import ToChangeRequest, ToCollection, ToPage, ToSearch
+from octavo.tui.reader.link_titles import ShowsPage
+from octavo.tui.reader.linked_files import file_of
+from octavo.tui.terminal import clipboard
+
+if TYPE_CHECKING:
+    from octavo.api.places import SpaceRef
+    from octavo.documents.blocks import Block
+    from octavo.tui.core.shell import Shell
+    from octavo.tui.reader.page_view import PageView
+    from octavo.tui.render.deferred import DeferredContent
+    from octavo.tui.render.link_targets import LinkTargets
+    from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
+
+
+def follow_link(screen: ShowsPage, message: LinkFollowed) -> None:
+    """Open a link of the page that is shown."""
+    app = screen.shell
+    if message.kind == "page":
+        open_link(app, "" if app.session.is_embedded else page_url(screen.page), "page")
+    elif not open_part(app, screen.view, message, lambda followed: follow_link(screen, followed)):
+        _follow_target(screen, message)
+
+
+def open_part(app: Shell, view: PageView, message: LinkFollowed, follow: Callable[[LinkFollowed], None]) -> bool:
+    """Open a footnote, an image or a search. Return False for other links."""
+    match message.kind:
+        case "ask" | "search":
+            app.go(ToSearch(message.href))
+        case "note":
+            _show_note(app, view, message.href, follow)
+        case "image" if not message.outside:
+            from octavo.tui.reader.image_screen import show_image  # lazy: images, rarely opened
+
+            show_image(app, view, message.href)
+        case _:
+            return False
+    return True
+
+
+def _follow_target(screen: ShowsPage, message: LinkFollowed) -> None:
+    target = _resolve(screen, message.href)
+    if message.outside and not isinstance(target, links.BrokenLink | links.BlockedScheme | links.ReusableContentLink):
+        open_link(screen.shell, link_url(screen, message.href), "link", text=message.words)
+        return
+    match target:
+        case links.PageLink(page=page_id, anchor=anchor):
+            screen.open_page(page_id, anchor=_with_hash(anchor))
+            screen.pages_tree.select_hidden(page_id)
+        case links.AnchorLink(anchor=anchor):
+            if not screen.view.navigation.go_to_anchor(anchor):
+                screen.view.navigation.report_missing(anchor)
+        case links.ReusableContentLink(path=path) if (shared := screen.view.links.find_include(target)) is not None:
+            deferred = screen.view.contents.deferred
+            _show_dialog(screen.shell, deferred, shared, partial(follow_link, screen), f"Reusable content {path}")
+        case _:
+            open_target(screen.shell, target, href=message.href, words=message.words, at=_files_of(screen))
+
+
+def _files_of(screen: ShowsPage) -> SpaceRef | None:
+    return screen.space.ref if screen.space is not None else None
+
+
+def open_target(
+    app: Shell, target: links.Target, *, href: str = "", words: str = "", at: ContentRef | None = None
+) -> None:
+    """Open a link that leaves the page, or explain why it cannot be opened. `href`: the link as written; `at`: the
+    space with the files."""
+    if _is_outside_folder(app, target):
+        if "://" in href:
+            confirm_link(app, href, text=words)
+        else:
+            app.say("This link goes to another space. Octavo has only this folder open.", tone="care")
+        return
+    match target:
+        case links.SpaceLink(space=other, page=wanted, anchor=anchor):
+            app.go(ToPage(other, wanted, _with_hash(anchor)))
+        case links.ChangeRequestLink(space=other, number=number):
+            app.go(ToChangeRequest(ChangeRequestRef(space_id=other, change_request_id=str(number))))
+        case links.UrlLink(url=url):
+            confirm_link(app, url, text=words)
+        case links.FileLink() if at is not None:
+            app.background(_save_file(app, at, target))
+        case links.FileLink(name=name):
+            app.say(f"{name} is a file in the space. Press F to list the files.", tone="care")
+        case links.ReusableContentLink(path=path):
+            clipboard.copy(
+                app,
+                path,
+                f"Copied the path {path}. If you edit this reusable content, every page that uses it will change.",
+            )
+        case links.CollectionLink(collection=name):
+            app.go(ToCollection(name))
+        case links.SiteLink():
+            app.background(_open_site(app, target))
+        case links.UserLink():
+            app.say("This link goes to a member's profile. Octavo cannot show member profiles.", tone="care")
+        case links.BlockedScheme(scheme=scheme):
+            app.say(f"Octavo does not open links that begin with “{scheme}:”.", tone="care")
+        case links.BrokenLink(reason=reason):
+            app.say(f"This link is broken. {reason}", tone="care")
+
+
+def _is_outside_folder(app: Shell, target: links.Target) -> bool:
+    """Return True if a link of an open folder leads outside the folder."""
+    match target:
+        case _ if app.session.kind != "folder":
+            return False
+        case links.SpaceLink(space=space) | links.ChangeRequestLink(space=space):
+            return app.workspace.space(space) is None
+        case links.BrokenLink(is_outside_tree=is_outside):
+            return is_outside
+    return isinstance(target, links.CollectionLink | links.SiteLink | links.UserLink)
+
+
+def follow_link_page(screen: ShowsPage, page: Page) -> None:
+    """Open the target of a page that is only a link."""
+    target = page.target if isinstance(page.target, dict) else {}
+    match target.get("kind"):
+        case "page" | "anchor" if not target.get("space"):
+            found = screen.pages.find(str(target.get("page"))) if screen.pages is not None else None
+            if found is not None and found.type == "link":  # Links between link pages may form a circle.
+                screen.shell.say(
+                    f"{page.title} links to {found.title}, which is also a link. Octavo does not follow links to other links.",
+                    tone="care",
+                )
+                return
+            screen.open_page(str(target.get("page")), anchor=_with_hash(target.get("anchor")))
+        case "page" | "anchor":
+            space, anchor = str(target.get("space")), _with_hash(target.get("anchor"))
+            screen.shell.go(ToPage(space, str(target.get("page")), anchor))
+        case "space":
+            screen.shell.go(ToPage(str(target.get("space"))))
+        case "file":
+            open_target(screen.shell, links.FileLink(str(target.get("file")), page.title), at=_files_of(screen))
+        case "collection":
+            open_target(screen.shell, links.CollectionLink(str(target.get("collection"))))
+        case _:
+            confirm_link(screen.shell, page.href or str(target.get("url") or ""), text=page.title)
+
+
+def _with_hash(anchor: object) -> str:
+    """Return an anchor with `#`. A missing heading is reported for such an anchor, not for a block key."""
+    return f"#{anchor}" if anchor else ""
+
+
+# URLs
+
+
+def copy_url(screen: ShowsPage, message: CopyUrlRequested) -> None:
+    """Copy the URL of a link, or of the page that is shown."""
+    if message.kind == "page":
+        address, what = "" if screen.shell.session.is_embedded else page_url(screen.page), "page"
+    else:
+        address, what = link_url(screen, message.href), "link"
+    if address:
+        notice = "Copied a link to the page." if what == "page" else "Copied the link."
+        clipboard.copy(screen.shell, address, notice)
+    else:
+        screen.shell.say(missing_link_reason(screen.shell, what), tone="care")
+
+
+def link_url(screen: ShowsPage, href: str) -> str:
+    """Return the URL of a link's target. Empty if there is none."""
+    page, known = screen.page, screen.shell.workspace
+    target = _resolve(screen, href)
+    match target:
+        case links.UrlLink(url=url):
+            return url
+        case links.ReusableContentLink(path=path):
+            return path
+        case _ if _is_outside_folder(screen.shell, target):
+            return href if "://" in href else ""
+        case _ if screen.shell.session.is_embedded:
+            return ""
+        case links.PageLink(page=name, anchor=anchor):
+            found = screen.pages.find(name) if screen.pages is not None else None
+            return _with_anchor(page_url(found), anchor)
+        case links.AnchorLink(anchor=anchor):
+            return _with_anchor(page_url(page), anchor)
+        case links.SpaceLink(space=name, page=wanted, anchor=anchor) if (space := known.space(name)) is not None:
+            base = space.urls.app or ""
+            return _with_anchor(f"{base.rstrip('/')}/{wanted}" if wanted and base else base, anchor)
+        case links.BrokenLink() | links.BlockedScheme():
+            return ""
+        case _:
+            return href if href.startswith(("https://", "http://")) else ""
+
+
+def _with_anchor(address: str, anchor: str | None) -> str:
+    return f"{address}#{anchor}" if address and anchor else address
+
+
+# Requests to the server
+
+
+def _resolve(screen: ShowsPage, href: str) -> links.Target:
+    targets = screen.view.contents.deferred.targets
+    return targets.resolve(href) if targets is not None else links.resolve(href, "", links.SpaceIndex(files=None))
+
+
+async def _save_file(app: Shell, at: ContentRef, target: links.FileLink) -> None:
+    from octavo.tui.core.file_dialogs import save_file  # lazy: dialogs, 10 ms
+
+    try:
+        file = await file_of(app.session.live, at, target)
+    except ApiError as error:
+        app.say(f"Could not save {target.name}: {error}", tone="failed")
+        return
+    if file is None:
+        app.say(f"This link is broken. There is no file {target.name} in this space.", tone="care")
+    else:
+        save_file(app, file)
+
+
+async def show_reusable_content(
+    app: Shell,
+    target: links.ReusableContentLink,
+    pages: Sequence[GetPage],
+    deferred: DeferredContent,
+    follow: Callable[[LinkFollowed], None],
+) -> None:
+    """Show reusable content from the first page that contains it, otherwise the location of its file.
+
+    Used for views of page source, which do not contain the text."""
+    screen = app.screen
+    for operation in pages:
+        try:
+            page = await find_page(app.session.live, operation)
+        except ApiError as error:
+            app.say(f"Could not load the reusable content {target.path}: {error}", tone="failed")
+            return
+        found = await asyncio.to_thread(_find_include, page_markdown(page), deferred.targets, target)
+        if app.screen is not screen:
+            return  # The user has opened another screen.
+        if found is not None:
+            _show_dialog(app, deferred, found, follow, f"Reusable content {target.path}")
+            return
+    open_target(app, target)
+
+
+def _find_include(text: str, targets: LinkTargets | None, target: links.ReusableContentLink) -> Block | None:
+    """Return the include block of reusable content in a page. None if there is none."""
+    from octavo.documents.parse import parse  # lazy: the parser, 30 ms
+
+    found = (block for block in parse(text).walk() if block.kind == "include" and block.children)
+    return next((each for each in found if targets and targets.resolve(str(each.attrs["target"])) == target), None)
+
+
+async def _open_site(app: Shell, target: links.SiteLink) -> None:
+    from octavo.api import sites  # lazy: rarely linked
+
+    organization = target.organization or (
+        app.workspace.organization.id if app.workspace.organization is not None else ""
+    )
+    try:
+        site = await app.session.live.fetch(sites.Get(at=SiteRef(organization_id=organization, site_id=target.site)))
+    except (ApiError, ValueError) as error:
+        app.say(f"Could not open the site: {error}", tone="failed")
+        return
+    open_link(app, site.urls.published or site.urls.app or "", "site", text=site.title)
+
+
+def _show_dialog(
+    app: Shell, deferred: DeferredContent, note: Block, follow: Callable[[LinkFollowed], None], name: str = ""
+) -> None:
+    from octavo.tui.reader.page_dialogs import TextDialog  # lazy: dialogs, 1 ms
+
+    def follow_result(followed: LinkFollowed | None) -> None:
+        if followed is not None:
+            follow(followed)
+
+    app.push_screen(TextDialog(note, deferred, name), follow_result)
+
+
+def _show_note(app: Shell, view: PageView, label: str, follow: Callable[[LinkFollowed], None]) -> None:
+    def show(note: Block | None) -> None:
+        if app.screen is not view.screen:
+            return  # The user has opened another screen.
+        if note is None:
+            app.say(f"This page has no footnote {label}.", tone="care")
+        else:
+            _show_dialog(app, view.contents.deferred, note, follow)
+
+    view.navigation.with_footnote(label, show)

@@ -1,0 +1,284 @@
+"""Loads a page in the thread and shows it in two phases: first screen, then the whole page."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from textual.message import Message
+
+from octavo.documents.blocks import Document
+from octavo.tui.reader.contents import SHORT_PAGE, THREAD_WAIT, raise_in_pane, remove_lines
+from octavo.tui.reader.moves import reading_position_of
+from octavo.tui.reader.page_contents import PageHead, blocks_with_title
+from octavo.tui.render.layout import PageUnit, split_into_units
+from octavo.tui.render.layout_context import Folds, path_to_block
+from octavo.tui.render.reading_position import ReadingPosition
+from octavo.tui.render.unit_layout import LaidUnits, UnitLayout, lay_out_units
+from octavo.tui.terminal import polite_thread
+
+if TYPE_CHECKING:
+    from octavo.documents.parse import IncrementalParse
+    from octavo.tui.reader.page_view import PageView
+
+FIRST_BLOCKS = 24
+"""Number of blocks on the first screen."""
+RESTORE_WAIT = 0.06
+"""Seconds that the first screen waits for the position to restore. The previous page stays visible."""
+PAINT_WAIT = 0.1
+"""Seconds that the thread waits until the first screen is painted."""
+_FREED_AT_ONCE = 4
+
+
+class PageLoaded(Message):
+    """The whole page is shown."""
+
+
+class ParsedPage(NamedTuple):
+    """A parsed page or its first screen, split into units."""
+
+    document: Document
+    units: list[PageUnit]
+    laid: LaidUnits | None = None
+    """Units that the thread laid out. None if the pane had no width."""
+
+
+class PageLoad:
+    """A page that the thread parses: `first_screen` and `whole_page` are set when they are ready."""
+
+    def __init__(
+        self, markdown: str, head: PageHead, key: str, restore_key: str, folds: Folds, *, replaces: bool
+    ) -> None:
+        """`restore_key`: key of the block to restore, which the first screen waits for. `folds`: expanded blocks. `replaces`:
+        the page on screen stays until the whole page is parsed."""
+        self.markdown, self.head, self.key, self.folds, self.replaces = markdown, head, key, folds, replaces
+        self.layout: UnitLayout | None = None
+        """Layout for the thread. None if the thread does not lay out the page."""
+        self._restore_key = restore_key
+        self._units: list[PageUnit] = []
+        self._split_count = 0
+        """Number of blocks that are split into units."""
+        self.first_screen: ParsedPage | None = None
+        self.whole_page: ParsedPage | None = None
+        self.is_painted = False
+        """True once the first screen is painted."""
+        self.has_first = threading.Event()
+        """Set once the first screen or the whole page is ready."""
+
+    def steps(self) -> Iterator[None]:
+        """Parse the page, and yield after each block."""
+        from octavo.documents.parse import IncrementalParse  # lazy: the parser, 30 ms
+
+        parse = IncrementalParse(self.markdown)
+        until = time.perf_counter() + RESTORE_WAIT
+        first = FIRST_BLOCKS
+        for block in parse.read():
+            if self._restore_key and (path_to_block(block, self._restore_key) or time.perf_counter() > until):
+                self._restore_key, first = "", max(first, len(parse.blocks) + FIRST_BLOCKS)
+            if self.first_screen is None and not self._restore_key and len(parse.blocks) >= first:
+                self.first_screen = self._page(parse)
+                self.has_first.set()
+                yield from self._wait_until_painted()
+            yield
+        page = self._page(parse)
+        if self.layout is not None:
+            page = page._replace(laid=(yield from lay_out_units(self.layout, page.units, range(len(page.units)))))
+        self.whole_page = page
+        self.has_first.set()
+
+    def _wait_until_painted(self) -> Iterator[None]:
+        """Wait until the first screen is painted: the thread would slow down the event loop."""
+        until = time.perf_counter() + PAINT_WAIT
+        while not (self.replaces or self.is_painted) and time.perf_counter() < until:
+            time.sleep(0.001)
+            yield
+
+    def _page(self, parse: IncrementalParse) -> ParsedPage:
+        blocks, known, self._split_count = parse.blocks, self._split_count, len(parse.blocks)
+        if known:
+            self._units += split_into_units(blocks[known:], blocks[known - 1])
+        else:
+            self._units += split_into_units(blocks_with_title(blocks, self.head, whole=parse.is_done))
+        return ParsedPage(parse.document, [*self._units])
+
+
+class PageLoader:
+    """Loads and shows the pages of a `PageView`."""
+
+    def __init__(self, pane: PageView) -> None:
+        self.pane, self.contents, self.navigation, self.threads = pane, pane.contents, pane.navigation, pane.threads
+        self._current: PageLoad | None = None
+        self._work: polite_thread.Work | None = None
+        self.position_at_end: ReadingPosition | None = None
+        """Reading position after a jump to the end of an incomplete page. None without such a jump."""
+
+    def show(self, document: Document, head: PageHead, key: str) -> None:
+        """Show a parsed page."""
+        self.cancel()
+        page = ParsedPage(document, list(split_into_units(blocks_with_title(document.blocks, head, whole=True))))
+        self._show_whole(page, head, key, Folds())
+
+    def load(self, markdown: str, head: PageHead, key: str) -> None:
+        """Show the first screen of a page, then the whole page. A page with the same `key` stays visible until the
+        whole page is parsed."""
+        is_shown = key == self.contents.key and self.contents.document is not None
+        before = self._current
+        if is_shown and before is not None and (before.head, before.key, before.markdown) == (head, key, markdown):
+            return
+        self.cancel()
+        self.position_at_end = None
+        page, position = self.navigation.position_to_restore or ("", ReadingPosition())
+        restore_key = position.block if page == key and not is_shown else ""
+        folds = self.pane.folds if is_shown else Folds()
+        load = PageLoad(markdown, head, key, restore_key, folds, replaces=is_shown)
+        if len(markdown) < SHORT_PAGE:
+            for _ in load.steps():
+                pass
+        else:
+            if not is_shown:
+                load.layout = self.pane.background.prepare(load.folds, len(markdown))
+            self._work = polite_thread.thread.begin(self.steps(load), self._raise)
+            if not is_shown:
+                load.has_first.wait(THREAD_WAIT)
+        if load.whole_page is not None:
+            self._work = None
+            self._show_whole(load.whole_page, head, key, load.folds)
+            return
+        self._current = load
+        if not is_shown:
+            if load.first_screen is None:
+                self.pane.painter.keep_frame(RESTORE_WAIT)
+            self._show(load.first_screen or ParsedPage(Document("", (), ""), []), head, key, load.folds, whole=False)
+
+    def steps(self, load: PageLoad) -> Iterator[None]:
+        """Parse a page in the thread, and show it on the event loop."""
+        is_first_shown = False
+        for _ in load.steps():
+            if load.first_screen is not None and not is_first_shown:
+                is_first_shown = True
+                self.pane.call_later(self._show_first, load)
+            yield
+        self.pane.call_later(self._show_rest, load)
+
+    def _raise(self, error: Exception) -> None:
+        raise_in_pane(self.pane, error)
+
+    def _show(self, page: ParsedPage, head: PageHead, key: str, folds: Folds, *, whole: bool) -> None:
+        """Show a page or its first screen."""
+        pane, contents, document = self.pane, self.contents, page.document
+        same = key == contents.key and contents.document is not None
+        if same and document is contents.document and head == contents.head and not pane.state.has_failed:
+            return
+        pane.state.clear()
+        anchor = reading_position_of(pane.virtual_lines, pane.top, pane.layout_width) if same else None
+        if not same:
+            self.navigation.pending_jump = self.navigation.pending_jump if contents.document is None else None
+            pane.selection.cancel_copy()
+            self.free_page()
+        contents.document, contents.head, contents.is_whole = document, head, whole
+        contents.page_units = page.units
+        contents.discard_source_units()
+        if not same:
+            contents.key, contents.shows_source = key, False
+            pane.folds, pane.cursor.selected = folds, None
+            self.threads.clear()
+            pane.find_bar.clear()
+            remove_lines(pane)
+            for cache in contents.deferred:
+                cache.clear_requests()
+        pane.lay_out_again(anchor=anchor, laid=page.laid)
+        pane.find_bar.content_changed()
+        self.threads.mark_document(document)
+        if self.navigation.pending_jump is not None and not same:
+            # The jump was requested before the first page was shown.
+            self.navigation.go_to_anchor(self.navigation.pending_jump.anchor)
+        pane.refresh_bindings()
+        pane.notify_moved()
+
+    def _show_whole(self, page: ParsedPage, head: PageHead, key: str, folds: Folds) -> None:
+        self._show(page, head, key, folds, whole=True)
+        self._finish(page.document)
+
+    def _finish(self, document: Document) -> None:
+        """Restore positions and post `PageLoaded` after the whole page is shown."""
+        self.threads.mark_document(document)
+        self.navigation.follow_pending_jump()
+        self.navigation.restore_if_parsed()
+        self.navigation.restore_again()
+        self.pane.refresh_bindings()
+        self.pane.notify_moved()
+        self.pane.post_message(PageLoaded())
+
+    def go_to_end(self) -> None:
+        """Scroll to the end, and again once the whole page is shown, unless the user has moved."""
+        self.pane.cursor.go_to_edge(1)
+        self.position_at_end = self.navigation.position() if self.is_loading else None
+
+    def resume(self) -> None:
+        """Let the thread continue after the first screen is painted."""
+        if self._current is not None:
+            self._current.is_painted = True
+
+    def cancel(self) -> None:
+        """Cancel the page that is loading."""
+        if self._work is not None:
+            self._work.stop()
+        self._current = self._work = None
+
+    def free_page(self) -> None:
+        """Free the page that was shown. The thread does it: freeing a long page is slow."""
+        if (document := self.contents.document) is not None and len(document.source) > SHORT_PAGE:
+            freed: list[object] = [*document.blocks, *self.pane.virtual_lines.kept, *self.contents.page_units]
+            free = partial(polite_thread.thread.begin, _free(freed), self._raise, soon=False)
+            self.pane.call_later(free)  # Later: the pane still refers to the blocks now.
+        self.navigation.forget_page()
+
+    @property
+    def is_loading(self) -> bool:
+        """True while a page is loading."""
+        return self._current is not None
+
+    def _show_first(self, load: PageLoad) -> None:
+        """Show the first screen, if the event loop did not wait for it."""
+        first, contents = load.first_screen, self.contents
+        if load is not self._current or first is None or load.replaces or contents.page_units:
+            return
+        contents.document, contents.page_units = first.document, first.units
+        contents.discard_source_units()
+        self.threads.mark_document(first.document)
+        self.pane.lay_out_again()
+        self.pane.notify_moved()
+
+    def _show_rest(self, load: PageLoad) -> None:
+        """Show the rest of the page below its first screen."""
+        page, contents, pane = load.whole_page, self.contents, self.pane
+        if load is not self._current or page is None:
+            return
+        self._current = self._work = None
+        wants_end = self.position_at_end is not None and not self.navigation.position().has_moved(self.position_at_end)
+        if load.replaces:
+            self._show(page, load.head, load.key, load.folds, whole=True)
+        else:
+            known = len(pane.virtual_lines)
+            contents.document, contents.page_units, contents.is_whole = page.document, page.units, True
+            if contents.shows_source:
+                self.navigation.show_whole_source()
+            elif known and page.laid is not None:
+                pane.background.take(page.laid, page.units[known:])
+            else:
+                pane.lay_out_again(laid=page.laid)
+            pane.update_scroll_bar()
+            pane.find_bar.content_changed()
+        if wants_end:
+            pane.cursor.go_to_edge(1)
+        self._finish(page.document)
+        pane.continue_work()
+
+
+def _free(freed: list[object]) -> Iterator[None]:
+    while freed:
+        del freed[-_FREED_AT_ONCE:]
+        yield

@@ -1,0 +1,349 @@
+"""The reading position on a page: headings, anchors, the source view, and positions to restore after navigation or
+while the page is still loading."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+from octavo.documents import anchors
+from octavo.documents.blocks import Block, Document
+from octavo.tui.reader.contents import STILL_LOADING, is_at_end
+from octavo.tui.reader.moves import (
+    START,
+    LinePosition,
+    ScrollTo,
+    count_lines,
+    reading_position_of,
+)
+from octavo.tui.reader.page_contents import repeated_title
+from octavo.tui.render.layout_context import path_to_block
+from octavo.tui.render.page_parts import anchors_above
+from octavo.tui.render.reading_position import ReadingPosition
+from octavo.tui.widgets.commands import Command, Commands
+
+if TYPE_CHECKING:
+    from octavo.tui.reader.page_view import PageView
+
+_MOST_SLICES = 4
+"""Maximum number of slices that are searched for a block. Laying out all slices of a block may take seconds."""
+
+
+class PendingJump(NamedTuple):
+    """A jump to a heading, block or footnote that is not parsed yet, with the reading position when it was
+    requested."""
+
+    anchor: str
+    """Anchor, block key or footnote label."""
+    requested_at: ReadingPosition
+    by_link: bool = False
+    """True if a link requested the jump: a missing target is then reported."""
+    show: Callable[[Block | None], None] | None = None
+    """Callback for a footnote, called with None if the page has no such footnote."""
+
+
+class PageNavigation:
+    """Reading position on the page of a `PageView`."""
+
+    def __init__(self, pane: PageView) -> None:
+        self.pane, self.contents, self.cursor = pane, pane.contents, pane.cursor
+        self.position_to_restore: tuple[str, ReadingPosition] | None = None
+        """Key of the page to return to, and the position to restore. None if nothing is to be restored."""
+        self._position_when_asked = ReadingPosition()
+        """Reading position when `restore_later` was called."""
+        self._unfinished_restore: tuple[ReadingPosition, ReadingPosition] | None = None
+        """The position to restore once the whole page is parsed, and the position until then."""
+        self.is_latest = True
+        """False while a newer version of the page is loading: a missing anchor may be in the newer version."""
+        self.pending_jump: PendingJump | None = None
+        self._anchor_cache: tuple[Document, dict[str, str]] | None = None
+
+    def forget_page(self) -> None:
+        """Forget positions of the page that was shown."""
+        self._unfinished_restore = self._anchor_cache = None
+
+    # Headings and blocks
+
+    @property
+    def current_anchor(self) -> str:
+        """Anchor of the last heading above or at the selected block. Empty if there is none.
+
+        At the end of a scrolled page, this is the anchor of the last visible block: later headings cannot scroll to the
+        top."""
+        document, here = self.contents.document, self.cursor.current()
+        if document is None or here is None:
+            return ""
+        if self.pane.lines_above and is_at_end(self.pane):
+            visible = self.cursor.visible_spans()
+            here = visible[-1] if visible and visible[0].block is here.block else here
+        if self._anchor_cache is None or self._anchor_cache[0] is not document:
+            self._anchor_cache = (document, anchors_above(document))
+        return self._anchor_cache[1].get(here.block.key, "")
+
+    def go_to_heading(self, step: int) -> None:
+        """Select the next heading, or the previous heading if `step` is negative."""
+
+        def may_contain_heading(unit: int) -> bool:
+            block = units[unit].slice or units[unit].block
+            return any(each.kind == "heading" for each in block.walk())
+
+        units = self.pane.virtual_lines.units
+        found = self.cursor.find_next(step, lambda span: span.block.kind == "heading", may_contain_heading)
+        if found is not None:
+            self.cursor.select(found, scroll_to="top")
+
+    def go_to_anchor(self, anchor: str) -> bool:
+        """Go to the heading or the block that `anchor` names, or to the top if `anchor` is empty.
+
+        Return False if there is no such heading or block, or if it is not parsed yet."""
+        wanted = anchor.lstrip("#")
+        document = self.contents.document
+        if document is None:
+            self.pending_jump = PendingJump(wanted, ReadingPosition())
+            return False
+        if not wanted:
+            self._go_to_top()
+            return True
+        if self.contents.shows_source:
+            self.toggle_source()
+        self.position_to_restore = self._unfinished_restore = None
+        here = self.position()
+        heading = anchors.find_heading(wanted, document.headings)
+        if heading is not None and heading.anchor != wanted and not self.contents.is_whole:
+            heading = None  # A heading with exactly this anchor may follow in the rest of the page.
+        block = heading.block if heading is not None else None
+        if block is not None and block is repeated_title(document.blocks, self.contents.head):
+            self._go_to_top()
+            found = True
+        elif block is not None and not self.contents.is_whole:
+            # The heading can scroll to the top only after more lines follow it.
+            self.restore_later(self.contents.key, ReadingPosition(block.key, 1))
+            self._position_when_asked = here
+            self.restore_if_parsed()
+            found = True
+        else:
+            found = self.go_to_block(block.key if block is not None else wanted)
+        self.pending_jump = None if found or (self.contents.is_whole and self.is_latest) else PendingJump(wanted, here)
+        return found
+
+    def _go_to_top(self) -> None:
+        if self.contents.shows_source:
+            self.toggle_source()
+        self.cursor.selected = None
+        self.pane.go_to(START)
+        self.pane.repaint()
+        self.pane.notify_moved()
+
+    def go_to_block(self, key: str, scroll_to: ScrollTo | None = "top") -> bool:
+        """Select a block and scroll to it, and expand blocks that hide it. Return False if there is no such block."""
+        if self.contents.shows_source:
+            self.toggle_source()
+        tries = _MOST_SLICES
+        for unit, each in enumerate(self.pane.virtual_lines.units):
+            top = each.slice or each.block
+            path = path_to_block(top, key)
+            if not path:
+                continue
+            if self.pane.folds.reveal(path):
+                self.pane.lay_out_unit(unit)
+            # Some blocks are not selectable: select a block inside or around them.
+            around = {block.key for block in path if block.key}
+            inside = {block.key for block in path[-1].walk() if block.key}
+            spans = self.cursor.spans_of(unit)
+            within = (span for span in spans if span.block.key in inside)
+            outside = (span for span in reversed(spans) if span.block.key in around)
+            exact = (span for span in spans if span.block.key == key)
+            if (span := next(chain(exact, outside, within), None)) is not None:
+                self.cursor.select(span, scroll_to=scroll_to)
+                return True
+            if (tries := tries - 1) == 0:
+                return False
+        return False
+
+    # Restore the position of a page that is opened again
+
+    @property
+    def current_position(self) -> ReadingPosition:
+        """Reading position with all expanded blocks, to restore when this page is opened again."""
+        if self._unfinished_restore is not None and not self.position().has_moved(self._unfinished_restore[1]):
+            return self._unfinished_restore[0]
+        return self.position()._replace(folds=deepcopy(self.pane.folds))
+
+    def restore(self, saved: ReadingPosition) -> None:
+        """Restore a reading position, or wait until that part of the page is parsed."""
+        if saved.folds is not None:
+            self.pane.folds = deepcopy(saved.folds)
+        units, top = self.pane.virtual_lines.units, saved.top
+        if self.contents.is_whole or not top or any(path_to_block(each.slice or each.block, top) for each in units):
+            self._restore_now(saved)
+        else:
+            self.pane.lay_out_again()
+        self._unfinished_restore = None if self.contents.is_whole else (saved, self.position())
+
+    def _restore_now(self, saved: ReadingPosition) -> None:
+        self.pane.lay_out_again(anchor=saved)
+        if saved.block:
+            found = (span for span in self.cursor.visible_spans() if span.block.key == saved.block)
+            if (span := next(found, None)) is not None:
+                self.cursor.select(span, scroll_to=None)
+
+    def restore_again(self) -> None:
+        """Restore the position again after the whole page is parsed, unless the user has moved."""
+        unfinished, self._unfinished_restore = self._unfinished_restore, None
+        if unfinished is not None and not self.position().has_moved(unfinished[1]):
+            self._restore_now(unfinished[0])
+
+    def position(self) -> ReadingPosition:
+        """Return the current reading position."""
+        pane, block = self.pane, self.cursor.selected[1].key if self.cursor.selected is not None else ""
+        top = reading_position_of(pane.virtual_lines, pane.top, pane.layout_width) if pane.lines_above else None
+        return (top or ReadingPosition())._replace(block=block, is_source=self.contents.shows_source)
+
+    # Restore the position after going back
+
+    @property
+    def history_position(self) -> ReadingPosition | None:
+        """Selected block and its row, to restore later. None at the top of the page."""
+        if self.position_to_restore is not None and self.position_to_restore[0] == self.contents.key:
+            return self.position_to_restore[1]
+        if self._unfinished_restore is not None and not self.position().has_moved(self._unfinished_restore[1]):
+            unfinished = self._unfinished_restore[0]
+            return ReadingPosition(unfinished.top, -unfinished.offset) if unfinished.top else None
+        span = self.cursor.current() if self.cursor.selected is not None or self.pane.lines_above else None
+        if span is None or not span.block.key:
+            return None
+        if self.pane.lines_above == 0 and self.cursor.visible_spans()[:1] == [span]:
+            return None
+        return ReadingPosition(span.block.key, self.pane.row_of(span.start))
+
+    def restore_later(self, key: str, position: ReadingPosition | None) -> None:
+        """Restore a position when the page `key` is shown, as soon as that part of the page is parsed."""
+        self.position_to_restore = (key, position) if position is not None else None
+        self._position_when_asked = ReadingPosition()
+
+    def restore_if_parsed(self) -> None:
+        """Restore the position that `restore_later` stored, if that part of the page is parsed and the user has not
+        moved."""
+        if self.position_to_restore is None or not len(self.pane.virtual_lines):
+            return
+        page, position = self.position_to_restore
+        if page != self.contents.key:
+            return
+        self.position_to_restore = None
+        if self.position().has_moved(self._position_when_asked):
+            return
+        cursor = self.cursor.selected
+        if not self.go_to_block(position.block, scroll_to=None):
+            self.position_to_restore = None if self.contents.is_whole else (page, position)
+        elif (span := self.cursor.current()) is not None:
+            lines, rows = self.pane.virtual_lines, self.pane.rows
+            if not self.contents.is_whole and count_lines(lines, LinePosition(span.unit, span.last), rows) < rows:
+                self.position_to_restore, self.cursor.selected = (page, position), cursor
+                return  # The block cannot scroll to its old row before more lines follow it.
+            self.pane.show_in_row(span.start, min(max(position.below, span.first - span.last), rows - 1))
+
+    # Jumps to content that is not parsed yet
+
+    def with_footnote(self, label: str, show: Callable[[Block | None], None]) -> None:
+        """Call `show` with a footnote once it is parsed, or with None if there is none. Does nothing if the user has
+        moved."""
+        if (note := self.contents.footnote(label)) is not None or self.contents.is_whole:
+            show(note)
+        else:  # Footnotes are at the end of a page.
+            self.pending_jump = PendingJump(label, self.position(), show=show)
+            self.pane.explain(STILL_LOADING)
+
+    def report_missing(self, anchor: str) -> None:
+        """Report a link to a missing heading. On a page that is still loading, the report waits for the rest."""
+        if self.pending_jump is not None and self.pending_jump.anchor == anchor.lstrip("#"):
+            self.pending_jump = self.pending_jump._replace(by_link=True)
+        else:
+            self.pane.explain(f"This page has no heading “{anchor.lstrip('#')}”. The heading may have been renamed.")
+
+    def follow_pending_jump(self) -> None:
+        """Go to the target of a pending jump if it is parsed now, unless the user has moved."""
+        wanted, self.pending_jump = self.pending_jump, None
+        if wanted is None or self.position().has_moved(wanted.requested_at):
+            return
+        if wanted.show is not None:
+            wanted.show(self.contents.footnote(wanted.anchor))
+        elif not self.go_to_anchor(wanted.anchor) and wanted.by_link:
+            self.report_missing(wanted.anchor)
+
+    # Markdown source
+
+    def toggle_source(self) -> None:
+        """Switch between the rendered page and its Markdown source, at the same position."""
+        if self.contents.document is None:
+            return
+        self.position_to_restore = self._unfinished_restore = self.pending_jump = None
+        line, at_top = self._source_line(), self.pane.lines_above == 0
+        visible = next((span.block for span in self.cursor.visible_spans() if self.cursor.current() == span), None)
+        self.contents.shows_source = not self.contents.shows_source
+        self.contents.source_block = visible if self.contents.shows_source else None
+        self.contents.discard_source_units()
+        self.cursor.selected = None
+        at, _ = self._unit_at_source_line(line)
+        self.pane.lay_out_again(anchor=ReadingPosition(unit=at))
+        self.pane.find_bar.content_changed()
+        if at_top:
+            self.pane.go_to(START)
+        if visible is not None:
+            self._select_key(visible.key)
+        self.pane.notify_moved()
+        if self.pane.is_running:
+            self.pane.refresh_bindings()
+
+    def _source_line(self) -> int:
+        """Return the source line at the top, or the first source line of the block at the top."""
+        if not len(self.pane.virtual_lines):
+            return 0
+        unit, line = self.pane.top
+        block: Block = self.pane.virtual_lines.units[unit].slice or self.pane.virtual_lines.units[unit].block
+        return block.lines[0] + (line if self.contents.shows_source else 0)
+
+    def _unit_at_source_line(self, line: int) -> tuple[int, int]:
+        """Return the index of the unit with a source line, and the first line of that unit."""
+        spans = [(unit.slice or unit.block).lines for unit in self.contents.units()]
+        return next(((index, first) for index, (first, end) in enumerate(spans) if end > line), (0, 0))
+
+    def show_whole_source(self) -> None:
+        """Show the source of the whole page after only its beginning was shown."""
+        self.contents.discard_source_units()
+        line = self._source_line()
+        at, first = self._unit_at_source_line(line)
+        self.pane.lay_out_again(anchor=ReadingPosition(unit=at, place=line - first, width=self.pane.layout_width))
+
+    def _select_key(self, key: str) -> None:
+        """Select the block `key` after a switch between page and source."""
+        if not self.contents.shows_source:
+            self.go_to_block(key, scroll_to="third")
+            return
+        for unit, each in enumerate(self.pane.virtual_lines.units):
+            if each.block.key == key:
+                self.cursor.select(self.cursor.spans_of(unit)[0], scroll_to="third")
+                return
+
+
+def _step(step: int) -> Callable[[object, PageNavigation], None]:
+    return lambda _, navigation: navigation.go_to_heading(step)
+
+
+HEADINGS: Commands[PageNavigation] = Commands(
+    "page",
+    (
+        Command("next_heading", "right_curly_bracket", "Next heading", "Go to the next heading", run=_step(1), shown=False),
+        Command("prev_heading", "left_curly_bracket", "Previous heading", "Go to the previous heading", run=_step(-1), shown=False),
+    ),
+    find=lambda view: view.navigation,
+)  # fmt: skip
+SOURCE: Commands[PageNavigation] = Commands(
+    "page",
+    (
+        Command("source", "backslash", "Source", "Switch between page and Markdown source", run=lambda _, navigation: navigation.toggle_source(), shown=False,
+                title_now=lambda _, navigation: "Rendered page" if navigation.contents.shows_source else None),
+    ),
+    find=lambda view: view.navigation,
+)  # fmt: skip

@@ -1,0 +1,242 @@
+"""Publishes and unpublishes a site, after a dialog that shows who can see the site."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from octavo.api import redirects, share_links, site_structure, sites
+from octavo.api.errors import ApiError
+from octavo.api.labels import label
+from octavo.api.operation import Listing
+from octavo.api.places import SiteRef
+from octavo.api.site_structure import SectionGroup, SiteSection, SiteSpace, SiteStructure
+from octavo.api.sites import Checkout, Site
+from octavo.data.live import Live
+from octavo.data.writes.direct import SendResult, send_plain
+from octavo.tui.core.shell import Shell
+from octavo.tui.core.write_queue import DirectUndo
+from octavo.tui.resources import site_tree
+from octavo.tui.resources.resource import PAGE_SIZE, Arguments, DetailFacts
+from octavo.tui.resources.resource_commands import Selection
+from octavo.tui.resources.role_facts import load_all
+from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
+from octavo.tui.widgets.text_widgets import Fact
+from octavo.tui.widgets.wording import plural
+
+MAX_TITLES = 6
+"""Maximum number of titles in a list. Further titles are only counted."""
+
+
+@dataclass(frozen=True)
+class SiteSnapshot:
+    """A site as it is now, with its structure and the number of its share links and redirects."""
+
+    site: Site
+    structure: SiteStructure
+    active_links: int | None
+    """Number of active share links. None if the list cannot be loaded."""
+    redirects: int | None
+
+    @property
+    def spaces(self) -> list[SiteSpace]:
+        """The spaces on the site."""
+        return [each for each, _ in site_tree.walk_parts(self.structure) if isinstance(each, SiteSpace)]
+
+    @property
+    def sections(self) -> list[SiteSection]:
+        """The sections of the site."""
+        return [each for each, _ in site_tree.walk_parts(self.structure) if isinstance(each, SiteSection)]
+
+
+async def load_snapshot(live: Live, site_ref: SiteRef) -> SiteSnapshot:
+    """Load a site, its structure and its links. Raises ApiError."""
+    site, structure, links, site_redirects = await asyncio.gather(
+        live.send(sites.Get(at=site_ref)),
+        live.send(site_structure.Get(at=site_ref)),
+        _load_or_none(live, share_links.List(at=site_ref, limit=PAGE_SIZE)),
+        _load_or_none(live, redirects.List(at=site_ref, limit=PAGE_SIZE)),
+    )
+    active = None if links is None else sum(1 for each in links if each.active)
+    return SiteSnapshot(site, structure, active, None if site_redirects is None else len(site_redirects))
+
+
+async def _load_or_none(live: Live, op: Listing[Any]) -> Sequence[Any] | None:
+    """Return all items of a list. None if the list cannot be loaded: the dialog then omits the count."""
+    try:
+        return await load_all(live, op)
+    except ApiError:
+        return None
+
+
+async def share_link_facts(live: Live, arguments: Arguments, link: share_links.ShareLink) -> DetailFacts:
+    """Return facts about a share link: why it has no URL yet, and whether visitors need it. Raises ApiError."""
+    site = await live.cached_or_fetch(sites.Get(at=arguments["at"]))
+    facts: list[tuple[str, str]] = []
+    if not site.published and not link.urls.published:
+        facts.append(("link", "available after the site is published (to publish it, press esc, then a)"))
+    if site.visibility != "share-link":
+        audience = label(site.visibility)
+        facts.append(("needed", f"no: the audience is “{audience}”, so visitors do not need a share link"))
+    return facts
+
+
+def confirm_publish(app: Shell, selection: Selection) -> None:
+    """Ask for confirmation before a site is published."""
+    _confirm(app, selection.first_arguments["at"], selection.first_item, publishes=True)
+
+
+def confirm_unpublish(app: Shell, selection: Selection) -> None:
+    """Ask for confirmation before a site is unpublished."""
+    _confirm(app, selection.first_arguments["at"], selection.first_item, publishes=False)
+
+
+def _confirm(app: Shell, site_ref: SiteRef, site: Site, *, publishes: bool) -> None:
+    verb = "Publish" if publishes else "Unpublish"
+    write: CheckedWrite[SiteSnapshot] = CheckedWrite(
+        title=f"{verb} {site.title or site.id}?",
+        verb=verb,
+        intro="",
+        label="site",
+        blocked_while_loading="Octavo is still checking the site. Wait until the check is complete.",
+        blocked_on_error=f"Could not check the site, so you cannot {verb.lower()} it yet. Press r to retry.",
+        load=lambda: load_snapshot(app.session.live, site_ref),
+        content=publish_facts if publishes else unpublish_facts,
+        send=lambda snapshot: _send(app, site_ref, snapshot.site, publishes=publishes),
+        next_step=f"Review the details before you {verb.lower()} the site.",
+        goes_live=True,
+    )
+    app.push_screen(CheckedDialog(app, write))
+
+
+async def _send(app: Shell, site_ref: SiteRef, site: Site, *, publishes: bool) -> None:
+    name, live = site.title or site.id, app.session.live
+    verb, reverse = ("publish", "unpublish") if publishes else ("unpublish", "publish")
+    send_undo = partial(_send_operation, live, site_ref, name, publishes=not publishes)
+    undo_message = f"{name} is {'no longer published' if publishes else 'published again'}."
+    undo = DirectUndo(f"{reverse} {name}", send_undo, undo_message)
+    sending = _send_operation(live, site_ref, name, publishes=publishes)
+    app.writes.send(f"{verb} {name}", sending, message=f"{verb.capitalize()}ed {name}.", make_undo=lambda _: undo)
+
+
+async def _send_operation(live: Live, site_ref: SiteRef, name: str, *, publishes: bool) -> SendResult[Any]:
+    op = sites.Publish(at=site_ref) if publishes else sites.Unpublish(at=site_ref)
+    sent = await send_plain(live, op, f"Could not {'publish' if publishes else 'unpublish'} {name}")
+    if isinstance(sent.result, Checkout):
+        cause = "the site's plan has not been paid for. To pay, press o to open the site in the browser."
+        return SendResult("refused", f"Could not publish {name}: {cause}")
+    return sent
+
+
+# Facts in the dialogs
+
+
+def publish_facts(snapshot: SiteSnapshot) -> DialogContent:
+    """Return the facts before publishing: audience, link, contents, and parts that stay hidden."""
+    site, spaces = snapshot.site, snapshot.spaces
+    facts = [_audience(snapshot), Fact("note", "link", _url_of(site)), Fact("note", "shows", _contents(snapshot))]
+    if start := _start_page(snapshot):
+        facts.append(Fact("note", "starts at", start))
+    if conditions := [each for each, _ in site_tree.walk_parts(snapshot.structure) if getattr(each, "condition", None)]:
+        facts.append(
+            Fact("note", "conditional", f"{_titles(conditions)}: shown only to visitors who meet the condition.")
+        )
+    if site.adaptive_content is not None and site.adaptive_content.enabled:
+        facts.append(Fact("note", "adaptive", "Visitors see different content depending on their claims."))
+    if empty := [each for each in snapshot.sections if not each.site_spaces]:
+        facts.append(Fact("care", "not shown", f"{_titles(empty)} (no spaces)"))
+    drafts = sum(each.space.change_requests_open + each.space.change_requests_draft for each in spaces if each.space)
+    if drafts:
+        unmerged = plural(drafts, "unmerged change request")
+        facts.append(Fact("note", "not shown", f"changes in {unmerged} (visitors see only main)"))
+    if snapshot.redirects:
+        facts.append(Fact("note", "redirects", f"{plural(snapshot.redirects, 'redirect')} will become active."))
+    blocked = "This site is already published." if site.published else ""
+    if not spaces:
+        blocked = "The site has no spaces. To add a space, press esc, then enter to open the site, then ctrl+n."
+    return DialogContent(tuple(facts), intro="", after="You can undo this by pressing u.", blocked=blocked)
+
+
+def unpublish_facts(snapshot: SiteSnapshot) -> DialogContent:
+    """Return the facts before unpublishing: links that stop working, and data that stays."""
+    site = snapshot.site
+    facts = [Fact("care", "link", f"{_url_of(site)} and all links under it will stop working.")]
+    facts.append(Fact("care", "hides", _contents(snapshot)))
+    if snapshot.active_links:
+        facts.append(Fact("care", "share links", f"{plural(snapshot.active_links, 'share link')} will stop working."))
+    if snapshot.redirects:
+        facts.append(Fact("care", "redirects", f"{plural(snapshot.redirects, 'redirect')} will stop working."))
+    if site.visibility == "public":
+        facts.append(
+            Fact(
+                "care",
+                "search engines",
+                "Search engines will stop listing the site. If you publish the site again, search engines may need time to list it.",
+            )
+        )
+    facts.append(
+        Fact("note", "stays", "the site's spaces, structure, and settings (members can still read the spaces)")
+    )
+    blocked = "" if site.published else "This site is not published."
+    return DialogContent(
+        tuple(facts),
+        intro="",
+        after="You can publish the site again with the same link by pressing u.",
+        blocked=blocked,
+    )
+
+
+def _audience(snapshot: SiteSnapshot) -> Fact:
+    match snapshot.site.visibility:
+        case "public":
+            return Fact("care", "seen by", "everyone: the site is public, and search engines can index it")
+        case "unlisted":
+            return Fact(
+                "care", "seen by", "anyone with the link: the site is unlisted, and search engines do not index it"
+            )
+        case "share-link" if snapshot.active_links == 0:
+            return Fact(
+                "care",
+                "seen by",
+                "no one yet: visitors need an active share link. Create or activate a share link in Share links.",
+            )
+        case "share-link":
+            count = (
+                "a share link"
+                if snapshot.active_links is None
+                else f"one of the {snapshot.active_links} active share links"
+            )
+            return Fact(
+                "care", "seen by", f"anyone with {'the active share link' if snapshot.active_links == 1 else count}"
+            )
+        case "visitor-auth":
+            return Fact("care", "seen by", "visitors who sign in (visitor authentication)")
+    return Fact("care", "seen by", snapshot.site.visibility or "unknown: the server does not say")
+
+
+def _url_of(site: Site) -> str:
+    proxy = site.proxy.origin if site.proxy is not None else ""
+    return site.urls.published or proxy or site.hostname or "assigned when the site is published"
+
+
+def _contents(snapshot: SiteSnapshot) -> str:
+    groups = sum(isinstance(each, SectionGroup) for each, _ in site_tree.walk_parts(snapshot.structure))
+    counts = ((len(snapshot.spaces), "space"), (len(snapshot.sections), "section"), (groups, "group"))
+    counted = ", ".join(plural(number, noun) for number, noun in counts if number)
+    return f"{counted}: {_titles(snapshot.sections or snapshot.spaces)}" if counted else "nothing"
+
+
+def _titles(parts: Sequence[Any]) -> str:
+    more = f" and {len(parts) - MAX_TITLES} more" if len(parts) > MAX_TITLES else ""
+    return f"{', '.join(site_tree.title_of(each) for each in parts[:MAX_TITLES])}{more}"
+
+
+def _start_page(snapshot: SiteSnapshot) -> str:
+    section = next((each for each in snapshot.sections if each.default), None)
+    spaces = section.site_spaces if section is not None else snapshot.spaces
+    space = next((each for each in spaces if each.default), None)
+    titles = [site_tree.title_of(each) for each in (section, space) if each is not None]
+    return " › ".join(dict.fromkeys(titles))

@@ -1,0 +1,671 @@
+"""The view of the resource tables: the list of tables, the rows of one table, and the details of the selected row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from textual import on
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.timer import Timer
+from textual.widget import Widget
+from textual.widgets import Static
+
+from octavo.api.errors import NotFound
+from octavo.api.operation import SPECS, Listing, ListPage, Model, Operation
+from octavo.api.organizations import Organization
+from octavo.api.places import OrganizationRef
+from octavo.api.wire import location
+from octavo.data.live import Snapshot
+from octavo.tui.core.item_info import show_info
+from octavo.tui.core.list_view import PREVIEW_COMMANDS, ListView, Preview
+from octavo.tui.core.routes import Route, ToPage
+from octavo.tui.core.shell import Shell
+from octavo.tui.core.view import is_covered
+from octavo.tui.resources import resource_commands, structure_commands
+from octavo.tui.resources.details import DetailLoader, Details
+from octavo.tui.resources.resource import NO_VALID_ID, Arguments, Resource, build_full_list, names_by_id
+from octavo.tui.resources.table import TableState
+from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Row, RowList
+from octavo.tui.widgets.text_widgets import ChangingText
+from octavo.tui.widgets.wording import as_clause, plural, short_age
+
+LOAD_DELAY = 0.12
+"""Seconds that the cursor stays on a table before the rows of the table are loaded."""
+MAX_ROWS = 20_000
+"""Maximum number of rows that are loaded of a list. Sorting and filtering cover all loaded rows."""
+
+
+@dataclass
+class BrowserLevel:
+    """A level of the breadcrumbs: the organization, or an open item."""
+
+    title: str
+    """Title in the breadcrumbs."""
+    resources: tuple[Resource[Any], ...]
+    arguments: Arguments
+    parent: Model
+    """The open item. At the top level, the organization."""
+    status: str = ""
+    resource: Resource[Any] = field(init=False)
+    """The selected table."""
+    positions: dict[str, tuple[str, Any]] = field(default_factory=dict)
+    """Filter and key of the selected row when the user left a table, by the plural of the resource."""
+
+    def __post_init__(self) -> None:
+        self.resource = self.resources[0]
+
+    def selection(self, *rows: Any, clear: Callable[[], None] = lambda: None) -> resource_commands.Selection | None:
+        """Return the selection for some rows. None if the server sent no valid ID for one of them."""
+        resource, items = self.resource.item_of(rows[0])[0], tuple(self.resource.item_of(each)[1] for each in rows)
+        if not all(resource.has_valid_ids(self.arguments, each) for each in items):
+            return None
+        return resource_commands.Selection(resource, self.arguments, self.parent, items, clear)
+
+    def create_target(
+        self, on_created: Callable[[str], None] = lambda key: None, row: Any = None
+    ) -> resource_commands.CreateTarget:
+        """Return the target for new items. `on_created` is called with the key of the new item."""
+        return resource_commands.CreateTarget(self.resource, self.arguments, self.parent, on_created, row)
+
+    def child_level(self, item: Any) -> BrowserLevel:
+        """Return the level for an item of the selected table."""
+        resource = self.resource
+        arguments, parent = resource.arguments_for(self.arguments, item), resource.permission_source(item)
+        return BrowserLevel(resource.title(item), resource.children, arguments, parent, resource.status(item))
+
+
+def _step_table(step: int) -> Callable[[Shell, BrowserScreen], None]:
+    return lambda _, view: view.table_list.move(step) if view.levels else view.pending.move(step)
+
+
+def _scroll_details(view: BrowserScreen, step: int) -> None:
+    if not view.query_one(Details).read_on(step):
+        view.rows.move(step)
+
+
+def _why_no_table(app: Shell, view: BrowserScreen) -> str | None:
+    return None if view.levels else "The organization is still loading."
+
+
+def _why_not_sorted(app: Shell, view: BrowserScreen) -> str | None:
+    if view.levels and view.level.resource.resolve_row is not None:
+        target = structure_target(view)
+        move = " To move an item, press alt+↑ or alt+↓." if target is not None and target.structure is not None else ""
+        return f"This list is in the order that visitors see, so you cannot sort it.{move}"
+    return _why_no_table(app, view)
+
+
+def _why_single_table(app: Shell, view: BrowserScreen) -> str | None:
+    return "There is only one table here." if view.levels and len(view.level.resources) < 2 else None
+
+
+def selection(view: BrowserScreen) -> resource_commands.Selection | None:
+    """Return the selected rows, else the row with the cursor."""
+    if not view.levels or view.rows.item is None or is_covered(view, view.rows):
+        return None
+    return view.level.selection(*(view.selected_rows or (view.rows.item,)), clear=view.rows.selection.clear)
+
+
+def create_target(view: BrowserScreen) -> resource_commands.CreateTarget | None:
+    """Return the target for new items in the selected table."""
+    return view.level.create_target(view.select_new, view.rows.item) if view.levels else None
+
+
+def structure_target(view: BrowserScreen) -> structure_commands.StructureTarget | None:
+    """Return the visible site structure and the selected part. None if no table is visible."""
+    if not view.levels or is_covered(view, view.rows):
+        return None
+    level = view.level
+    return structure_commands.structure_target(
+        level.resource, level.arguments, level.parent, view.snapshot.value, view.rows.item
+    )
+
+
+def _open_route(view: BrowserScreen, route: Route) -> None:
+    """Open the view that a row leads to, if the user has access."""
+    if isinstance(route, ToPage) and view.shell.workspace.space(route.space) is None:
+        view.shell.explain("You do not have access to this space.")
+    else:
+        view.shell.go(route)
+
+
+def _why_no_selection(view: BrowserScreen) -> str:
+    if view.levels and is_covered(view, view.rows):
+        return f"The list of {view.level.resource.plural} is hidden. Press enter to show it."
+    return NO_VALID_ID if view.levels and view.rows.item is not None else "Select an item first."
+
+
+TABLE_COMMANDS: Commands[BrowserScreen] = Commands(
+    "resources",
+    (
+        Command("previous_kind", "left_square_bracket", "Previous", "Show the previous table", key_display="[", shown=False,
+                run=_step_table(-1), why_not=_why_single_table),
+        Command("next_kind", "right_square_bracket", "Next", "Show the next table", key_display="]",
+                run=_step_table(1), why_not=_why_single_table),
+        Command("sort", "S", "Sort", "Sort by a column, or reverse the order",
+                run=lambda _, view: resource_commands.choose_sort_column(view.shell, view.table, view.redraw_list), why_not=_why_not_sorted),
+        Command("columns", "F", "Columns", "Show or hide columns",
+                run=lambda _, view: resource_commands.choose_columns(view.shell, view.table, view.redraw_list), why_not=_why_no_table),
+        Command("export", "ctrl+e", "Export", "Export the list as CSV, JSON, or Markdown", shown=False,
+                run=lambda app, view: resource_commands.export(app, view.table, view.selected_rows or tuple(view.rows.items), view.name_of),
+                why_not=lambda _, view: None if view.rows.items else "This list has no items to export."),
+        Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next item", shown=False,
+                run=lambda _, view: _scroll_details(view, 1)),
+        Command("read_back", "b", "Scroll back", "Scroll up; at the top, go to the previous item", shown=False,
+                run=lambda _, view: _scroll_details(view, -1)),
+        Command("next", "J", "Next", "Go to the next item", run=lambda _, view: view.rows.move(1), shown=False),
+        Command("previous", "K", "Previous", "Go to the previous item", run=lambda _, view: view.rows.move(-1), shown=False),
+        Command("up", "escape", "Back", "Go up one level", run=lambda _, view: view.go_up(), shown=False),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+"""Commands of the tables."""
+
+
+class BrowserScreen(ListView[Any]):
+    """View of declared tables. Enter opens a row, esc goes up one level."""
+
+    CONTEXT = "sites and organization"
+    HELP = (
+        "The tables are on the left. The items in the selected table and the details of the selected item are on the right. "
+        "Press enter to open an item, ctrl+n to create an item, e to edit the selected items, or X to delete them. "
+        "Press esc to go up one level."
+    )
+    CSS_PATH = "browser.tcss"
+    KEYBAR: ClassVar[tuple[str, ...]] = (
+        "list.open",
+        "resource.change",
+        "resource.create",
+        "structure.move",
+        "resource.ask",
+        "resource.delete",
+        "resource.act",
+        "list.tick",
+        "resources.sort",
+        "resources.columns",
+        "list.filter",
+    )
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
+        resource_commands.SELECTION_COMMANDS.for_target(selection, no_target=_why_no_selection),
+        resource_commands.CREATE_COMMANDS.for_target(create_target),
+        structure_commands.STRUCTURE_COMMANDS.for_target(structure_target),
+        PREVIEW_COMMANDS,
+        TABLE_COMMANDS,
+    )
+
+    table_list: RowList[Resource[Any]]
+
+    def __init__(
+        self,
+        view: str,
+        title: str,
+        resources: tuple[Resource[Any], ...],
+        arguments: Callable[[Organization], Arguments],
+    ) -> None:
+        """Create the view named `view`. `arguments` returns arguments for the top level, besides the organization."""
+        super().__init__()
+        self.MODE = view
+        self._title, self._resources, self._root_arguments = title, resources, arguments
+        self.levels: list[BrowserLevel] = []
+        """Levels of the breadcrumbs, the organization first. Empty until the organization is known."""
+        self.tables: dict[str, TableState] = {}
+        self.counts: dict[tuple[str, Operation[Any]], str] = {}
+        """Number of items in each loaded table, by table and list operation."""
+        self.snapshot: Snapshot[Any] = Snapshot()
+        self._names: dict[str, str] = {}
+        """Names of items by ID, from the responses so far."""
+        self._detail_loader = DetailLoader(self, lambda: self.live, self._show_details)
+        self._load_timer: Timer | None = None
+        self._new_key = ""
+        """Key of a new item, until the item is in the list."""
+        self.pending = PendingNavigation(self)
+
+    def body(self) -> Iterable[Widget]:
+        self.table_list = RowList(self._render_table_row, key=lambda each: each.plural, id="kinds")
+        self.rows = RowList(
+            lambda item: self.table.render_row(item, self.name_of),
+            key=lambda item: self.level.resource.key(item),
+            search=lambda item: self.table.search_text(item, self.name_of),
+            selectable=lambda _: self.level.resource.resolve_row is None,
+            id="things",
+        )
+        details = Details(id="details")
+        self.preview = Preview(self, self.rows, (details,))
+        with Horizontal(id="all"):
+            with Vertical(id="left", classes="hairline"):
+                yield ChangingText("", classes="pane-title", id="inside")
+                yield ChangingText("", id="state")
+                yield self.table_list
+            with Horizontal(id="right"):
+                with Vertical(id="table"):
+                    yield ChangingText("", classes="pane-title", id="kind")
+                    yield self.rows
+                yield details
+
+    def on_mount(self) -> None:
+        self.shell.workspace.organization_changed.subscribe(self, self._open_organization)
+        self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._refresh_spaces())
+        self._refresh_spaces()
+        if self.shell.workspace.organization is not None:
+            self._open_organization(self.shell.workspace.organization)
+        self.rows.focus()
+
+    def _refresh_spaces(self) -> None:
+        """Show or hide the tables after the list of spaces has changed."""
+        if self.show_no_organization(self.rows, self._resources[0].plural):
+            self.levels.clear()
+            self.follow("list", None)
+            self.table_list.show(())
+            self.table_list.display = False
+            self.query_one("#inside", Static).update("")
+        else:
+            self.add_names()
+
+    def _open_organization(self, organization: Organization) -> None:
+        self.levels.clear()
+        self.counts.clear()
+        at = OrganizationRef(organization_id=organization.id)
+        arguments = {"at": at, **self._root_arguments(organization)}
+        resources = tuple(each for each in self._resources if each.is_available(arguments))
+        self.levels.append(BrowserLevel(self._title, resources, arguments, organization))
+        self.pending.show_top_level()
+
+    # Levels and tables
+
+    @property
+    def level(self) -> BrowserLevel:
+        """The innermost level."""
+        return self.levels[-1]
+
+    @property
+    def table(self) -> TableState:
+        """Columns and order of the selected table."""
+        resource = self.level.resource
+        name = f"{resource.name} {resource.plural}"  # Two tables can use the same list operation.
+        if name not in self.tables:
+            self.tables[name] = TableState(resource, self.shell.session.state)
+        return self.tables[name]
+
+    def open_level(self, level: BrowserLevel) -> None:
+        self.levels.append(level)
+        self.show_level()
+
+    def show_level(self) -> None:
+        level = self.level
+        self.set_class(len(level.resources) < 2, "-one-kind")
+        self.query_one("#inside", Static).update(Content(level.title.upper() if len(self.levels) == 1 else level.title))
+        self.query_one("#state", Static).update(Content(level.status))
+        self.table_list.display = True
+        self.table_list.show(level.resources)
+        self.table_list.go_to(level.resource.plural)
+        self._open_table(level.resource)
+        (self.table_list if len(level.resources) > 1 and len(self.levels) > 1 else self.rows).focus()
+
+    def show_table(self, plural_name: str) -> None:
+        """Show a table of the top level."""
+        self.save_position()
+        del self.levels[1:]
+        self.level.resource = next(
+            (each for each in self.level.resources if each.plural == plural_name), self.level.resource
+        )
+        self.show_level()
+
+    def save_position(self) -> None:
+        if self.levels:
+            self.level.positions[self.level.resource.plural] = (self.rows.query_text, self.rows.key)
+
+    @on(LineList.Highlighted, "#kinds")
+    def _select_table(self) -> None:
+        resource = self.table_list.item
+        if resource is not None and self.levels and resource.plural != self.level.resource.plural:
+            self.save_position()
+            self._open_table(resource, after=LOAD_DELAY)
+
+    def _open_table(self, resource: Resource[Any], *, after: float = 0.0, force: bool = False) -> None:
+        """Show a table and load its items, after `after` seconds.
+
+        `force` loads a table that the server reported as unavailable.
+        """
+        for table in self.tables.values():
+            table.clear_sort_keys()
+        self.level.resource, self.snapshot, self._new_key = resource, Snapshot(), ""
+        self.follow("list", None)
+        self.rows.selection.clear()
+        self.rows.show(())  # Cleared first, because removing the filter redraws the list.
+        self.rows.set_filter("")
+        self.rows.returning_key = None
+        self.rows.columns = self.table.headings()
+        if self._load_timer is not None:
+            self._load_timer.stop()
+        if self._unavailable_reason(resource) and not (
+            force and resource.unavailable_reason(self.level.parent) is None
+        ):
+            self.redraw_list()
+            return
+        self.rows.state.wait_for(resource.plural)
+        self._show_details()
+        self._update_status()
+        if after:
+            self._load_timer = self.set_timer(after, self._load)
+        else:
+            self._load()
+
+    def _load(self) -> None:
+        resource, arguments = self.level.resource, self.level.arguments
+        for number, lookup in enumerate(resource.lookups):
+            self.follow(f"names {number}", build_full_list(lookup, arguments), self.add_names)
+        op = resource.list_operation(arguments)
+        if isinstance(op, Listing):
+            self.subscriptions.follow_whole("list", op, self._show_list, MAX_ROWS)
+        else:
+            self.follow("list", op, self._show_list)
+        query, key = self.level.positions.get(resource.plural, ("", None))
+        self.rows.set_filter(query)
+        if key is not None:
+            self.rows.go_to(key)
+
+    # Responses
+
+    def _show_list(self, snapshot: Snapshot[Any]) -> None:
+        level, op = self.level, self.subscriptions.operation("list")
+        if snapshot.value is not self.snapshot.value:
+            self._detail_loader.forget()
+        if op is not None:
+            _clear_sibling_counts(self, op, snapshot.value)
+        self.snapshot = snapshot
+        if snapshot.value is not None and op is not None:
+            self.counts[level.resource.plural, op] = _count_label(snapshot.value, level.resource)
+        self.redraw_list()
+        _load_more_names(self)
+        self.table_list.redraw()
+        self.pending.finish()
+
+    def add_names(self, snapshot: Snapshot[Any] | None = None) -> None:
+        """Add the names in a response, and redraw if a name has changed."""
+        previous = self._names
+        if snapshot is not None and snapshot.value is not None:
+            self._names = previous | names_by_id(snapshot.value)
+        if self.levels:
+            if snapshot is None or self._names != previous:
+                self.table.clear_sort_keys()
+                self.rows.search_texts.discard()
+                self.rows.apply_filter()
+            if self.level.resource.derive_items is not None:
+                self.redraw_list()
+            _load_more_names(self)
+            self.rows.redraw()
+            self._show_details()
+            self.refresh_bindings()
+
+    def name_of(self, item_id: str) -> str:
+        """Return the name of the item with an ID, or the ID itself if the name is not loaded."""
+        place = self.shell.workspace.space(item_id) or self.shell.workspace.organization
+        return place.title if place is not None and place.id == item_id else self._names.get(item_id, item_id)
+
+    def redraw_list(self) -> None:
+        if not self.levels:
+            return
+        resource, snapshot = self.level.resource, self.snapshot
+        self.rows.columns = self.table.headings()
+        reason = self._unavailable_reason(resource)
+        self.rows.state.empty = reason or resource.empty_text or f"No {resource.plural}."
+        self.rows.state.hint = _hint(resource, reason, self.level.parent)
+        if snapshot.value is not None:
+            items = self.table.sort_items(_derived_items(self, resource, snapshot.value), self.name_of)
+            if isinstance(snapshot.value, ListPage):
+                self.rows.show_page(snapshot.value, items)
+            else:
+                self.rows.show(items)
+            if self._new_key and self.rows.go_to(self._new_key):
+                self._new_key = ""
+        if reason or (resource.is_single and isinstance(snapshot.error, NotFound)):
+            self.rows.show(())
+        elif snapshot.error is not None:
+            self.rows.state.fail(f"Could not load {resource.plural}", str(snapshot.error))
+        self._show_details()
+        self._update_status()
+
+    def _unavailable_reason(self, resource: Resource[Any]) -> str | None:
+        """Return why the selected table is unavailable, as far as the server reported it."""
+        return resource.unavailable_reason(self.level.parent) or self.live.unavailable(
+            resource.list_operation(self.level.arguments)
+        )
+
+    @on(RowList.SelectionChanged, "#things")
+    @on(LineList.FilterChanged, "#things")
+    def _update_status(self) -> None:
+        if not self.levels:
+            return
+        resource = self.level.resource
+        op = resource.list_operation(self.level.arguments)
+        count = (
+            self.rows.counts.summary
+            if self.rows.query_text or self.rows.counts.is_partial
+            else self.counts.get((resource.plural, op), "")
+        )
+        if count and resource.resolve_row is not None and count.isdigit():
+            # In a list with several kinds of items, the heading does not say what is counted.
+            count = plural(int(count), resource.singular)
+        crumbs = [level.title for level in self.levels if (level.title, len(self.levels)) != (resource.heading, 1)]
+        selected_count = f"{len(self.selected_rows)} selected" if self.selected_rows else ""
+        where = " › ".join((*crumbs, resource.heading))
+        age = f"updated {short_age(self.snapshot.fetched_at)} ago" if self.snapshot.fetched_at is not None else ""
+        self.show_location(
+            " · ".join(filter(None, (where, count, selected_count))),
+            " · ".join(filter(None, (self.table.sort_label, age))),
+        )
+        # Without the list of tables, only this line names the parent of the rows.
+        prefix = f"{self.level.title} › " if len(self.levels) > 1 and len(self.level.resources) < 2 else ""
+        name = Content.assemble(f"{prefix}{resource.heading} ", (count, "$octavo-muted"))
+        self.query_one("#kind", Static).update(name)
+        self.refresh_bindings()
+
+    @property
+    def more_help(self) -> str:
+        """The description of the selected table, for the help."""
+        return (
+            f"{self.level.resource.heading}: {self.level.resource.description}"
+            if self.levels and self.level.resource.description
+            else ""
+        )
+
+    # Details and counts
+
+    @on(LineList.Highlighted, "#things")
+    def _show_details(self) -> None:
+        if self.levels:
+            resource, item = self.level.resource, self.rows.item
+            if item is not None:
+                resource, item = resource.item_of(item)
+            facts = self._detail_loader.details_of(resource, self.level.arguments, item)
+            self.query_one(Details).show(resource, item, self.name_of, facts)
+
+    def _render_table_row(self, resource: Resource[Any]) -> Row:
+        op = resource.list_operation(self.level.arguments)
+        reason = self._unavailable_reason(resource)
+        reported = resource.count_in(self.level.parent)
+        count = "–" if reason else self.counts.get((resource.plural, op), "" if reported is None else str(reported))
+        return Row(text=resource.heading, right=Content.styled(count, "$octavo-muted"), dim=bool(reason))
+
+    def select_new(self, key: str) -> None:
+        """Select a new item as soon as it is in the list."""
+        self._new_key = key
+        self.redraw_list()
+
+    @property
+    def selected_items(self) -> Sequence[Model]:
+        if not self.levels:
+            return ()
+        item = None if self.rows.item is None else self.level.resource.item_of(self.rows.item)[1]
+        return [each for each in (item, *(level.parent for level in reversed(self.levels))) if each is not None]
+
+    # Navigation
+
+    @on(LineList.Opened, "#kinds")
+    def _focus_rows(self) -> None:
+        self.rows.focus()
+
+    @on(LineList.Opened, "#things")
+    def _open_item(self) -> None:
+        resource = self.level.resource
+        if (item := self.rows.item) is None:
+            return
+        if (route := resource.route(item)) is not None:
+            _open_route(self, route)
+        elif resource.open_dialog is not None:
+            resource.open_dialog(self.shell, self.level.arguments, item)
+        elif resource.children:
+            open_selected_row(self)
+        else:
+            show_info(self)
+
+    @on(LineList.MoreRequested, "#things")
+    def _load_more(self) -> None:
+        op = self.subscriptions.operation("list")
+        if isinstance(op, Listing):
+            self.shell.background(self.live.fetch_next_page(op))
+
+    def go_up(self) -> bool:
+        if not self.levels:
+            return False
+        if self.rows.has_focus and len(self.level.resources) > 1 and not self.has_class("-tiny"):
+            self.table_list.focus()
+            return True
+        if len(self.levels) == 1:
+            return self.focus_if(self.table_list, self.rows.has_focus and len(self.level.resources) > 1)
+        self.levels.pop()
+        self.show_level()
+        self.rows.focus()
+        return True
+
+    def refresh_data(self) -> None:
+        if self.levels and self._unavailable_reason(self.level.resource):
+            self._open_table(self.level.resource, force=True)
+        self._detail_loader.forget()  # Details come from other requests too: they can change while the list stays the same.
+        self._show_details()
+        super().refresh_data()
+
+
+def _hint(resource: Resource[Any], reason: str | None, parent: Any) -> str:
+    """Return the text below the sentence of an empty table: the next step, else the description of the table."""
+    if reason:
+        return resource.description if resource.unavailable_reason(parent) is not None else "Press r to retry."
+    if resource.empty_text or (resource.create is None and resource.add_item is None):
+        return resource.description or resource.read_only_reason
+    return f"{resource.description} Press ctrl+n to {as_clause(resource.create_title) or f'create the first {resource.singular}'}.".lstrip()
+
+
+def _clear_sibling_counts(view: BrowserScreen, op: Operation[Any], current: Any) -> None:
+    """Forget the counts of sibling tables after a list has changed.
+
+    Sibling lists can depend on each other: a new role changes the number of members who can merge.
+    """
+    siblings, previous = location(op).rpartition("/")[0], view.snapshot.value
+    if (
+        view.level.resource.update is None
+        or siblings == location(op).removesuffix(SPECS[type(op)].path)
+        or previous is None
+        or current == previous
+    ):
+        return
+    for resource, other in list(view.counts):
+        if other != op and location(other).rpartition("/")[0] == siblings:
+            del view.counts[resource, other]
+
+
+def _load_more_names(view: BrowserScreen) -> None:
+    """Load the names that `lookups` do not contain."""
+    resource, arguments = view.level.resource, view.level.arguments
+    if view.snapshot.value is None:
+        return
+    responses = _lookup_responses(view, resource)
+    for number, op in enumerate(resource.more_lookups(resource.items(view.snapshot.value), arguments, responses)):
+        if view.subscriptions.operation(f"more names {number}") != op:
+            view.follow(f"more names {number}", op, view.add_names)
+
+
+def _lookup_responses(view: BrowserScreen, resource: Resource[Any]) -> dict[type[Operation[Any]], Any]:
+    """Return the responses of the lookups, by operation. None for a response that is not loaded."""
+    return {each: view.live.peek(build_full_list(each, view.level.arguments)).value for each in resource.lookups}
+
+
+def _derived_items(view: BrowserScreen, resource: Resource[Any], response: Any) -> Sequence[Any]:
+    """Return the items in a response, with values derived from other responses."""
+    items = resource.items(response)
+    if resource.derive_items is None:
+        return items
+    return resource.derive_items(items, view.level.parent, _lookup_responses(view, resource))
+
+
+def open_selected_row(view: BrowserScreen, table: str = "") -> None:
+    """Open the selected row at the child table `table`, or at its first child table."""
+    if (item := view.rows.item) is None:
+        return
+    level, resource = view.level, view.level.resource
+    if not resource.has_valid_ids(level.arguments, item):
+        view.shell.explain(NO_VALID_ID)
+        return
+    view.save_position()
+    child = level.child_level(item)
+    child.resource = next((each for each in child.resources if each.plural == table), child.resource)
+    view.open_level(child)
+
+
+class PendingNavigation:
+    """A navigation that continues when a list is loaded: open an item, or move by some tables."""
+
+    def __init__(self, view: BrowserScreen) -> None:
+        self._view = view
+        self._target: tuple[str, str, str] | None = None
+        self._steps = 0
+
+    def move(self, step: int) -> None:
+        """Move the selection by `step` tables as soon as the tables are there."""
+        self._steps = max(0, self._steps + step)
+
+    def open_item(self, resource: str, key: str, child_table: str) -> None:
+        """Open an item as soon as it is in the list, at the table `child_table`."""
+        self._target = (resource, key, child_table)
+        if self._view.levels:
+            self._view.save_position()
+            del self._view.levels[1:]
+            self.show_top_level()
+
+    def show_top_level(self) -> None:
+        """Show the top level at the table of the item to open."""
+        level = self._view.level
+        if self._target is not None:
+            level.resource = next((each for each in level.resources if each.plural == self._target[0]), level.resource)
+            level.positions.pop(level.resource.plural, None)
+        last = len(level.resources) - 1
+        level.resource = level.resources[max(0, min(level.resources.index(level.resource) + self._steps, last))]
+        self._steps = 0
+        self._view.show_level()
+
+    def finish(self) -> None:
+        """Open the item now that its list is loaded, or report that the item is missing."""
+        view = self._view
+        if self._target is None or view.snapshot.value is None or view.level.resource.plural != self._target[0]:
+            return
+        _, key, child_table = self._target
+        self._target = None
+        if view.rows.go_to(key):
+            open_selected_row(view, child_table)
+        else:
+            view.shell.say(
+                f"Could not find the item in {view.level.resource.plural}: it was deleted, or you do not have access to it.",
+                tone="care",
+            )
+
+
+def _count_label(response: Any, resource: Resource[Any]) -> str:
+    """Return the number of items as text, with a + if the list continues."""
+    loaded = len(resource.items(response))
+    if not isinstance(response, ListPage) or response.next is None:
+        return str(loaded)
+    return str(response.count) if (response.count or 0) > loaded else f"{loaded}+"

@@ -1,0 +1,420 @@
+"""Actions on the rows of a table: the selected rows, else the row with the cursor."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from octavo.api.operation import Model, Operation
+from octavo.api.sites import Site
+from octavo.data.availability import why_frozen
+from octavo.tui.core.external_links import confirm_link, missing_link_reason
+from octavo.tui.core.file_dialogs import Export, ask_for_path, slug
+from octavo.tui.core.permissions import has_permission, why_no_permission
+from octavo.tui.core.shell import Shell
+from octavo.tui.core.write_queue import DirectUndo
+from octavo.tui.resources import resource_forms, resource_writes
+from octavo.tui.resources.reference_lists import loaded_items
+from octavo.tui.resources.resource import Action, Arguments, NameOf, Resource, ResourceColumn
+from octavo.tui.resources.table import FORMATS, TableState
+from octavo.tui.terminal import clipboard
+from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
+from octavo.tui.widgets.picker import Picker
+from octavo.tui.widgets.text_widgets import Fact
+from octavo.tui.widgets.wording import plural
+
+MAX_TITLES = 12
+"""Maximum number of titles in the confirmation of a deletion."""
+MAX_TYPED_LENGTH = 60
+"""Maximum length of a title that the user types to confirm. For longer titles, the user types the verb."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The selected items and their place."""
+
+    resource: Resource[Any]
+    arguments: Arguments
+    parent: Model
+    """The parent: a site, a team, or the organization."""
+    items: tuple[Any, ...]
+    """The selected items, else the item with the cursor."""
+    clear: Callable[[], None]
+
+    @property
+    def first_item(self) -> Any:
+        """The first selected item."""
+        return self.items[0]
+
+    @property
+    def first_arguments(self) -> Arguments:
+        """Arguments for operations on the first item."""
+        return self.resource.arguments_for(self.arguments, self.first_item)
+
+    @property
+    def title(self) -> str:
+        """Title of the selected item, or the number of selected items."""
+        return resource_writes.title_of_items(self.resource, self.items)
+
+    def why_no_permission(self, app: Shell, permission: str, verb_phrase: str) -> str | None:
+        """Return why the user lacks a permission on the items. None if the user has the permission."""
+        return why_no_permission(
+            self._permission_sources(app), permission, f"{verb_phrase} {self.resource.plural}", self.resource.singular
+        )
+
+    def _permission_sources(self, app: Shell) -> Sequence[Any]:
+        """Return the objects whose permissions apply to the items. None replaces an object that is not loaded."""
+        resource, rights = self.resource, self.resource.permissions
+        if rights.on_item:
+            return [resource.permission_source(each) for each in self.items]
+        if not rights.place_fields:
+            return (self.parent,)
+        listed = {
+            name: loaded_items(app, self.arguments, resource.reference_lists, name) for name in rights.place_fields
+        }
+        places = {name: None if found is None else {each.id: each for each in found} for name, found in listed.items()}
+        return [self._permission_source(each, places) for each in self.items]
+
+    def _permission_source(self, item: Any, places: Mapping[str, Mapping[str, Any] | None]) -> Any:
+        for name, found in places.items():
+            if (place_id := getattr(item, name, None)) is not None:
+                return None if found is None else found.get(place_id, self.parent)
+        return self.parent
+
+    def is_leaving(self, user: str) -> bool:
+        """Return whether deleting the items only removes the user from a team or the organization."""
+        user_ids = [self.resource.arguments_for(self.arguments, each).get("user_id") for each in self.items]
+        return self.resource.permissions.allows_leaving and user_ids == [user]
+
+
+def _why_unavailable(app: Shell, operation: type[Operation[Any]], parent: Model) -> str | None:
+    """Return why the server or the site's plan does not support an operation. None if neither has reported so."""
+    frozen = why_frozen(parent, operation) if isinstance(parent, Site) else None
+    return frozen or app.session.live.unavailable(operation)
+
+
+# Deleting
+
+
+def _why_not_deleted(app: Shell, selection: Selection) -> str | None:
+    resource, me = selection.resource, app.workspace.me
+    verb = resource.delete_label.lower()
+    if resource.delete is None:
+        return resource.read_only_reason or f"The server's API has no way to {verb} {resource.plural}."
+    if why := _why_unavailable(app, resource.delete, selection.parent):
+        return why
+    if me is not None and selection.is_leaving(me.id):
+        return None
+    return selection.why_no_permission(app, resource.permissions.delete, verb)
+
+
+def _delete(app: Shell, selection: Selection) -> None:
+    resource, items = selection.resource, selection.items
+    verb, done = resource.delete_verbs
+    origin = f" from the {resource.container}" if resource.container else ""
+    title, button = f"{verb} {selection.title}{origin}", resource.delete_label
+    live = app.session.live
+    undo = resource_writes.undo_of_deletion(live, resource, selection.arguments, items)
+    confirmation = "" if undo is not None else text_to_type(button.lower(), resource, items)
+    effects = list(dict.fromkeys(text for item in items for text in resource.delete_effects(item)))
+    facts = [Fact("care", "", text) for text in first_titles(effects, "more effects")]
+    if len(items) > 1:
+        titles = first_titles([resource.title(each) for each in items], "more")
+        facts = [*(Fact("note", "", text) for text in titles), *facts]
+
+    def decided(answer: Confirmed | None) -> None:
+        if answer is None:
+            return
+        selection.clear()
+        app.writes.send(
+            title,
+            resource_writes.delete_items(live, resource, selection.arguments, items),
+            message=f"{done[:1].upper()}{done[1:]} {selection.title}{origin}.",
+            make_undo=None if undo is None else lambda _: undo,
+        )
+
+    app.push_screen(
+        ConfirmDialog(
+            f"{title[:1].upper()}{title[1:]}?",
+            verb=button,
+            intro="" if undo is None else "You can undo this by pressing u.",
+            facts=facts,
+            word=confirmation,
+            word_reason=f"This cannot be undone. Type {confirmation} to confirm.",
+        ),
+        decided,
+    )
+
+
+def first_titles(titles: Sequence[str], more: str) -> list[str]:
+    """Return the first names or sentences. The last item counts those that are not shown, and calls them `more`."""
+    rest = len(titles) - MAX_TITLES
+    return [*titles[:MAX_TITLES], f"and {rest} {more}"] if rest > 0 else list(titles)
+
+
+def text_to_type(verb: str, resource: Resource[Any], items: Sequence[Any]) -> str:
+    """Return what must be typed to confirm: the title of a single item, or the verb and the count of several."""
+    if len(items) > 1:
+        return f"{verb} {len(items)}"
+    name = " ".join(resource.title(items[0]).split())
+    return name if name == resource.title(items[0]) and name.isascii() and 0 < len(name) <= MAX_TYPED_LENGTH else verb
+
+
+# Creating and editing
+
+
+def _change(app: Shell, selection: Selection) -> None:
+    if len(selection.items) == 1:
+        resource_forms.open_edit_form(app, selection.resource, selection.arguments, selection.first_item)
+    else:
+        resource_forms.open_bulk_edit_form(
+            app, selection.resource, selection.arguments, selection.items, selection.clear
+        )
+
+
+def _why_not_changed(app: Shell, selection: Selection) -> str | None:
+    resource = selection.resource
+    if resource.update is None:
+        return resource.read_only_reason or f"The server's API has no way to change {resource.plural}."
+    why = _why_unavailable(app, resource.update, selection.parent)
+    return why or selection.why_no_permission(app, resource.permissions.update, "change")
+
+
+@dataclass(frozen=True)
+class CreateTarget:
+    """The target for new items: a table and its parent."""
+
+    resource: Resource[Any]
+    arguments: Arguments
+    parent: Model
+    on_created: Callable[[str], None]
+    """Called with the key of the new item."""
+    row: Any = None
+    """The row with the cursor."""
+
+
+def _create(app: Shell, target: CreateTarget) -> None:
+    if target.resource.add_item is not None:
+        target.resource.add_item(app, target)
+        return
+    resource_forms.open_create_form(app, target.resource, target.arguments, target.on_created)
+
+
+def _why_not_created(app: Shell, target: CreateTarget) -> str | None:
+    resource = target.resource
+    if resource.is_single and target.row is not None:
+        return f"The {resource.singular} already exists. Press e to edit it."
+    if resource.create is None and resource.add_item is None:
+        return resource.read_only_reason or f"The server's API has no way to create {resource.plural}."
+    if resource.create is not None and (why := _why_unavailable(app, resource.create, target.parent)):
+        return why
+    missing = why_no_permission(
+        (target.parent,), resource.permissions.create, f"create {resource.plural}", resource.singular
+    )
+    return missing and (None if _may_create_in_some(app, target) else missing)
+
+
+def _may_create_in_some(app: Shell, target: CreateTarget) -> bool:
+    """Return whether the user may create the item in one of the spaces or collections. True if they are not loaded."""
+    for name, permission in target.resource.permissions.place_fields.items():
+        places = loaded_items(app, target.arguments, target.resource.reference_lists, name)
+        if places is None or any(has_permission(each, permission) for each in places):
+            return True
+    return False
+
+
+def _why_no_command(app: Shell, target: CreateTarget) -> str | None:
+    command = target.resource.command
+    return None if command is None else _why_unavailable(app, command.operation, target.parent)
+
+
+def _run_command(app: Shell, target: CreateTarget) -> None:
+    if target.resource.command is not None:
+        target.resource.command.run(app, target)
+
+
+# Actions
+
+
+def _why_no_actions(app: Shell, selection: Selection) -> str | None:
+    if not selection.resource.actions:
+        return f"There are no other actions for {selection.resource.plural}."
+    return selection.why_no_permission(app, selection.resource.permissions.update, "change")
+
+
+def why_no_action(app: Shell, selection: Selection, action: Action[Any]) -> str | None:
+    """Return why an action is not possible for the first item. None if it is possible."""
+    why = action.disabled_reason(selection.first_item) or _why_unavailable(app, action.operation, selection.parent)
+    permission = action.permission(selection.first_item) or selection.resource.permissions.update
+    return why or selection.why_no_permission(app, permission, "change")
+
+
+def _choose_action(app: Shell, selection: Selection) -> None:
+    choices = [
+        Choice(each, each.name, detail=each.help, disabled_reason=why_no_action(app, selection, each) or "")
+        for each in selection.resource.actions
+    ]
+
+    def chosen(action: Action[Any] | None) -> None:
+        if action is not None and action.run is not None:
+            action.run(app, selection)
+        elif action is not None:
+            _confirm_action(app, selection, action)
+
+    app.push_screen(Picker(selection.resource.title(selection.first_item), choices), chosen)
+
+
+def open_first_action(app: Shell, selection: Selection) -> None:
+    """Open the form of the resource's first action."""
+
+    resource = selection.resource
+    resource_forms.open_action_form(app, resource, selection.arguments, selection.first_item, resource.actions[0])
+
+
+def _confirm_action(app: Shell, selection: Selection, action: Action[Any]) -> None:
+    resource, arguments, item, live = selection.resource, selection.arguments, selection.first_item, app.session.live
+    title = resource.title(item)
+    send_undo = partial(resource_writes.send_action, live, action, resource, arguments, item, is_undo=True)
+    undo = DirectUndo(f"undo “{action.name}” for {title}", send_undo, f"Undid “{action.name}” for {title}.")
+
+    def decided(answer: Confirmed | None) -> None:
+        if answer is not None:
+            app.writes.send(
+                f"{action.name.lower()} {title}",
+                resource_writes.send_action(live, action, resource, arguments, item),
+                message=f"{title} {action.done_text}.",
+                make_undo=None if action.undo_operation is None else lambda _: undo,
+            )
+
+    app.push_screen(ConfirmDialog(f"{action.name} {title}?", verb=action.name, intro=action.help), decided)
+
+
+# Copying and opening
+
+
+def _url_of(selection: Selection) -> str:
+    urls = getattr(selection.first_item, "urls", None)
+    candidates = (getattr(urls, name, "") for name in ("app", "published", "public"))
+    return selection.resource.url_of(selection.first_item) or next(filter(None, candidates), "") or ""
+
+
+def _why_no_url(app: Shell, selection: Selection) -> str | None:
+    return None if _url_of(selection) else f"{selection.resource.title(selection.first_item)} has no link."
+
+
+def _why_not_opened(app: Shell, selection: Selection) -> str | None:
+    if app.session.is_embedded:
+        return missing_link_reason(app, selection.resource.singular)
+    return _why_no_url(app, selection)
+
+
+def _copy(app: Shell, selection: Selection) -> None:
+    titles = "\n".join(selection.resource.title(each) for each in selection.items)
+    label = f"the name of {selection.title}" if len(selection.items) == 1 else f"the names of {selection.title}"
+    clipboard.copy(app, titles, f"Copied {label}.")
+
+
+CREATE_COMMANDS: Commands[CreateTarget] = Commands(
+    "resource",
+    (
+        Command("create", "ctrl+n", "New", "Create an item", run=_create, why_not=_why_not_created, writes=True,
+                title_now=lambda _, target: target.resource.create_label if target.resource.create or target.resource.add_item else None),
+        Command("ask", "t", "Test", "Test a link on the site, or search the site", run=_run_command, why_not=_why_no_command,
+                is_available=lambda _, target: target.resource.command is not None,
+                title_now=lambda _, target: None if target.resource.command is None else target.resource.command.name),
+    ),
+)  # fmt: skip
+"""Commands for new items."""
+SELECTION_COMMANDS: Commands[Selection] = Commands(
+    "resource",
+    (
+        Command("change", "e", "Edit", "Edit the selected items", run=_change, why_not=_why_not_changed, writes=True,
+                title_now=lambda _, selection: "Edit" + (f" ({len(selection.items)})" if len(selection.items) > 1 else "")),
+        Command("delete", "X", "Delete", "Delete the selected items (asks for confirmation)",
+                run=_delete, why_not=_why_not_deleted, writes=True, title_now=lambda _, selection: _delete_label(selection)),
+        Command("act", "a", "More…", "Show more actions for the selected item", run=_choose_action, why_not=_why_no_actions, writes=True,
+                is_available=lambda _, selection: bool(selection.resource.actions)),
+        Command("yank", "y", "Copy name", "Copy the names of the selected items", run=_copy, shown=False),
+        Command("yank_url", "Y", "Copy link", "Copy the link to the selected item", shown=False, why_not=_why_no_url,
+                run=lambda app, selection: clipboard.copy(app, _url_of(selection), f"Copied the link to {selection.resource.title(selection.first_item)}.")),
+        Command("open_browser", "o", "Open in browser", "Open the selected item in the browser", shown=False,
+                run=lambda app, selection: confirm_link(app, _url_of(selection)), why_not=_why_not_opened),
+    ),
+    context="selected items",
+    no_target="Select an item first.",
+)  # fmt: skip
+"""Commands for the selected items."""
+
+
+def _delete_label(selection: Selection) -> str:
+    resource, count = selection.resource, len(selection.items)
+    origin = f" from {resource.container}" if resource.container else ""
+    return f"{resource.delete_label}{origin}{f' ({count})' if count > 1 else ''}"
+
+
+# Columns, order and export
+
+
+def choose_sort_column(app: Shell, table: TableState, changed: Callable[[], None]) -> None:
+    """Ask for the column to sort by."""
+
+    default_order = "Default order"
+    current_note = "current · press enter to reverse the order"
+    choices: list[Choice[ResourceColumn[Any] | str]] = [
+        Choice(each, _column_label(each), right=current_note if each is table.sort_column else "")
+        for each in table.resource.columns
+    ]
+    choices.append(Choice(default_order, default_order, right="" if table.sort_column is not None else "current"))
+
+    def chosen(column: ResourceColumn[Any] | str | None) -> None:
+        if column is not None:
+            table.sort_by(None if isinstance(column, str) else column)
+            changed()
+
+    app.push_screen(
+        Picker(f"Sort {table.resource.plural}", choices, initial=table.sort_column or default_order), chosen
+    )
+
+
+def _column_label(column: ResourceColumn[Any]) -> str:
+    return f"{column.name[:1].upper()}{column.name[1:]}"
+
+
+def choose_columns(
+    app: Shell, table: TableState, changed: Callable[[], None], now: ResourceColumn[Any] | None = None
+) -> None:
+    """Ask for columns to show or hide, until the user closes the list."""
+
+    columns, shown = table.resource.columns, table.columns
+    choices = [Choice(each, _column_label(each), right="shown" if each in shown else "") for each in columns]
+
+    def chosen(column: ResourceColumn[Any] | None) -> None:
+        if column is not None:
+            table.toggle_column(column)
+            changed()
+            choose_columns(app, table, changed, column)
+
+    app.push_screen(Picker(f"Choose columns for {table.resource.plural}", choices, initial=now), chosen)
+
+
+def export(app: Shell, table: TableState, items: Sequence[Any], name_of: NameOf) -> None:
+    """Ask for a format and a file, and export items."""
+    resource = table.resource
+    title = plural(len(items), resource.singular, resource.plural)
+
+    async def content(ending: str) -> AsyncIterator[bytes]:
+        text = await asyncio.to_thread(FORMATS[ending][1], table.columns, items, name_of, resource.secret_fields)
+        yield text.encode("utf-8", "replace")
+
+    def chosen(ending: str | None) -> None:
+        if ending is not None:
+            ask_for_path(app, Export(title, f"{slug(resource.plural)}.{ending}", partial(content, ending)))
+
+    details = {"json": "all fields", "csv": "the visible columns", "md": "a table with the visible columns"}
+    choices = [Choice(ending, name, detail=details[ending]) for ending, (name, _) in FORMATS.items()]
+    app.push_screen(Picker(f"Export {title}", choices), chosen)

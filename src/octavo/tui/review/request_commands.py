@@ -1,0 +1,244 @@
+"""The commands on a change request: merge, review, update, edit, archive, comment, and create another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from octavo.api import change_requests
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.places import SpaceRef
+from octavo.data.writes.change_request_writes import create
+from octavo.data.writes.direct import send_plain
+from octavo.tui.comments import thread_actions
+from octavo.tui.core import dialog_draft
+from octavo.tui.core.dialog_draft import DialogDraft
+from octavo.tui.core.permissions import UNDECIDED, why_no_space, why_not_in_space
+from octavo.tui.core.routes import ToChangeRequest
+from octavo.tui.editing.target_request import remember_target
+from octavo.tui.review import merge_revert, review_requests, review_submission, status_changes, update_from_main
+from octavo.tui.review.bulk_merge import MergeSeveralDialog, QueuedMerge
+from octavo.tui.review.merge_dialog import merge_dialog
+from octavo.tui.review.request_target import RequestTarget, for_one_request, has_status, requires
+from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
+
+if TYPE_CHECKING:
+    from octavo.tui.core.shell import Shell
+
+MAX_MERGES = 20
+"""Maximum number of change requests in a bulk merge."""
+_REQUIRED = "Enter a subject of 1 to 100 characters."
+_MAX_SUBJECT = 100
+
+_NO_MARKDOWN = (
+    "You can edit only the subject here. Octavo edits descriptions as Markdown, which would lose some of the formatting"
+    " in this description. Press esc, then o to edit the description in the browser."
+)
+
+
+def _merge(app: Shell, target: RequestTarget) -> None:
+    if len(target.selected) > 1:
+        refs = [(each, each.ref(SpaceRef(space_id=each.space))) for each in target.selected if each.space]
+        queue = [QueuedMerge(ref, each, _space_title(app, each)) for each, ref in refs]
+        app.push_screen(MergeSeveralDialog(app, queue))
+    else:
+        app.push_screen(merge_dialog(app, target.at, target.change_request))
+
+
+_why_no_single_merge = requires("merge", *UNDECIDED)
+
+
+def _why_no_merge(app: Shell, target: RequestTarget) -> str | None:
+    if len(target.selected) < 2:
+        return _why_no_single_merge(app, target)
+    for each in target.selected:
+        if each.space is None:
+            return why_no_space(each)
+        name = f"#{each.number} in {_space_title(app, each)}"
+        if each.status not in UNDECIDED:
+            state = "already merged" if each.status == "merged" else f"{each.status} and cannot be merged"
+            return f"{name} is {state}. Press x to remove it from the selection."
+        if why := why_not_in_space(app, each.space, "merge"):
+            return f"{name} cannot be merged: {why} Press x to remove it from the selection."
+    count = len(target.selected)
+    if count > MAX_MERGES:
+        return f"You can merge at most {MAX_MERGES} change requests at a time, but {count} are selected."
+    return None
+
+
+def _space_title(app: Shell, each: ChangeRequest) -> str:
+    space = app.workspace.space(each.space or "")
+    return space.title if space is not None else "an unknown space"
+
+
+def _edit_details(app: Shell, target: RequestTarget) -> None:
+    # lazy: the markdown reader, rarely needed
+    from octavo.documents.json_editing import apply_markdown_edit, document_to_markdown
+
+    change_request, at = target.change_request, target.at
+    place = f"{at.space_id} {at.change_request_id}"
+    text = document_to_markdown(change_request.description)
+    subject = DialogDraft(app, f"subject {place}", change_request.subject)
+    description = DialogDraft(app, f"description {place}", text or "")
+
+    def on_answer(answer: Confirmed | None) -> None:
+        if answer is None:
+            return
+        changes: dict[str, Any] = {}
+        if answer.text != change_request.subject:
+            changes["subject"] = answer.text
+        if text is not None and answer.second_text != text.strip():
+            changes["description"] = apply_markdown_edit(change_request.description, answer.second_text)
+        if changes:
+            drafts = (subject, description) if text is not None else (subject,)
+            _send_details(app, target, changes, drafts)
+
+    also = Field(
+        "Description (Markdown)",
+        description.text,
+        lines=6,
+        placeholder="optional: explain why you are making this change",
+        save_draft=description.autosave,
+        save_draft_now=description.autosave_now,
+    )
+    dialog = ConfirmDialog(
+        f"Edit the details of #{change_request.number}",
+        verb="Save",
+        intro="" if text is not None else _NO_MARKDOWN,
+        field=_subject_field(subject),
+        second_field=also if text is not None else None,
+    )
+    app.push_screen(dialog, on_answer)
+
+
+def _send_details(app: Shell, target: RequestTarget, changes: dict[str, Any], drafts: tuple[DialogDraft, ...]) -> None:
+    at, name = target.at, target.name
+
+    def drop_drafts(_: object) -> None:
+        for draft in drafts:
+            draft.delete()
+
+    action, op = f"save the details of {name}", change_requests.Update(at=at, **changes)
+    edit = change_requests.Get(at=at), lambda known: known.model_copy(update=changes)
+    app.writes.send(
+        action,
+        send_plain(app.session.live, op, f"Could not {action}", edit),
+        message=f"Saved the details of {name}",
+        on_success=drop_drafts,
+        failure_hint=dialog_draft.DRAFT_SAVED,
+        is_visible=True,
+    )
+
+
+def comment_on_whole(app: Shell, target: RequestTarget) -> None:
+    """Open the editor for a comment on the change request as a whole."""
+    thread_actions.start_thread(
+        app, target.at, page=None, node=None, title=target.name, excerpt=target.change_request.title
+    )
+
+
+why_no_comment_on_whole = requires("comment")
+"""Returns why you cannot comment on the change request as a whole. None if you can."""
+
+
+def _ready_label(app: Shell, target: RequestTarget) -> str | None:
+    return "Convert to draft" if target.change_request.status == "open" else None
+
+
+REQUEST_COMMANDS: Commands[RequestTarget] = Commands(
+    "change",
+    (
+        Command("undo_merge", "Z", "Revert merge", "Create a change request that reverts the merge",
+                writes=True, applies=has_status("merged"), run=merge_revert.open_revert_dialog, why_not=for_one_request(merge_revert.why_no_revert)),
+        Command("reviewers", "V", "Request review", "Request reviews, or withdraw review requests", shown=False,
+                writes=True, run=review_requests.choose_reviewers, why_not=requires("edit", *UNDECIDED)),
+        Command("ready", "tilde", "Mark as ready", "Mark as ready for review, or convert to draft", shown=False, key_display="~",
+                writes=True, run=lambda app, target: status_changes.toggle_drafts(app, target.change_requests),
+                why_not=lambda app, target: status_changes.why_not_toggle_drafts(app, target.change_requests), title_now=_ready_label),
+        Command("approve", "a", "Approve", "Approve this revision, with an optional comment",
+                writes=True, applies=review_submission.is_review_offered,
+                run=lambda app, target: review_submission.open_review_dialog(app, target, "approved"), why_not=for_one_request(review_submission.why_no_review)),
+        Command("ask", "A", "Request changes", "Request changes, with a comment", shown=False,
+                writes=True, run=lambda app, target: review_submission.open_review_dialog(app, target, "changes-requested"),
+                why_not=for_one_request(review_submission.why_no_review)),
+        Command("held", "H", "Pending comments", "Show your pending comments", shown=False,
+                run=review_submission.open_pending_comments, why_not=for_one_request(review_submission.why_no_pending_comments)),
+        Command("withdraw", "w", "Withdraw review", "Withdraw your review", shown=False,
+                writes=True, run=review_submission.open_withdraw_dialog, why_not=for_one_request(review_submission.why_no_withdrawal)),
+        Command("update", "U", "Update", "Check for conflicts and update from main", shown=False,
+                writes=True, run=update_from_main.open_update_dialog, why_not=requires("edit", *UNDECIDED)),
+        Command("resolve", "R", "Resolve conflicts", "Resolve the conflicts with main", shown=False,
+                run=update_from_main.open_conflicts, why_not=requires("edit", *UNDECIDED, "merged")),
+        Command("merge", "m", "Merge", "Run the checks, then merge into main",
+                writes=True, applies=has_status(*UNDECIDED), run=_merge, why_not=_why_no_merge),
+        Command("archive", "L", "Archive", "Archive or reopen the change request", shown=False,
+                writes=True, run=lambda app, target: status_changes.open_archive_dialog(app, target.at, target.change_request),
+                why_not=requires("edit", *UNDECIDED, "archived")),
+        Command("subject", "E", "Edit details", "Edit the subject and description", shown=False,
+                writes=True, run=_edit_details, why_not=requires("edit")),
+        Command("comment", "C", "General comment", "Comment on the change request as a whole", shown=False,
+                writes=True, run=comment_on_whole, why_not=why_no_comment_on_whole),
+    ),
+    context="change requests",
+    no_target="Select a change request first.",
+    find=lambda view: view.request_target,
+)  # fmt: skip
+"""Commands on the selected change requests."""
+
+
+def _create(app: Shell, space: SpaceRef) -> None:
+    known = app.workspace.space(space.space_id)
+    draft = DialogDraft(app, f"subject {space.space_id}")
+
+    def on_created(change_request: ChangeRequest) -> None:
+
+        draft.delete()
+        remember_target(app, space, change_request)
+        app.say(f"Created #{change_request.number} {change_request.title}")
+        app.go(ToChangeRequest(change_request.ref(space), change_request))
+
+    def on_answer(answer: Confirmed | None) -> None:
+        if answer is not None:
+            creation = create(app.session.live, space, answer.text)
+            app.writes.send(
+                "create the change request", creation, on_success=on_created, failure_hint=dialog_draft.DRAFT_SAVED
+            )
+
+    title = f"New change request in {known.title if known else 'this space'}"
+    app.push_screen(ConfirmDialog(title, verb="Create", field=_subject_field(draft)), on_answer)
+
+
+def _subject_field(draft: DialogDraft) -> Field:
+    keep, keep_now = draft.autosave, draft.autosave_now
+    return Field(
+        "Subject",
+        draft.text,
+        required_error=_REQUIRED,
+        max_length=_MAX_SUBJECT,
+        save_draft=keep,
+        save_draft_now=keep_now,
+    )
+
+
+def _space_for_new(view: Any) -> SpaceRef | None:
+    """Return the space of the current change request, else the last space that you opened."""
+    target: RequestTarget | None = view.request_target
+    if target is not None and target.space is not None:
+        return target.space
+    app: Shell = view.shell
+    last = app.session.state.get_fact("space")
+    space = app.workspace.space(str(last)) if last else None
+    return space.ref if space else None
+
+
+NEW_REQUEST: Commands[SpaceRef] = Commands(
+    "change",
+    (
+        Command("new", "ctrl+n", "New", "Create a change request in this space", shown=False,
+                writes=True, run=_create, why_not=lambda app, space: why_not_in_space(app, space.space_id, "edit")),
+    ),
+    context="change requests",
+    no_target="Open a space first. Every change request belongs to a space.",
+    find=_space_for_new,
+)  # fmt: skip
+"""Command that creates a change request in the current space."""

@@ -1,0 +1,360 @@
+"""The comparison of a change request with its base, your last review, or main."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Literal
+
+from textual.worker import WorkType
+
+from octavo.api import content, spaces
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.content import Changes, Page, PageTree
+from octavo.api.errors import ApiError
+from octavo.api.operation import ListPage
+from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef, SpaceRef
+from octavo.api.reviews import Review
+from octavo.data.live import Snapshot
+from octavo.data.queries import reviews_of
+from octavo.documents.revision_changes import changes_between, has_document_ids
+from octavo.tui.review.changed_pages import ChangedPage, changed_pages
+from octavo.tui.review.diff_cache import ComparedSides, DiffCache
+from octavo.tui.review.merge_checks import load_revision, predict_conflicts
+from octavo.tui.review.status_summary import is_predicted
+from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.picker import Picker
+from octavo.tui.widgets.wording import short_age
+
+if TYPE_CHECKING:
+    from octavo.tui.review.request_view import ChangeRequestScreen
+
+Base = Literal["base", "review", "main"]
+_NAMES: dict[Base, str] = {"review": "your last review", "main": "main"}
+FIRST_LIMIT, MAX_LIMIT = 100, 1000
+"""Number of changes in the first request, and the maximum that the server lists. Octavo finds the other changes
+itself."""
+PREDICTION_DELAY = 0.6
+"""Delay in seconds before the merge is predicted, so that the first diff loads earlier."""
+
+
+class Comparison:
+    """Changes of a change request between two revisions. The old revision can be chosen."""
+
+    def __init__(self, view: ChangeRequestScreen, change_request: ChangeRequest, space: SpaceRef) -> None:
+        self._view = view
+        self.change_request = change_request.within(space)
+        """The change request as it was last loaded."""
+        self.space = space
+        self.at: ChangeRequestRef = change_request.ref(space)
+        self.sides: ComparedSides | None = None
+        """Compared revisions. None while they are unknown."""
+        self.tree = Snapshot[PageTree]()
+        """Page tree of the change request, for links."""
+        self.changed: tuple[ChangedPage, ...] | None = None
+        """Changed pages. None while they are loading."""
+        self.unlisted_count = 0
+        """Number of changes that are missing in `changed`, because the server does not list them."""
+        self.old_pages: tuple[Page, ...] = ()
+        """Page tree of the old revision, for the positions of deleted pages."""
+        self._new_pages: tuple[Page, ...] | None = None
+        """Page tree of the new revision. None if this is the current revision of the change request."""
+        self._base: Base = "base"
+        self._base_changed = False
+        """Whether another old revision was chosen and its changes are still loading."""
+        self._listed: Changes | None = None
+        self._complete_changes: tuple[ComparedSides, Changes, tuple[ChangedPage, ...]] | None = None
+        """All changes, if the server lists only some. The revisions and the incomplete list tell when to load them
+        again."""
+        self.conflicting: frozenset[str] = frozenset()
+        """Keys of the pages that may conflict with main, as far as they are predicted."""
+        self.is_on_main = False
+        """Whether main already has all changes, as far as it is predicted."""
+        self._predicted_for = ""
+        self._limit = FIRST_LIMIT
+        self.error_text = ""
+        """Error message of the last request for the changes. Empty if it succeeded."""
+        self.reviews: tuple[Review, ...] = ()
+        """All reviews, newest first."""
+
+    @cached_property
+    def diffs(self) -> DiffCache:
+        """Diffs of the changed pages."""
+        return DiffCache(self._view.live, lambda _: self._view.show_sizes())
+
+    def start(self) -> None:
+        """Load the changes, the reviews and the page tree."""
+        self._follow_changes()
+        self._view.subscriptions.follow_whole("reviews", reviews_of(self.at), self._show_reviews)
+        self._view.follow("tree", content.ListPages(at=self.at), self._show_tree)
+        # A new revision of main can cause conflicts.
+        self._view.shell.workspace.spaces_changed.subscribe(self._view, lambda _: self._predict_soon())
+
+    def stop(self) -> None:
+        """Cancel all diffs."""
+        if self.sides is not None:
+            self.diffs.stop()
+
+    def drop_others(self) -> None:
+        """Drop all diffs except the shown diff, to save memory while another view is open."""
+        if self.sides is not None:
+            self.diffs.drop_others()
+
+    def replace_worker(self, group: str, work: WorkType[None]) -> None:
+        """Run `work` and cancel other workers of the group. `work` is a function, so that no coroutine stays unawaited
+        if the worker is canceled early."""
+        self._view.run_worker(work, exclusive=True, group=group)
+
+    @property
+    def titles(self) -> Mapping[str, str]:
+        """Return the page titles on both sides, by page ID."""
+        return {
+            page.id: page.title or "Untitled" for root in (*self.old_pages, *self.new_pages) for page in root.walk()
+        }
+
+    @property
+    def new_pages(self) -> tuple[Page, ...]:
+        """Return the page tree of the new revision."""
+        if self._new_pages is not None:
+            return self._new_pages
+        return self.tree.value.pages if self.tree.value is not None else ()
+
+    def set_change_request(self, now: ChangeRequest) -> bool:
+        """Store the change request. Return whether the compared revisions have changed."""
+        before, self.change_request = self.change_request, now.within(self.space)
+        return (before.revision, before.base, before.status) != (now.revision, now.base, now.status)
+
+    def reload(self) -> None:
+        """Load the changes and the page tree again, because the change request has a new revision."""
+        for slot in ("changes", "tree"):
+            if (op := self._view.subscriptions.operation(slot)) is not None:
+                self._view.shell.background(self._view.live.refresh(op))
+        self._find_changes()
+
+    # Loading
+
+    def _follow_changes(self) -> None:
+        self._view.follow("changes", content.ListChanges(at=self.at, limit=self._limit), self._show_listed)
+
+    def _show_listed(self, snapshot: Snapshot[Changes]) -> None:
+        self.error_text = str(snapshot.error) if snapshot.error is not None else ""
+        if snapshot.value is None:
+            if self.error_text:
+                self._view.show_error(self.error_text)
+            return
+        self._listed = snapshot.value
+        if snapshot.value.more and self._limit < MAX_LIMIT:
+            # All changes are loaded, because every change has to be visible to a reviewer.
+            self._limit = MAX_LIMIT
+            self._view.call_later(self._follow_changes)
+        self._find_changes()
+
+    def _set_sides(self, sides: ComparedSides) -> None:
+        self.sides = sides
+        self.diffs.set_sides(sides)
+
+    @property
+    def unreadable(self) -> int:
+        """Return the number of listed changes that could not be read."""
+        return self._listed.unreadable if self._listed is not None else 0
+
+    def _show_reviews(self, snapshot: Snapshot[ListPage[Review]]) -> None:
+        self.reviews = snapshot.value.items if snapshot.value else ()
+        self._view.show_reviews()
+
+    def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
+        self.tree = snapshot
+        self._view.show_changed()
+
+    @property
+    def head(self) -> ContentRef:
+        """Return the reference of the current revision of the change request, or of the change request if its revision
+        is unknown."""
+        revision = self.change_request.revision
+        return RevisionRef(space_id=self.space.space_id, revision_id=revision) if revision else self.at
+
+    def _ref(self, revision: str) -> RevisionRef:
+        return RevisionRef(space_id=self.space.space_id, revision_id=revision)
+
+    def _predict_soon(self) -> None:
+        """Predict the merge after a delay, unless the merge of these revisions is already predicted."""
+        change_request, space = self.change_request, self._view.shell.workspace.space(self.space.space_id)
+        predicted_for = ""
+        if is_predicted(change_request) and self._listed is not None:
+            main = space.revision if space is not None and change_request.outdated else None
+            predicted_for = f"{change_request.id} {change_request.revision} {change_request.base} {main}"
+        if predicted_for != self._predicted_for:
+            self._predicted_for, self.conflicting, self.is_on_main = predicted_for, frozenset(), False
+            if predicted_for:
+                self._view.set_timer(PREDICTION_DELAY, lambda: self.replace_worker("conflicts", self._predict))
+
+    async def _predict(self) -> None:
+        change_request, listed, predicted_for = self.change_request, self._listed, self._predicted_for
+        if listed is None:
+            return
+        try:
+            space = await self._view.live.fetch(spaces.Get(at=self.space))
+            prediction = await predict_conflicts(self._view.live, self.at, change_request, listed, main=space.revision)
+        except ApiError:
+            return  # The dialogs that need the prediction load it again and show the error.
+        if predicted_for == self._predicted_for:
+            self.conflicting = frozenset(each.id for each in prediction.conflicts)
+            self.is_on_main = prediction.is_on_main
+            self._view.show_changed()
+            self._view.show_reviews()
+
+    def _find_changes(self) -> None:
+        """Find the changes between the compared revisions."""
+        self._predict_soon()
+        change_request = self.change_request
+        is_merged = change_request.status == "merged" and change_request.revision_merged is not None
+        if self._base != "base" or is_merged:
+            self.replace_worker("changes", partial(self._compare_revisions, self._base, is_merged))
+            return
+        self._show_listed_changes(
+            ComparedSides(self._ref(change_request.base) if change_request.base else None, self.head)
+        )
+
+    def _show_listed_changes(self, sides: ComparedSides) -> None:
+        self._set_sides(sides)
+        listed = self._listed
+        if listed is None:
+            return
+        self._new_pages = None
+        if self._complete_changes is not None and listed.more and self._complete_changes[:2] == (sides, listed):
+            self._set_changes(self._complete_changes[2], 0)
+            return
+        self._set_changes(changed_pages(listed.changes), listed.more if self._limit == MAX_LIMIT else 0)
+        has_deleted = any(not each.exists_after for each in self.changed or ())
+        if sides.old is not None and (has_deleted or self.unlisted_count):
+            self.replace_worker("changes", partial(self._load_unlisted, sides, sides.old, listed))
+
+    def _set_changes(self, changed: tuple[ChangedPage, ...], unlisted_count: int) -> None:
+        self.changed, self.unlisted_count = changed, unlisted_count
+        self._view.show_changed()
+        if self._base_changed:
+            self._base_changed = False
+            self._view.select_first_change()
+
+    async def _load_unlisted(self, sides: ComparedSides, old: RevisionRef, listed: Changes) -> None:
+        """Find the positions of deleted pages, and the changes that the server did not list."""
+        try:
+            before = await load_revision(self._view.live, old)
+            self.old_pages = before.pages
+            if self.unlisted_count and self.changed is not None:
+                after = await load_revision(self._view.live, sides.new)
+                if has_document_ids(after):
+                    found = changed_pages(await asyncio.to_thread(changes_between, before, after))
+                    keys = {each.key for each in found}
+                    self.changed = (*found, *(each for each in self.changed if each.key not in keys))
+                    self.unlisted_count, self._complete_changes = 0, (sides, listed, self.changed)
+        except ApiError:
+            return  # The title shows that changes are missing.
+        self._view.show_changed()
+
+    async def _compare_revisions(self, base: Base, is_merged: bool) -> None:
+        try:
+            sides = await self._sides_of(base, is_merged)
+            if sides.old is None:
+                self._show_listed_changes(sides)
+                return
+            before, after = await asyncio.gather(
+                load_revision(self._view.live, sides.old), load_revision(self._view.live, sides.new)
+            )
+        except ApiError as error:
+            if base == "base":
+                self._view.show_error(str(error))
+            else:
+                self._base = "base"
+                self._view.shell.say(
+                    f"Could not compare #{self.change_request.number} with {_NAMES[base]}: {error} "
+                    f"Octavo is comparing #{self.change_request.number} with its base instead.",
+                    tone="failed",
+                )
+                self._find_changes()
+            return
+        found = changed_pages(await asyncio.to_thread(changes_between, before, after))
+        if not has_document_ids(after) and self._listed is not None:
+            # The revisions do not tell which texts differ, so the changes listed by the server are added.
+            keys = {each.key for each in found}
+            found += tuple(each for each in changed_pages(self._listed.changes) if each.key not in keys)
+        self._set_sides(sides)
+        self.old_pages, self._new_pages = before.pages, after.pages
+        self._set_changes(found, 0)
+
+    async def _sides_of(self, base: Base, is_merged: bool) -> ComparedSides:
+        change_request = self.change_request
+        if base == "review":
+            review = self.my_review
+            if review is not None and review.revision is not None:
+                return ComparedSides(self._ref(review.revision), self.head, _NAMES["review"])
+        if base == "main":
+            space = await self._view.live.fetch(spaces.Get(at=self.space))
+            if space.revision is not None:
+                return ComparedSides(self._ref(space.revision), self.head, _NAMES["main"])
+        if is_merged and change_request.revision_merged is not None:
+            new = self._ref(change_request.revision_merged)
+            parents = (await load_revision(self._view.live, new)).parents
+            # One parent of a merge is the change request, the other is main before the merge.
+            old = next((each for each in parents if each != change_request.revision), None)
+            if old is not None:
+                return ComparedSides(self._ref(old), new)
+        return ComparedSides(self._ref(change_request.base) if change_request.base else None, self.head)
+
+    async def changed_since(self, revision: str) -> tuple[ChangedPage, ...] | None:
+        """Return the changed pages since a revision. None if the server does not identify documents. Raises
+        ApiError."""
+        before, after = await asyncio.gather(
+            load_revision(self._view.live, self._ref(revision)), load_revision(self._view.live, self.head)
+        )
+        if not (has_document_ids(before) and has_document_ids(after)):
+            return None
+        return changed_pages(await asyncio.to_thread(changes_between, before, after))
+
+    # Choosing the base
+
+    @property
+    def my_review(self) -> Review | None:
+        """Return your last review that names a revision. None if there is none."""
+        me = self._view.shell.workspace.me
+        mine = (each for each in self.reviews if me is not None and each.reviewer.id == me.id and each.revision)
+        return next(mine, None)
+
+    def open_base_picker(self) -> None:
+        """Open the picker of the version to compare with."""
+
+        change_request, review = self.change_request, self.my_review
+        disabled = ""
+        if review is None:
+            disabled = "You have not reviewed this change request yet."
+        elif review.revision == change_request.revision:
+            disabled = "This change request has not been edited since your last review."
+        merged = change_request.status == "merged"
+        base = "main before the merge" if merged else "the revision of main that this change request is based on"
+        choices: list[Choice[Base]] = [
+            Choice("base", "Base", detail=base),
+            Choice("review", "Your last review", detail="the revision that you reviewed last", disabled_reason=disabled,
+                   right=short_age(review.created_at) if review else ""),
+            Choice("main", "Main", detail="the current content of main"),
+        ]  # fmt: skip
+
+        def on_choice(base: Base | None) -> None:
+            if base is not None and base != self._base:
+                self._base, self._base_changed = base, True
+                self._find_changes()
+
+        self._view.app.push_screen(Picker("Compare with", choices, initial=self._base), on_choice)
+
+
+COMPARISON_COMMANDS: Commands[Comparison] = Commands(
+    "change",
+    (
+        Command("compare_with", "B", "Compare with…", "Choose the version to compare with", shown=False,
+                run=lambda _, comparison: comparison.open_base_picker()),
+    ),
+    context="change request",
+    find=lambda view: view.comparison,
+)  # fmt: skip
+"""Commands on the comparison."""

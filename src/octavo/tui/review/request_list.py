@@ -1,0 +1,401 @@
+"""The list of the change requests of the organization, by status, with a preview."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, ClassVar, get_args
+
+from textual import on
+from textual.content import Content
+from textual.timer import Timer
+from textual.widget import Widget
+
+from octavo.api.change_requests import ChangeRequest, ListOfOrganization, Status
+from octavo.api.operation import ListPage, Model
+from octavo.api.organizations import Organization
+from octavo.api.places import SpaceRef
+from octavo.api.users import User
+from octavo.data.live import Snapshot
+from octavo.data.queries import change_requests_of
+from octavo.data.unsent_index import UnsentText
+from octavo.tui.comments.discard_commands import UNSENT
+from octavo.tui.core.link_commands import LINK_COMMANDS
+from octavo.tui.core.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
+from octavo.tui.core.permissions import CANNOT_DELETE, why_no_space
+from octavo.tui.core.routes import ToChangeRequest
+from octavo.tui.core.shell import Shell
+from octavo.tui.core.unsent_texts import with_unsent_mark
+from octavo.tui.review import list_filters, status_summary
+from octavo.tui.review.list_filters import RequestFilter
+from octavo.tui.review.request_commands import NEW_REQUEST, REQUEST_COMMANDS
+from octavo.tui.review.request_preview import SELECTION_DELAY, RequestPreview
+from octavo.tui.review.request_target import RequestTarget, why_not_single
+from octavo.tui.review.status_loader import StatusLoader
+from octavo.tui.terminal.textual_internals import is_whole
+from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Row, RowHeading, RowList
+from octavo.tui.widgets.section_tabs import Section, SectionTabs
+from octavo.tui.widgets.wording import plural, short_age
+
+EMPTY_TEXT, HINT = "No change requests with this status.", "] next tab   ctrl+n new change request"
+NAMES: dict[str, str] = {"open": "Open", "draft": "Drafts", "merged": "Merged", "archived": "Archived"}
+CHECKED_AT_ONCE = 200
+"""Number of change requests whose facts are loaded for a filter at first, and again at the end of the list."""
+_ROW_MARGIN = 6
+"""Number of cells of a row that the second line cannot use."""
+SIGNS = {
+    "open": ("◐", "$primary"),
+    "draft": ("○", "$octavo-muted"),
+    "merged": ("✓", "$success"),
+    "archived": ("✗", "$octavo-muted"),
+}
+
+_TABS = TAB_COMMANDS.with_changed("previous_section", title="Previous tab", help="Go to the previous tab").with_changed(
+    "next_section", title="Next tab", help="Go to the next tab"
+)
+
+
+def _single_request(view: ChangesScreen) -> ChangeRequest | None:
+    target = view.request_target
+    return target.change_request if target is not None and why_not_single(target) is None else None
+
+
+def _why_no_single_request(view: ChangesScreen) -> str:
+    target = view.request_target
+    return (target and why_not_single(target)) or "Select a change request first."
+
+
+_ADDRESS = LINK_COMMANDS.for_target(_single_request, no_target=_why_no_single_request)
+
+
+def _scroll_or_move(view: ChangesScreen, step: int) -> None:
+    if not view.query_one(RequestPreview).scroll_by_page(step):
+        view.rows.move(step)
+
+
+def _choose_filter(_: Shell, view: ChangesScreen) -> None:
+    snapshot = view.lists.get(view.sections.current, Snapshot())
+    items = list(snapshot.value.items) if snapshot.value is not None else []
+    offered = list_filters.offered_filters(items, view.filters.filters, view.space_title, view.statuses.status_of)
+    choices = [(each, f"{matches} so far" if unknown else str(matches)) for each, matches, unknown in offered]
+    view.filters.choose("Filter change requests", choices)
+
+
+def _toggle_mine(_: Shell, view: ChangesScreen) -> None:
+    view.only_mine = not view.only_mine
+    view.redraw_list()
+
+
+LIST_COMMANDS: Commands[ChangesScreen] = Commands(
+    "changes",
+    (
+        Command("read_on", "space", "Scroll", "Scroll down; at the end, go to the next change request", shown=False,
+                run=lambda _, view: _scroll_or_move(view, 1)),
+        Command("read_back", "b", "Scroll back", "Scroll up; at the top, go to the previous change request", shown=False,
+                run=lambda _, view: _scroll_or_move(view, -1)),
+        Command("next", "J", "Next", "Go to the next change request", run=lambda _, view: view.rows.move(1), shown=False),
+        Command("previous", "K", "Previous", "Go to the previous change request", run=lambda _, view: view.rows.move(-1), shown=False),
+        Command("narrow", "F", "Filter by…", "Filter by review, status, conflicts, space, or author", shown=False,
+                run=_choose_filter),
+        Command("order", "S", "Sort", "Sort change requests", shown=False,
+                run=lambda _, view: view.choose_list_order("Sort change requests")),
+        Command("all", "escape", "Clear filters", "Clear the filters", run=lambda _, view: view.filters.replace(), shown=False),
+        Command("delete", "X", "Delete", "Explain why a change request cannot be deleted", shown=False,
+                run=lambda app, _: app.explain(CANNOT_DELETE), why_not=lambda *_: CANNOT_DELETE),
+        Command("mine", "at", "Mine", "Switch between your change requests and all change requests", key_display="@", shown=False, id="list.mine",
+                run=_toggle_mine),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+
+
+class ChangesScreen(ListView[ChangeRequest]):
+    """The change requests by status, with a preview of the selected change request."""
+
+    MODE = "changes"
+    CONTEXT = "list of change requests"
+    LIST_ORDERS: ClassVar[Mapping[str, str]] = {key: name for key, (name, _) in list_filters.ORDERS.items()}
+    ORDER_FACT = "order of change requests"
+    HELP = (
+        "This list shows the change requests in all spaces, with a preview. Press enter to open a change request, "
+        "a to approve it, m to run the checks and merge it, or x to select several change requests. "
+        "Press esc to clear the filters."
+    )
+    CSS_PATH = "request_list.tcss"
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
+        REQUEST_COMMANDS,
+        NEW_REQUEST,
+        _ADDRESS,
+        PREVIEW_COMMANDS,
+        _TABS,
+        UNSENT,
+        LIST_COMMANDS,
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lists: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
+        """Change requests by status, as loaded."""
+        self.only_mine = False
+        self.filters: ActiveFilters[RequestFilter] = ActiveFilters(self, self._filters_changed)
+        self._checked_count, self._has_unchecked = CHECKED_AT_ONCE, False
+        """Number of change requests that the filters check, and whether the list has more."""
+        self._progress = ""
+        """Part of the status line with the number of change requests that the filters have not checked yet."""
+        self.statuses = StatusLoader(self, self._status_changed)
+        self._follow_timer: Timer | None = None
+        self._redraw_timer: Timer | None = None
+
+    def body(self) -> Iterable[Widget]:
+        rows: RowList[ChangeRequest] = RowList(
+            self._draw,
+            key=lambda each: each.id,
+            search=lambda each: (
+                f"{each.title} #{each.number} {self.space_title(each)} {each.created_by.name if each.created_by else ''}"
+            ),
+            groups=lambda each: [RowHeading(self.space_title(each).upper())] if self.list_order == "space" else [],
+            two_lines=True,
+            selectable=True,
+            empty=EMPTY_TEXT,
+            hint=HINT,
+            id="change-requests",
+        )
+        sections = tuple(Section(status, NAMES[status]) for status in ("open", "draft", "merged", "archived"))
+        yield from self.list_with_preview(
+            rows, RequestPreview(self.statuses.status_of, id="summary"), sections=sections
+        )
+
+    def on_mount(self) -> None:
+        self.shell.workspace.organization_changed.subscribe(self, self._show_organization)
+        self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._spaces_changed())
+        self.shell.workspace.unsent.changed.subscribe(self, lambda _: self.rows.redraw())
+        if self.shell.workspace.organization is not None:
+            self._show_organization(self.shell.workspace.organization)
+        self._spaces_changed()
+        self.watch(self.rows, "scroll_y", self._follow_shown_soon, init=False)
+        self.rows.focus()
+
+    def _spaces_changed(self) -> None:
+        if not self.show_no_organization(self.rows, "change requests"):
+            self.rows.search_texts.discard()
+            self.rows.apply_filter()
+            self.rows.redraw()
+
+    def _show_organization(self, organization: Organization) -> None:
+        self.lists.clear()
+        self.statuses.clear()
+        for status in get_args(Status):
+            self.follow(status, change_requests_of(organization.id, status), partial(self._show, status))
+        self.redraw_list()
+
+    def _show(self, status: str, snapshot: Snapshot[ListPage[ChangeRequest]]) -> None:
+        self.lists[status] = snapshot
+        self.sections.sections = tuple(
+            Section(each.key, each.name, _count(self.lists.get(each.key))) for each in self.sections.sections
+        )
+        if status == self.sections.current:
+            self.redraw_list()
+
+    @on(SectionTabs.Switched)
+    def redraw_list(self) -> None:
+        self._progress = ""
+        status = self.sections.current
+        snapshot = self.lists.get(status, Snapshot())
+        if snapshot.value is not None:
+            items = [
+                each for each in snapshot.value.items if not self.only_mine or _is_author(self.shell.workspace.me, each)
+            ]
+            checked = len(items) if all(each.needs is None for each in self.filters.filters) else self._checked_count
+            undecided = list_filters.undecided_requests(items[:checked], self.filters.filters, self.statuses.status_of)
+            self._has_unchecked = checked < len(items)
+            checked_text = f"first {checked if self._has_unchecked else len(snapshot.value.items)}"
+            items = sorted(
+                list_filters.matching_requests(items, self.filters.filters, self.statuses.status_of),
+                key=self.space_title,
+            )
+            items.sort(key=lambda each: list_filters.ORDERS[self.list_order][1](each, self.statuses.status_of(each)))
+            is_filtered = bool(self.filters.filters or self.only_mine)
+            self.rows.state.empty = "No change requests match the filters." if is_filtered else EMPTY_TEXT
+            is_partial = is_filtered and (self._has_unchecked or snapshot.value.next is not None)
+            if is_partial:
+                self.rows.state.empty = f"No matches in the {checked_text} change requests."
+            if undecided and list_filters.can_still_match(undecided, self.filters.filters, self.statuses.status_of):
+                self.rows.state.empty = "No matches yet. Still loading…"
+            self.rows.state.hint = (
+                "esc clear filters" if self.filters.filters else "@ show all" if is_filtered else HINT
+            )
+            if is_partial:
+                self.rows.state.hint = f"G load more   {self.rows.state.hint}"
+                self.rows.show(items, partial_note=f"Only the {checked_text} are loaded")
+            else:
+                self.rows.show_page(snapshot.value, items)
+            self._load_facts(undecided)
+            self._follow_shown_soon()
+            self._highlighted()  # The selected change request may be newer.
+        self.show_response(snapshot, "Change requests", "change requests")
+        self._show_position()
+
+    def _show_position(self) -> None:
+        organization = self.shell.workspace.organization.title if self.shell.workspace.organization else ""
+        mine = " · mine" if self.only_mine else ""
+        mine += "".join(f" · {each}" for each in self.filters.names)
+        selection_text = f" · {len(self.selected_rows)} selected" if self.selected_rows else ""
+        where = f"Changes · {organization} · {NAMES[self.sections.current].lower()}{mine}{selection_text}"
+        self.show_location(where, self.rows.counts.summary + self._progress)
+
+    def space_title(self, change_request: ChangeRequest) -> str:
+        """Return the title of the space of a change request. Empty if it is unknown."""
+        space = self.shell.workspace.space(change_request.space) if change_request.space else None
+        return space.title if space else ""
+
+    def _draw(self, each: ChangeRequest) -> Row:
+        sign, style = SIGNS.get(each.status, ("?", "$octavo-muted"))
+        author = each.created_by.name if each.created_by else ""
+        space = "" if self.list_order == "space" else self.space_title(each)
+        room = self.rows.scrollable_content_region.width - _ROW_MARGIN
+        below = status_summary.status_line(
+            self.statuses.status_of(each), [fact for fact in (space, author) if fact], room
+        )
+        return Row(
+            text=Content.assemble((f"#{each.number}  ", "$octavo-muted"), (each.title, "bold")),
+            right=with_unsent_mark(
+                self._unsent_of(each), f"updated {short_age(each.updated_at)}" if each.updated_at else ""
+            ),
+            second_line=below,
+            sign=Content.styled(sign, style),
+        )
+
+    def _unsent_of(self, each: ChangeRequest) -> Sequence[UnsentText]:
+        space = _space_of(each)
+        return self.shell.workspace.unsent.index.of_place(each.ref(space)) if space is not None else ()
+
+    @property
+    def target_drafts(self) -> Sequence[UnsentText]:
+        """Return the unsent drafts in the selected change requests, else in the current one."""
+        among = self.selected_rows or ([self.rows.item] if self.rows.item is not None else [])
+        return [words for each in among for words in self._unsent_of(each)]
+
+    # Status of the change requests
+
+    def _follow_shown_soon(self) -> None:
+        """Follow the status of the visible rows once the list stops scrolling."""
+        if self._follow_timer is not None:
+            self._follow_timer.stop()
+        self._follow_timer = self.set_timer(SELECTION_DELAY, self._follow_shown)
+
+    def _follow_shown(self) -> None:
+        if not self.is_current:
+            return  # The list is hidden by another view.
+        rows = self.rows
+        self.statuses.follow_shown([rows.items[index] for index in rows.visible_indexes])
+
+    def on_resize(self) -> None:
+        self._follow_shown_soon()
+
+    def on_screen_resume(self) -> None:
+        if is_whole(self):
+            self.rows.redraw()
+            self._follow_shown_soon()
+
+    def _status_changed(self, name: str) -> None:
+        if not is_whole(self):
+            return
+        self.rows.redraw(name)
+        self.query_one(RequestPreview).status_changed(name)
+        if (self.filters.filters or self.list_order == "threads") and self._redraw_timer is None:
+            self._redraw_timer = self.set_timer(SELECTION_DELAY, self._redraw)
+
+    def _redraw(self) -> None:
+        self._redraw_timer = None
+        self.redraw_list()
+
+    def _load_facts(self, unknown: Sequence[ChangeRequest]) -> None:
+        """Load the facts that the filters need about the change requests in `unknown`, and show the progress."""
+        needed = [each.needs for each in self.filters.filters if each.needs is not None]
+        unread = [self.statuses.status_of(each).unread for each in unknown]
+        causes = [each[fact] for each in unread for fact in needed if fact in each]
+        pending = [each for each in unknown if not any(fact in self.statuses.status_of(each).unread for fact in needed)]
+        if pending:
+            self._progress = f" · checking {len(pending)} more"
+            self.statuses.load(pending, needed)
+        if causes:
+            self.rows.state.fail(f"Could not check {plural(len(unknown) - len(pending), 'change request')}", causes[0])
+
+    # Selection
+
+    @on(RowList.SelectionChanged, "#change-requests")
+    def _selection_changed(self) -> None:
+        self._show_position()
+        self.refresh_bindings()
+
+    @property
+    def request_target(self) -> RequestTarget | None:
+        """The current change request, with the selected change requests."""
+        item = self.rows.item
+        return RequestTarget(item, _space_of(item), self, tuple(self.selected_rows)) if item is not None else None
+
+    @property
+    def selected_items(self) -> Sequence[Model]:
+        item = self.rows.item
+        space = self.shell.workspace.space(item.space) if item is not None and item.space is not None else None
+        return [each for each in (item, space) if each is not None]
+
+    @on(LineList.Highlighted, "#change-requests")
+    def _highlighted(self) -> None:
+        item = self.rows.item
+        space = _space_of(item) if item is not None else None
+        if item is not None and space is not None:
+            self.query_one(RequestPreview).show(item, space)
+        elif item is None:
+            self.query_one(RequestPreview).clear()
+        self.refresh_bindings()
+
+    @on(LineList.MoreRequested, "#change-requests")
+    def _more(self) -> None:
+        op = self.subscriptions.operation(self.sections.current)
+        if self._has_unchecked:
+            self._checked_count += CHECKED_AT_ONCE
+            self.redraw_list()
+        elif isinstance(op, ListOfOrganization):
+            self.shell.background(self.live.fetch_next_page(op))
+
+    @on(LineList.FilterChanged, "#change-requests")
+    def _filtered(self) -> None:
+        self._show_position()
+        self._follow_shown_soon()
+
+    @on(LineList.Opened, "#change-requests")
+    def _open(self) -> None:
+        item = self.rows.item
+        space = _space_of(item) if item is not None else None
+        if item is not None and space is not None:
+            self.shell.go(ToChangeRequest(item.ref(space), item))
+        elif item is not None:
+            self.shell.explain(why_no_space(item))
+
+    def refresh_data(self) -> None:
+        self.statuses.ask_again()
+        super().refresh_data()
+        self.redraw_list()
+
+    def _filters_changed(self) -> None:
+        self.statuses.stop_loading()
+        self._checked_count = CHECKED_AT_ONCE
+        self.redraw_list()
+
+
+def _space_of(each: ChangeRequest) -> SpaceRef | None:
+    return SpaceRef(space_id=each.space) if each.space else None
+
+
+def _count(snapshot: Snapshot[ListPage[ChangeRequest]] | None) -> int | None:
+    """Return the number of change requests in a list, as far as the server returns it."""
+    if snapshot is None or snapshot.value is None:
+        return None
+    return max(snapshot.value.count or 0 if snapshot.value.next else 0, len(snapshot.value.items))
+
+
+def _is_author(user: User | None, each: ChangeRequest) -> bool:
+    return user is not None and each.created_by is not None and user.id == each.created_by.id

@@ -1,0 +1,194 @@
+"""The preview of a change request beside a list: author, description, changed pages and reviews."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.timer import Timer
+
+from octavo.api import content
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.operation import ListPage
+from octavo.api.places import SpaceRef
+from octavo.api.reviews import RequestedReviewer, Review
+from octavo.data.comment_text import plain_text
+from octavo.data.live import Snapshot
+from octavo.data.queries import requested_of, reviews_of
+from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, ARCHIVE_HINT, sign_of, title_of
+from octavo.tui.review.status_summary import RequestStatus, StatusFact, merged_by
+from octavo.tui.widgets.text_widgets import ChangingText
+from octavo.tui.widgets.wording import long_age, plural
+
+if TYPE_CHECKING:
+    from octavo.tui.core.view import View
+
+MAX_PAGES = 60
+_NAMES: dict[StatusFact, str] = {"reviews": "reviews", "requested": "requested reviewers", "conflicts": "conflicts"}
+SELECTION_DELAY = 0.12
+"""Delay in seconds before the details of a selected row are loaded."""
+
+
+class RequestPreview(VerticalScroll, can_focus=False):
+    """Preview of the selected change request. The list has the keys: `scroll_by_page` and scrolls the preview with `scroll_by_page`."""
+
+    DEFAULT_CSS: ClassVar[str] = """
+    RequestPreview {
+        width: 1fr; padding: 0 2; background: $background; color: $foreground; scrollbar-size-vertical: 1;
+        & > Static { width: 100%; height: auto; }
+    }
+    """
+
+    def __init__(self, status_of: Callable[[ChangeRequest], RequestStatus], id: str | None = None) -> None:
+        """`status_of` returns the status of a change request, as far as it is loaded."""
+        super().__init__(id=id)
+        self._status_of = status_of
+        self._change_request: ChangeRequest | None = None
+        self._space: SpaceRef | None = None
+        self._changes: Snapshot[content.Changes] = Snapshot()
+        self._reviews: Snapshot[ListPage[Review]] = Snapshot()
+        self._requested: Snapshot[ListPage[RequestedReviewer]] = Snapshot()
+        self._timer: Timer | None = None
+
+    def compose(self) -> ComposeResult:
+        yield ChangingText()
+
+    @property
+    def view(self) -> View:
+        return cast("View", self.screen)
+
+    def show(self, change_request: ChangeRequest, space: SpaceRef) -> None:
+        """Show `change_request`. The details are loaded after `SELECTION_DELAY` seconds."""
+        if self._change_request is None or self._change_request.id != change_request.id:
+            self.scroll_home(animate=False)
+            self._changes, self._reviews = Snapshot(loading=True), Snapshot(loading=True)
+            self._requested = Snapshot(loading=True)
+            if self._timer is not None:
+                self._timer.stop()
+            self._timer = self.set_timer(SELECTION_DELAY, self._load)
+        self._change_request, self._space = change_request, space
+        self._draw()
+
+    def clear(self) -> None:
+        """Show an empty preview, because no change request is selected."""
+        if self._timer is not None:
+            self._timer.stop()
+        self._change_request = None
+        self._draw()
+
+    def _load(self) -> None:
+        if self._change_request is None or self._space is None:
+            return
+        at = self._change_request.ref(self._space)
+        self.view.follow("summary changes", content.ListChanges(at=at, limit=1000), self._show_changes)
+        self.view.follow("summary reviews", reviews_of(at), self._show_reviews, refetch=False)
+        self.view.follow("summary requested", requested_of(at), self._show_requested, refetch=False)
+
+    def _show_changes(self, snapshot: Snapshot[content.Changes]) -> None:
+        self._changes = snapshot
+        self._draw()
+
+    def _show_reviews(self, snapshot: Snapshot[ListPage[Review]]) -> None:
+        self._reviews = snapshot
+        self._draw()
+
+    def _show_requested(self, snapshot: Snapshot[ListPage[RequestedReviewer]]) -> None:
+        self._requested = snapshot
+        self._draw()
+
+    def status_changed(self, name: str) -> None:
+        """Draw the preview again if it shows the change request with the ID `name`."""
+        if self._change_request is not None and self._change_request.id == name:
+            self._draw()
+
+    def scroll_by_page(self, direction: int) -> bool:
+        """Scroll by one page. Return False if the preview is hidden or already at that end."""
+        at_end = self.scroll_y >= self.max_scroll_y if direction > 0 else self.scroll_y <= 0
+        if at_end or not self.display:
+            return False
+        self.scroll_relative(y=direction * max(1, self.size.height - 2), animate=False)
+        return True
+
+    def _draw(self) -> None:
+        self.query_one(ChangingText).update(self._content())
+
+    def _content(self) -> Content:
+        change_request = self._change_request
+        if change_request is None:
+            return Content("")
+        author = change_request.created_by.name if change_request.created_by else "unknown author"
+        lines = [
+            Content.assemble((f"#{change_request.number}  ", "$octavo-muted"), (change_request.title, "bold")),
+            Content.styled(
+                f"{author} · {long_age(change_request.updated_at)} · {change_request.status}", "$octavo-muted"
+            ),
+            Content(""),
+        ]
+        if change_request.description_text:
+            lines += [Content(change_request.description_text), Content("")]
+        status = self._status_of(change_request)
+        notes: list[Content] = []
+        if change_request.status == "merged":
+            hint = "Press Z to create a change request that reverts the merge."
+            notes.append(Content.styled(f"✓ {merged_by(change_request)}. {hint}", "$success"))
+        if status.is_on_main:
+            notes.append(Content.styled(f"✓ {ALREADY_ON_MAIN} {ARCHIVE_HINT}", "$success"))
+        elif status.outdated:
+            notes.append(Content.styled("✗ outdated: main has changed. Press U to update from main.", "$warning"))
+        if status.conflicts:
+            notes.append(Content.styled(f"✗ may conflict: {', '.join(status.conflicts)}", "$error"))
+        notes += [
+            Content.styled(f"! Could not load the {_NAMES[fact]}: {cause}", "$warning")
+            for fact, cause in status.unread.items()
+        ]
+        lines += [*notes, Content("")] if notes else []
+        lines += self._changed_lines()
+        lines += self._review_lines()
+        if status.threads:
+            lines.append(Content.styled(f"● {plural(status.threads, 'open thread')}", "$octavo-note"))
+        return Content("\n").join(lines)
+
+    def _changed_lines(self) -> list[Content]:
+        heading = Content.styled("PAGES", "bold $octavo-muted")
+        if self._changes.value is None:
+            notice = str(self._changes.error) if self._changes.error else "…"
+            return [heading, Content.styled(notice, "$octavo-muted"), Content("")]
+        styles = {"+": "$success", "−": "$error", "→": "$warning", "~": "$primary"}
+        changes = self._changes.value.changes
+        lines = [
+            Content.assemble((sign_of(each), styles[sign_of(each)]), " ", title_of(each))
+            for each in changes[:MAX_PAGES]
+        ]
+        if len(changes) > MAX_PAGES:
+            lines.append(Content.styled(f"  and {len(changes) - MAX_PAGES} more", "$octavo-muted"))
+        if not changes:
+            lines = [Content.styled("No changes yet.", "$octavo-muted")]
+        return [heading, *lines, Content("")]
+
+    def _review_lines(self) -> list[Content]:
+        reviews = self._reviews.value.items if self._reviews.value else ()
+        current = [review for review in reviews if not review.outdated]
+        requested = self._requested.value.items if self._requested.value else ()
+        if not current and not requested:
+            return []
+        change_request = self._change_request
+        lines = [Content.styled("REVIEWS", "bold $octavo-muted")]
+        for review in current:
+            approved = review.status == "approved"
+            is_outdated = change_request is not None and review.revision not in (None, change_request.revision)
+            mark = ("✓ ", "$success") if approved else ("✗ ", "$error")
+            word = "approved" if approved else "requested changes"
+            note = " · outdated" if is_outdated else ""
+            lines.append(Content.assemble(mark, f"{review.reviewer.name} {word}", (note, "$warning")))
+            if review.comment is not None and (comment := plain_text(review.comment.body.text)):
+                lines.append(Content.styled(comment, "$octavo-muted"))
+        me = self.view.shell.workspace.me
+        for each in requested:
+            if each.user is not None:
+                is_me = me is not None and each.user.id == me.id
+                label = "your review requested" if is_me else f"review requested from {each.user.name}"
+                lines.append(Content.assemble(("○ ", "$primary" if is_me else "$octavo-muted"), label))
+        return [*lines, Content("")]

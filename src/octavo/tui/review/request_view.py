@@ -1,0 +1,380 @@
+"""The view of a change request: its changed pages, their diffs, the reviews and the threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import on
+from textual.containers import Horizontal, Vertical
+from textual.timer import Timer
+from textual.widget import Widget
+
+from octavo.api import change_requests, comments
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.comments import Comment
+from octavo.api.operation import ListPage, Model
+from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
+from octavo.data.live import Snapshot
+from octavo.data.unsent_index import UnsentText
+from octavo.tui.comments import thread_actions
+from octavo.tui.comments.diff_threads import DiffThreads
+from octavo.tui.comments.discard_commands import UNSENT
+from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE, PageDiscussion
+from octavo.tui.core.file_dialogs import choose_export
+from octavo.tui.core.link_commands import LINK_COMMANDS
+from octavo.tui.core.navigation_history import is_stop
+from octavo.tui.core.permissions import CANNOT_DELETE, why_not_in_discussion
+from octavo.tui.core.view import View
+from octavo.tui.editing.page_commands import PAGE_COMMANDS, PageEditing, why_no_page_edit
+from octavo.tui.reader.diff_navigation import OtherThreadRequested
+from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.render.page_parts import LinkFollowed
+from octavo.tui.review.changed_pages import WHOLE
+from octavo.tui.review.changed_tree import TREE_COMMANDS, ChangedTree
+from octavo.tui.review.page_diff import SUGGESTION_COMMANDS, PageDiff
+from octavo.tui.review.page_revert import REVERT_COMMANDS, SelectedChange
+from octavo.tui.review.request_commands import NEW_REQUEST, REQUEST_COMMANDS, comment_on_whole, why_no_comment_on_whole
+from octavo.tui.review.request_comparison import COMPARISON_COMMANDS, Comparison
+from octavo.tui.review.request_head import RequestHead
+from octavo.tui.review.request_target import RequestTarget
+from octavo.tui.terminal.textual_internals import is_whole
+from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.text_widgets import ChangingText
+from octavo.tui.widgets.tree import Tree
+
+if TYPE_CHECKING:
+    from octavo.data.writes.machine import OutboxEntry
+    from octavo.tui.core.shell import Shell
+
+DRAW_DELAY = 0.15
+"""Delay in seconds before new sizes of changes are drawn, so that several sizes are drawn together."""
+
+
+def _is_whole_selected(view: ChangeRequestScreen) -> bool:
+    """Return whether to comment on the change request as a whole: no page is shown, or the list has the focus."""
+    return view.focused is not view.view or view.page_diff.visible_page is None
+
+
+def _comment_on_page(app: Shell, view: ChangeRequestScreen) -> None:
+    if _is_whole_selected(view):
+        comment_on_whole(app, view.request_target)
+    else:
+        view.page_discussion.comment_on_page()
+
+
+def _why_no_comment_on_page(app: Shell, view: ChangeRequestScreen) -> str | None:
+    if _is_whole_selected(view):
+        return why_no_comment_on_whole(app, view.request_target)
+    return view.page_discussion.why_no_comment(whole=True)
+
+
+COMMENT_COMMANDS: Commands[Any] = (
+    COMMENTING.only("page")
+    .with_changed("page", run=_comment_on_page, why_not=_why_no_comment_on_page)
+    .for_target(lambda view: view)
+)
+
+
+def _thread_to_delete(view: ChangeRequestScreen) -> Comment | None:
+    """Return the selected thread if the diff has the focus."""
+    return view.page_discussion.selected_thread_line() if view.focused is view.view else None
+
+
+def _delete(app: Shell, view: ChangeRequestScreen) -> None:
+    if (thread := _thread_to_delete(view)) is not None:
+        thread_actions.delete(app, view.at, thread, thread)
+    else:
+        view.authoring.delete()
+
+
+def _why_no_deletion(app: Shell, view: ChangeRequestScreen) -> str | None:
+    selected = view.changed_tree.selected
+    if selected is None:
+        return why_no_page_edit(app, view.authoring)
+    if (thread := _thread_to_delete(view)) is not None:
+        return why_not_in_discussion(app, view.at, "delete", thread)
+    if selected.page is None:
+        return f"{selected.title} is not a page. {CANNOT_DELETE}"
+    if not selected.exists_after:
+        return f"{selected.title} is already deleted in this change request. Press Q to revert the deletion."
+    return why_no_page_edit(app, view.authoring)
+
+
+DELETE_COMMANDS: Commands[Any] = (
+    PAGE_COMMANDS.only("delete")
+    .with_changed("delete", run=_delete, why_not=_why_no_deletion)
+    .for_target(lambda view: view)
+)
+
+
+def _unsent_of_selection(view: ChangeRequestScreen) -> Sequence[UnsentText]:
+    """Return the unsent drafts for the selected block if the diff has the focus, else for the page."""
+    if view.focused is view.view:
+        return view.page_diff.target_drafts
+    return view.changed_tree.unsent_of(view.changed_tree.key)
+
+
+def _export(app: Shell, view: ChangeRequestScreen) -> None:
+
+    selected, about = view.changed_tree.selected, view.comparison.change_request
+    page = selected.page if selected is not None and selected.is_document and selected.exists_after else None
+    choose_export(
+        app, view.at, f"#{about.number} {about.title}", (page.id, selected.title) if page and selected else None
+    )
+
+
+VIEW_COMMANDS: Commands[ChangeRequestScreen] = Commands(
+    "change",
+    (
+        Command("export", "ctrl+e", "Export", "Export the change request or the selected page", run=_export, shown=False),
+        Command("up", "escape", "Back", "Go back to the pages, then to the list", run=lambda _, view: view.go_up_or_back(), shown=False),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+
+
+class ChangeRequestScreen(View):
+    """The changed pages and the status of a change request on the left, the diff of the selected page on the right."""
+
+    MODE = "changes"
+    CONTEXT = "change request"
+    HELP = (
+        "The changed pages are on the left, and the diff of the selected page is on the right. "
+        "Press c to comment on a block, a to approve, A to request changes, or m to run the checks and merge. "
+        "Press esc to go back to the pages. Press esc again to go back to the list."
+    )
+    CSS_PATH = "request_view.tcss"
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
+        REQUEST_COMMANDS.without("comment"),
+        NEW_REQUEST,
+        LINK_COMMANDS,
+        PAGE_COMMANDS.only("edit", "arrange").for_target(lambda view: view.authoring),
+        DELETE_COMMANDS,
+        COMMENTING.only("block"),
+        COMMENT_COMMANDS,
+        THREAD_HERE,
+        UNSENT.for_target(_unsent_of_selection),
+        SUGGESTION_COMMANDS,
+        COMPARISON_COMMANDS,
+        REVERT_COMMANDS,
+        TREE_COMMANDS,
+        VIEW_COMMANDS,
+    )
+
+    def __init__(self, change_request: ChangeRequest, space: SpaceRef, thread: Comment | None = None) -> None:
+        """`thread` is the thread to open first."""
+        super().__init__()
+        self.at: ChangeRequestRef = change_request.ref(space)
+        self.comparison = Comparison(self, change_request, space)
+        self.diff_threads = DiffThreads(self, self.at, lambda: self.page_diff.draw_threads())
+        self.changed_tree = ChangedTree(self, self.comparison, self.diff_threads)
+        self.request_head = RequestHead(self, self.comparison, self.diff_threads, self.changed_tree)
+        self.page_diff = PageDiff(
+            self, self.comparison, self.changed_tree, self.diff_threads, self.request_head.show_position, thread
+        )
+        self.authoring = PageEditing(self, self.page_diff)
+        self._draw_timer: Timer | None = None
+
+    def body(self) -> Iterable[Widget]:
+        yield ChangingText("", id="head")
+        with Horizontal():
+            with Vertical(id="left", classes="hairline"):
+                yield ChangingText("PAGES", classes="pane-title", id="changes-title")
+                yield Tree(
+                    empty="No changes yet.",
+                    hint="Edit a page in the space, then press r to refresh.",
+                    has_fold_all_keys=False,
+                    id="changes",
+                )
+                yield ChangingText("", id="standing")
+            yield DiffView(ascii=self.shell.settings.ascii, id="diff")
+            yield ChangingText("", id="words")
+
+    @property
+    def view(self) -> DiffView:
+        return self.page_diff.pane
+
+    @property
+    def key_fallback(self) -> DiffView:
+        return self.view
+
+    def on_mount(self) -> None:
+        self.changed_tree.widget.state.wait_for("the changes")
+        self.follow("change request", change_requests.Get(at=self.at), self._show_change_request)
+        threads = comments.List(at=self.at, status="all", format="markdown", limit=200)
+        self.subscriptions.follow_whole("threads", threads, self._show_threads)
+        self.request_head.start()
+        self.shell.workspace.spaces_changed.subscribe(self, lambda _: self.refresh_bindings())
+        draw_threads = self.page_diff.draw_threads
+        self.shell.workspace.frame_changed.subscribe(self, lambda _: self.request_head.show_pending(draw_threads))
+        self.shell.workspace.unsent.changed.subscribe(self, lambda _: self._show_unsent())
+        self.changed_tree.load_marks()
+        self.view.navigation.positions = self.changed_tree.marks.positions
+        self.view.block_commands.why_no_comment_here = self.page_discussion.why_no_comment
+        self.request_head.draw()
+        self.changed_tree.widget.focus()
+        self.comparison.start()
+
+    def on_resize(self) -> None:
+        self.request_head.draw()
+        self.show_changed()
+
+    def on_unmount(self) -> None:
+        self.changed_tree.marks.save_position()
+        self.comparison.stop()
+
+    # Loaded data
+
+    def _show_change_request(self, snapshot: Snapshot[ChangeRequest]) -> None:
+        if snapshot.value is None:
+            return
+        if self.comparison.set_change_request(snapshot.value):
+            self.changed_tree.load_marks()
+            self.comparison.reload()
+            self.request_head.show_reviews(renew=True)
+        self.request_head.draw()
+        self.refresh_bindings()
+
+    def _show_threads(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
+        if snapshot.value is not None:
+            self.diff_threads.comments = snapshot.value.items
+            self.shell.workspace.record_open_comments(self.comparison.change_request.id, snapshot.value)
+            self.show_changed()
+            self.page_diff.draw_threads()
+            self.request_head.draw()
+
+    def on_screen_suspend(self) -> None:
+        if is_stop(self.app.screen):  # The view stays visible below a dialog.
+            self.comparison.drop_others()
+
+    def on_screen_resume(self) -> None:
+        if self.diff_threads.unsent_by_page():
+            self.page_diff.draw_threads()  # The unsent drafts may have changed in another view.
+
+    def _show_unsent(self) -> None:
+        self.show_changed()
+        self.page_diff.draw_threads()
+
+    def show_changed(self) -> None:
+        if self.comparison.changed is not None and is_whole(self):
+            self.changed_tree.show(self.comparison.changed)
+            self.page_diff.show()
+            self.page_diff.go_to_pending_thread()
+
+    def select_first_change(self) -> None:
+        self.changed_tree.select_first_change()
+        self.page_diff.show()
+
+    def show_error(self, cause: str) -> None:
+        self.changed_tree.widget.state.fail("Could not load the changes", cause)
+
+    def show_reviews(self) -> None:
+        self.request_head.show_reviews()
+
+    def show_sizes(self) -> None:
+        if self._draw_timer is None:
+            self._draw_timer = self.set_timer(DRAW_DELAY, self._draw_sizes)
+
+    def _draw_sizes(self) -> None:
+        self._draw_timer = None
+        self.show_changed()
+        self.request_head.draw()
+
+    # Navigation
+
+    @on(LineList.Highlighted, "#changes")
+    def _highlighted(self) -> None:
+        self.changed_tree.save_position_soon()
+        self.page_diff.show()
+
+    @on(DiffView.Moved)
+    def _diff_moved(self) -> None:
+        self.changed_tree.save_position_soon()
+        self.request_head.show_position()
+
+    @on(LineList.Opened, "#changes")
+    def _chosen(self) -> None:
+        self.view.focus()
+
+    @on(LinkFollowed)
+    def _link_followed(self, message: LinkFollowed) -> None:
+        self.page_diff.follow_link(message)
+
+    @on(Reader.CommentRequested)
+    def _block_chosen(self) -> None:
+        self.page_discussion.comment()
+
+    @on(Reader.ThreadRequested)
+    def _thread_wanted(self, message: Reader.ThreadRequested) -> None:
+        self.page_discussion.open_block_thread(message.block)
+
+    @on(Reader.Copied)
+    def _copied(self, message: Reader.Copied) -> None:
+        self.shell.say(f"Copied the {message.what}.")
+
+    @on(Reader.NextPageRequested)
+    def _end_reached(self) -> None:
+        self.changed_tree.select_next(1)
+
+    @on(OtherThreadRequested)
+    def _thread_beyond(self, message: OtherThreadRequested) -> None:
+        self.page_diff.go_to_thread_beyond(message.step)
+
+    @on(DiffView.RepliesRequested)
+    def _replies_wanted(self, message: DiffView.RepliesRequested) -> None:
+        self.diff_threads.follow_replies(message.keys)
+
+    def go_to_place(self, at: Discussion, page: str | None, node: str) -> bool:
+        if self.at != at:
+            return False
+        if page is not None and page != (self.page_diff.visible_page or ("",))[0]:
+            self.changed_tree.reveal(page)
+        return True
+
+    def go_up(self) -> bool:
+        return self.focus_if(self.changed_tree.widget, condition=self.focused is self.view)
+
+    # Targets of the commands
+
+    @property
+    def request_target(self) -> RequestTarget:
+        """Target of the commands on change requests."""
+        comparison = self.comparison
+        return RequestTarget(
+            comparison.change_request,
+            comparison.space,
+            self,
+            reviews=comparison.reviews,
+            titles=lambda: comparison.titles,
+            show_pending_comment=self._show_pending_comment,
+            show_edited=self._show_edited,
+        )
+
+    def _show_edited(self, pages: tuple[str, ...]) -> None:
+        self.refresh_data()
+        if pages and self.changed_tree.reveal(pages[0]):
+            self.view.focus()
+
+    def _show_pending_comment(self, entry: OutboxEntry) -> None:
+        self.changed_tree.reveal(entry.facts.page or WHOLE)
+        self.page_discussion.open_thread(entry.created_id)
+
+    @property
+    def selected_change(self) -> SelectedChange | None:
+        """Selected change, with the selected block if the diff has the focus."""
+        change = self.changed_tree.selected
+        block = self.page_diff.visible_block if self.focused is self.view else None
+        return SelectedChange(self.comparison, change, block) if change is not None else None
+
+    @property
+    def selected_items(self) -> Sequence[Model]:
+        space = self.shell.workspace.space(self.at.space_id)
+        return [each for each in (self.comparison.change_request, space) if each is not None]
+
+    @property
+    def page_discussion(self) -> PageDiscussion:
+        """Comments on the shown page."""
+        return self.page_diff.page_discussion

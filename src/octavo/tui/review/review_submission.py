@@ -1,0 +1,171 @@
+"""Commands and dialogs that submit a review with its pending comments, or withdraw a review."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from octavo.api.errors import ApiError
+from octavo.data.queries import reviews_of
+from octavo.data.writes import change_request_writes
+from octavo.data.writes.change_request_writes import Verdict, withdraw_review_by_request
+from octavo.data.writes.machine import has_review_in_flight
+from octavo.tui.comments.pending_comments import describe_pending
+from octavo.tui.core import dialog_draft
+from octavo.tui.core.dialog_draft import DialogDraft
+from octavo.tui.core.permissions import UNDECIDED
+from octavo.tui.review.pending_comments import PendingCommentsScreen
+from octavo.tui.review.request_target import RequestTarget, has_status, why_not_allowed
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
+from octavo.tui.widgets.wording import plural
+
+if TYPE_CHECKING:
+    from octavo.api.reviews import Review
+    from octavo.data.writes.machine import OutboxEntry
+    from octavo.tui.core.shell import Shell
+
+
+def why_no_review(app: Shell, target: RequestTarget) -> str | None:
+    """Return why you cannot review the change request. None if you can."""
+    if (why := why_not_allowed(app, target, "review", *UNDECIDED)) is not None:
+        return why
+    if has_review_in_flight(app.session.outbox.entries, target.at):
+        return f"Your review of {target.name} is already being submitted. Octavo is sending the comments first."
+    return None
+
+
+def is_review_offered(app: Shell, target: RequestTarget) -> bool:
+    """Return whether the key bar offers a review. Your own change request is excluded, although the server accepts a
+    review."""
+    me, author = app.workspace.me, target.change_request.created_by
+    return has_status(*UNDECIDED)(app, target) and (me is None or author is None or author.id != me.id)
+
+
+def why_no_withdrawal(app: Shell, target: RequestTarget) -> str | None:
+    """Return why you cannot withdraw your review. None if you can."""
+    if (why := why_not_allowed(app, target, "review", *UNDECIDED)) is not None:
+        return why
+    if target.reviews is not None and not _my_review(app, target.reviews):
+        return f"You have not reviewed {target.name}, or your review is outdated."
+    if why_not_allowed(app, target, "edit") is not None:
+        return (
+            "You need the Editor role to withdraw a review. You can ask an editor to request another review from you. "
+            "The new review request will make your current review outdated."
+        )
+    return None
+
+
+def why_no_pending_comments(app: Shell, target: RequestTarget) -> str | None:
+    """Return why there are no pending comments to show. None if there are some."""
+    return (
+        None
+        if pending_comments_of(app, target)
+        else "You have no pending comments here. To add a comment to your review, press ctrl+t while you write the comment."
+    )
+
+
+def pending_comments_of(app: Shell, target: RequestTarget) -> tuple[OutboxEntry, ...]:
+    """Return your pending comments on a change request, in the order in which you wrote them."""
+    return app.session.outbox.pending_comments(target.at) if target.space is not None and app.has_session else ()
+
+
+def _my_review(app: Shell, reviews: Sequence[Review]) -> Review | None:
+    me = app.workspace.me
+    return next((each for each in reviews if me and each.reviewer.id == me.id and not each.outdated), None)
+
+
+def open_pending_comments(app: Shell, target: RequestTarget) -> None:
+    """List the pending comments, and show the chosen comment on its page."""
+
+    def on_answer(entry: OutboxEntry | None) -> None:
+        if entry is not None:
+            target.open_pending_comment(app, entry)
+
+    app.push_screen(PendingCommentsScreen(target.at, target.name, target.titles()), on_answer)
+
+
+def open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
+    """Open the dialog that withdraws your review."""
+    app.background(_open_withdraw_dialog(app, target))
+
+
+async def _open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
+
+    at, name, live = target.at, target.name, app.session.live
+    try:
+        reviews = (await live.fetch(reviews_of(at))).items
+    except ApiError as error:
+        app.say(f"Could not load your review of {name}: {error}", tone="failed")
+        return
+    if (mine := _my_review(app, reviews)) is None:
+        app.say(f"You have not reviewed {name}, or your review is outdated.", tone="care")
+        return
+
+    def on_answer(answer: Confirmed | None) -> None:
+        if answer is not None:
+            app.writes.send(
+                f"withdraw your review of {name}",
+                withdraw_review_by_request(live, at, mine),
+                message=f"Withdrew your review of {name}",
+                on_success=lambda _: target.view.refresh_data(),
+            )
+
+    summary = f"You approved {name}." if mine.status == "approved" else f"You requested changes on {name}."
+    note = f" {mine.requested_by.name}’s review request will stay open." if mine.requested_by is not None else ""
+    after = f"Your review will be marked as outdated. Others can still see the review and its comments.{note}"
+    dialog = ConfirmDialog(f"Withdraw your review of {name}?", verb="Withdraw", intro=summary, after=after)
+    app.push_screen(dialog, on_answer)
+
+
+def open_review_dialog(app: Shell, target: RequestTarget, status: Verdict) -> None:
+    """Open the dialog that submits a review with a comment and the pending comments."""
+
+    change_request, at, name = target.change_request, target.at, target.name
+    approves, pending = status == "approved", pending_comments_of(app, target)
+    draft = DialogDraft(app, f"review {at.space_id} {at.change_request_id} {status}")
+    field = Field(
+        "Comment" if approves else "What needs to change?",
+        draft.text,
+        lines=4,
+        placeholder="optional" if approves or pending else "",
+        required_error="" if approves or pending else "Describe what needs to change.",
+        save_draft=draft.autosave,
+        save_draft_now=draft.autosave_now,
+    )
+    dialog = ConfirmDialog(
+        f"Approve {name} {change_request.title}?" if approves
+        else f"Request changes on {name} {change_request.title}?",
+        verb="Approve" if approves else "Request changes",
+        field=field,
+        intro="\n".join(describe_pending(pending, target.titles())),
+    )  # fmt: skip
+
+    def on_submitted(_: object) -> None:
+        draft.delete()
+        target.view.refresh_data()
+
+    def on_answer(answer: Confirmed | None) -> None:
+        if answer is None:
+            return
+
+        doing = f"approve {name}" if approves else f"request changes on {name}"
+        message = f"Approved {name}" if approves else f"Requested changes on {name}"
+        if app.session.outbox.pending_comments(at):
+            pending_text = plural(len(app.session.outbox.pending_comments(at)), "pending comment")
+            draft_key = f"review {at.space_id} {at.change_request_id} {status}"
+            sending = change_request_writes.submit_review(
+                app.session.live, at, status, change_request.revision, answer.text, action=doing, draft_key=draft_key
+            )
+            app.writes.submit_review(doing, sending, message=f"Submitting your review of {name} with {pending_text}…")
+            return
+        app.writes.send(
+            doing,
+            change_request_writes.review(
+                app.session.live, at, status, change_request.revision, answer.text, action=doing
+            ),
+            message=message,
+            on_success=on_submitted,
+            failure_hint=dialog_draft.DRAFT_SAVED if answer.text else "",
+        )
+
+    app.push_screen(dialog, on_answer)

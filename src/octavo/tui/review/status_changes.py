@@ -1,0 +1,138 @@
+"""Status changes of change requests: mark as ready for review, convert to draft, archive and reopen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from octavo.api import change_requests
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.data.writes.change_request_writes import NO_DRAFTS, toggle_draft
+from octavo.data.writes.direct import SendResult, send_plain
+from octavo.tui.core.permissions import UNDECIDED, why_not_in_change_request
+from octavo.tui.core.write_queue import DirectUndo
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
+from octavo.tui.widgets.wording import plural
+
+if TYPE_CHECKING:
+    from octavo.tui.core.shell import Shell
+
+
+def why_not_toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> str | None:
+    """Return why the change requests cannot be marked as ready or converted to drafts. None if they can."""
+    for each in requests:
+        if each.status not in ("draft", "open"):
+            reopen = f" Press L to reopen #{each.number} first." if each.status == "archived" else ""
+            return f"#{each.number} is {each.status}. Only a draft can be marked as ready, and only an open change request can be converted to a draft.{reopen}"
+        space = SpaceRef(space_id=each.space) if each.space is not None else None
+        if why := why_not_in_change_request(app, each, space, "edit"):
+            return why
+    if app.has_session and not app.session.live.has_draft_status:
+        return NO_DRAFTS
+    return None
+
+
+def toggle_drafts(app: Shell, requests: Sequence[ChangeRequest]) -> None:
+    """Mark drafts as ready for review, or convert open change requests to drafts. The first change request decides
+    which of the two happens. The others change only if they have the same status."""
+    if requests:
+        same_status = [each for each in requests if each.status == requests[0].status]
+        action, message = _messages(app, same_status)
+        app.writes.send(action, _toggle(app, same_status), message=message, make_undo=partial(_undo, app))
+
+
+def offer_to_mark_ready(app: Shell, change_request: ChangeRequest) -> None:
+    """Offer to mark a draft as ready after a review request."""
+    if change_request.status != "draft" or not app.session.live.has_draft_status:
+        return
+
+    def on_answer(answer: Confirmed | None) -> None:
+        if answer is not None:
+            toggle_drafts(app, [change_request])
+
+    intro = "You requested reviews, but this change request is still a draft. You can press ~ later to mark it as ready for review."
+    app.push_screen(
+        ConfirmDialog(
+            f"Mark #{change_request.number} {change_request.title} as ready for review?",
+            verb="Mark as ready",
+            cancel="Keep as draft",
+            intro=intro,
+        ),
+        on_answer,
+    )
+
+
+def _messages(app: Shell, requests: Sequence[ChangeRequest]) -> tuple[str, str]:
+    """Return a verb phrase for messages such as “Could not …”, and the success message."""
+    is_draft = requests[0].status == "draft"
+    names = _name(app, requests[0]) if len(requests) == 1 else plural(len(requests), "change request")
+    if is_draft:
+        return f"mark {names} as ready for review", f"Marked {names} as ready for review"
+    draft = "a draft" if len(requests) == 1 else "drafts"
+    return f"convert {names} to {draft}", f"Converted {names} to {draft}"
+
+
+def _name(app: Shell, change_request: ChangeRequest) -> str:
+    space = app.workspace.space(change_request.space or "")
+    return f"#{change_request.number} in {space.title}" if space is not None else f"#{change_request.number}"
+
+
+async def _toggle(app: Shell, requests: Sequence[ChangeRequest]) -> SendResult[tuple[ChangeRequest, ...]]:
+
+    done: list[ChangeRequest] = []
+    failures: list[str] = []
+    for each in requests:
+        if each.space is None:
+            continue  # The space was known when the command ran.
+        sent = await toggle_draft(app.session.live, each.ref(SpaceRef(space_id=each.space)), each)
+        if sent.kind == "done" and sent.result is not None:
+            done.append(sent.result.model_copy(update={"space": each.space}))
+        else:
+            failures.append(sent.message if len(requests) == 1 else f"{_name(app, each)}: {sent.message}")
+    if not done:
+        return SendResult("refused", failures[0])
+    if not failures:
+        return SendResult("done", "", tuple(done))
+    count = f"{len(done)} of {plural(len(requests), 'change request')}"
+    is_draft = requests[0].status == "draft"
+    message = f"Marked {count} as ready for review" if is_draft else f"Converted {count} to drafts"
+    return SendResult("done", f"{message}. {failures[0]}", tuple(done))
+
+
+def _undo(app: Shell, done: tuple[ChangeRequest, ...]) -> DirectUndo:
+
+    action, message = _messages(app, done)
+    return DirectUndo(action, lambda: _toggle(app, done), message)
+
+
+def offer_to_archive(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> Callable[[], None] | None:
+    """Return a function that opens the dialog to archive a change request. None if you cannot archive the change
+    request."""
+    if why_not_in_change_request(app, change_request, at.space, "edit", *UNDECIDED):
+        return None
+    return partial(open_archive_dialog, app, at, change_request)
+
+
+def open_archive_dialog(app: Shell, at: ChangeRequestRef, change_request: ChangeRequest) -> None:
+    """Open the dialog to archive a change request, or to reopen an archived change request."""
+
+    archived = change_request.status == "archived"
+    verb, done, status = ("Reopen", "Reopened", "open") if archived else ("Archive", "Archived", "archived")
+    op = change_requests.Update(at=at, status=status)
+
+    def on_answer(answer: Confirmed | None) -> None:
+        if answer is not None:
+            action = f"{verb.lower()} #{change_request.number}"
+            sending = send_plain(app.session.live, op, f"Could not {action}")
+            app.writes.send(action, sending, message=f"{done} #{change_request.number}", is_visible=True)
+
+    intro = (
+        "The change request will move back to the “Open” tab."
+        if archived
+        else "The change request will move to the “Archived” tab. You can reopen the change request there."
+    )
+    app.push_screen(
+        ConfirmDialog(f"{verb} #{change_request.number} {change_request.title}?", verb=verb, intro=intro), on_answer
+    )

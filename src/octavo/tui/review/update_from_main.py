@@ -1,0 +1,305 @@
+"""Commands and dialog that update a change request from main, and open its conflicts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from octavo.api import change_requests, content, spaces
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.errors import ApiError, Forbidden, NotFound
+from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
+from octavo.data.writes.change_request_kinds import MergeBasis, changes_since
+from octavo.data.writes.change_request_writes import create, update
+from octavo.documents.revision_changes import changes_between
+from octavo.tui.core.permissions import UNDECIDED
+from octavo.tui.core.routes import ToChangeRequest
+from octavo.tui.review import merge_checks
+from octavo.tui.review.changed_pages import entry_keys
+from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
+from octavo.tui.review.diff_cache import ComparedSides
+from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, ARCHIVE_HINT
+from octavo.tui.review.request_target import RequestTarget
+from octavo.tui.review.status_changes import offer_to_archive
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
+from octavo.tui.widgets.text_widgets import Fact
+
+if TYPE_CHECKING:
+    from octavo.data.live import Live
+    from octavo.tui.core.shell import Shell
+
+
+@dataclass(frozen=True)
+class UpdatePreview:
+    """Checks before an update from main."""
+
+    basis: MergeBasis
+    """The checked change request and revision of main."""
+    incoming: tuple[content.Change, ...]
+    prediction: merge_checks.ConflictPrediction
+
+    @property
+    def change_request(self) -> ChangeRequest:
+        return self.basis.change_request
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """Return the rows of the dialog."""
+        facts = [
+            merge_checks.outdated_fact(self.change_request),
+            merge_checks.conflict_fact(self.change_request, self.prediction),
+            *merge_checks.merged_text_facts(self.prediction),
+            *merge_checks.same_name_facts(self.change_request, self.prediction.duplicates),
+        ]
+        if self.incoming:
+            facts.insert(1, Fact("note", "incoming", merge_checks.change_line(self.incoming)))
+        return tuple(facts)
+
+
+async def preview_update(live: Live, at: ChangeRequestRef) -> UpdatePreview:
+    """Load the checks before an update from main. Raises ApiError."""
+    change_request, space = await asyncio.gather(
+        live.fetch(change_requests.Get(at=at)), live.fetch(spaces.Get(at=at.space))
+    )
+    # Changes of an older revision would hide a conflict, so the change request is loaded first.
+    changed = await live.fetch(content.ListChanges(at=at, limit=1000))
+    prediction, incoming = await asyncio.gather(
+        merge_checks.predict_conflicts(live, at, change_request, changed, main=space.revision),
+        _incoming_changes(live, at, change_request, space.revision),
+    )
+    return UpdatePreview(MergeBasis(change_request, space.revision), incoming, prediction)
+
+
+async def _incoming_changes(
+    live: Live, at: ChangeRequestRef, change_request: ChangeRequest, main: str | None
+) -> tuple[content.Change, ...]:
+    """Return the changes of main since the change request was created or last updated. Empty if they cannot be
+    loaded."""
+
+    if not change_request.outdated or change_request.base is None or main is None:
+        return ()
+    sides = [RevisionRef(space_id=at.space_id, revision_id=each) for each in (change_request.base, main)]
+    try:
+        before, after = await asyncio.gather(*(live.cached_or_fetch(content.Get(at=each)) for each in sides))
+    except (NotFound, Forbidden):
+        return ()
+    return await asyncio.to_thread(changes_between, before, after)
+
+
+OnConflicts = Callable[[], bool]
+"""Shows the conflicts. Returns False without showing them if another view is open by now."""
+
+
+def update_dialog(
+    app: Shell, at: ChangeRequestRef, change_request: ChangeRequest, on_conflicts: OnConflicts
+) -> CheckedDialog[UpdatePreview]:
+    """Return the dialog that shows the incoming changes and the possible conflicts, then updates the change request."""
+
+    def reopen() -> None:
+        app.push_screen(update_dialog(app, at, change_request, on_conflicts))
+
+    return CheckedDialog(
+        app,
+        CheckedWrite(
+            title=f"Update #{change_request.number} from main?",
+            verb="Update",
+            intro=change_request.title,
+            label="checks",
+            blocked_while_loading="The checks are still running.",
+            blocked_on_error="Could not load the checks, so you cannot update yet. Press r to retry.",
+            load=lambda: preview_update(app.session.live, at),
+            content=lambda preview: _dialog_content(app, at, preview, reopen),
+            send=lambda preview: send_update(app, at, preview, on_conflicts),
+            next_step="Review the checks again before you update.",
+            describe_changes=lambda before, after: changes_since(
+                app.session.live.cached_or_fetch, at, before.basis.basis, after.basis
+            ),
+        ),
+    )
+
+
+def _dialog_content(
+    app: Shell, at: ChangeRequestRef, preview: UpdatePreview, reopen: Callable[[], None]
+) -> DialogContent:
+    after, archive = "", None
+    if preview.prediction.is_on_main:
+        archive = offer_to_archive(app, at, preview.change_request)
+        after = ALREADY_ON_MAIN if archive is None else f"{ALREADY_ON_MAIN} {ARCHIVE_HINT}"
+    elif preview.prediction.will_have_markers or not preview.prediction.is_known:
+        after = (
+            "If there are conflicts, the text will contain both versions, marked with conflict markers. "
+            "You can resolve the conflicts after the update."
+        )
+    elif preview.prediction.conflicts:
+        after = "You can resolve the conflicts after the update."
+    blocked = "" if preview.change_request.outdated else "This change request is up to date with main."
+    return DialogContent(
+        preview.facts,
+        after=after,
+        blocked=blocked,
+        show_diff=partial(_show_diff, app, at, preview, reopen) if preview.incoming else None,
+        archive=archive,
+    )
+
+
+def _show_diff(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, reopen: Callable[[], None]) -> None:
+    from octavo.tui.review.incoming_changes import IncomingChanges  # lazy: the diff view, opened on request
+
+    base, main = preview.change_request.base, preview.basis.main
+    if base is None or main is None:
+        return
+    old, new = (RevisionRef(space_id=at.space_id, revision_id=each) for each in (base, main))
+    conflicting = {key for each in preview.prediction.conflicts for key in entry_keys(each.kind, each.id)}
+    app.push_screen(
+        IncomingChanges(preview.change_request, preview.incoming, ComparedSides(old, new), conflicting, reopen)
+    )
+
+
+async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, on_conflicts: OnConflicts) -> str:
+    """Update the change request once and show the result. Call `on_conflicts` if there are conflicts. If something
+    changed since `preview`, send nothing and return the changes in sentences. Otherwise return an empty string."""
+    change_request = preview.change_request
+    # The revisions are stored before the update, because the update replaces the base of the change request.
+    update_fact = {"base": change_request.base, "main": preview.basis.main, "mine": change_request.revision}
+    app.session.state.set_fact(f"update {change_request.id}", update_fact)
+    number = app.notices.say(f"Updating #{change_request.number}…", seconds=90)
+    sent = await update(app.session.live, at, preview.basis)
+    app.notices.close(number)
+    if sent.kind == "changed":
+        return sent.message
+    name = f"#{change_request.number}"
+    if sent.kind != "done" or sent.result is None:
+        app.say(sent.message, tone="failed")
+        return ""
+    app.writes.forbid_undo(f"You cannot undo the update of {name} by pressing u.")
+    result = sent.result.result
+    if result == "conflicts" or (not result and preview.prediction.conflicts):
+        revision = sent.result.revision if result else None
+        app.session.state.set_fact(f"update {change_request.id}", {**update_fact, "conflicts": revision})
+        if not on_conflicts():
+            app.say(
+                f"Updated {name} with conflicts. Press R on this change request to resolve the conflicts.", tone="care"
+            )
+    elif result and (count := len(preview.prediction.suggestions)):
+        paragraphs = "1 paragraph was" if count == 1 else f"{count} paragraphs were"
+        app.say(f"Updated {name}. {paragraphs} merged word by word. Press R to check the text.", tone="care")
+    elif result and preview.prediction.is_on_main:
+        app.say(f"Updated {name}. {ALREADY_ON_MAIN} {ARCHIVE_HINT}")
+    elif result:
+        app.say(sent.message or f"Updated {name}.")
+    else:
+        # The lost response told whether there are conflicts.
+        app.say(
+            f"Updated {name}. The server's response was lost, so Octavo does not know whether the update caused conflicts. "
+            "Press R on this change request to check.",
+            tone="care",
+        )
+    return ""
+
+
+def open_update_dialog(app: Shell, target: RequestTarget) -> None:
+    """Open the update dialog."""
+
+    if not target.change_request.outdated:
+        app.say(f"{target.name} is up to date with main.")
+        return
+
+    def on_conflicts() -> bool:
+        is_here = app.screen is target.view
+        if is_here:
+            _open_conflicts_view(app, target, target.change_request)
+        return is_here
+
+    app.push_screen(update_dialog(app, target.at, target.change_request, on_conflicts))
+
+
+def open_conflicts(app: Shell, target: RequestTarget) -> None:
+    """Show the conflicts. Conflicts that a merge left in main are resolved in a new change request."""
+    if target.change_request.status != "merged":
+        _open_conflicts_view(app, target, target.change_request)
+    else:
+        app.background(_resolve_merged(app, target))
+
+
+def _open_conflicts_view(
+    app: Shell, target: RequestTarget, change_request: ChangeRequest, merged_request: ChangeRequest | None = None
+) -> None:
+    """Show the conflicts of `change_request`, or the conflicts of `merged_request` that are resolved in
+    `change_request`."""
+    # lazy: the view of conflicts, rarely opened
+    from octavo.tui.review.conflict_source import ConflictSource
+    from octavo.tui.review.conflicts import ConflictsScreen
+
+    def on_written(written: ChangeRequest, pages: tuple[str, ...]) -> None:
+        if merged_request is None and target.show_edited is not None and app.screen is target.view:
+            target.show_edited(pages)
+        else:
+            app.go(ToChangeRequest(written.ref(target.at.space), written))
+
+    space = target.at.space
+    source = ConflictSource(app, change_request, space, merged_request=merged_request, on_written=on_written)
+    app.push_screen(ConflictsScreen(source))
+
+
+async def _resolve_merged(app: Shell, target: RequestTarget) -> None:
+    """Create a change request for the conflicts that a merge left in main, if there are any."""
+    from octavo.tui.review.conflict_finder import find_conflicts  # lazy: the merge engine, rarely needed
+
+    merged, space, live = target.change_request, target.at.space, app.session.live
+    if merged.revision_merged is None:
+        app.say(f"The server did not return the revision created by merging {target.name}.", tone="care")
+        return
+    revision = RevisionRef(space_id=space.space_id, revision_id=merged.revision_merged)
+    try:
+        if (started := await _find_started(app, merged, space)) is not None:
+            _open_conflicts_view(app, target, started, merged)
+            return
+        changed = await live.cached_or_fetch(content.ListChanges(at=revision, limit=1000))
+        found = await find_conflicts(live, space, None, changed, None)
+    except ApiError as error:
+        app.say(f"Could not check {target.name} for conflicts: {error}", tone="failed")
+        return
+    if not found.pages:
+        app.say(f"The merge of {target.name} left no conflicts in main.")
+        return
+    subject = f"Resolve the conflicts left by {target.name}"
+    pages = ", ".join(page.title for page in found.pages[:3])
+    more = f", and {len(found.pages) - 3} more" if len(found.pages) > 3 else ""
+
+    def on_answer(answer: Confirmed | None) -> None:
+        if answer is not None:
+            app.background(_create_and_open(app, target, subject))
+
+    intro = f"Readers see both versions of each conflict on {pages}{more}. Octavo will create a change request in which you can resolve the conflicts."
+    app.push_screen(ConfirmDialog(f"{subject}?", verb="Create", intro=intro), on_answer)
+
+
+async def _find_started(app: Shell, merged: ChangeRequest, space: SpaceRef) -> ChangeRequest | None:
+    """Return the change request that was created for the conflicts of a merged change request. None if there is none,
+    or if it is merged or archived."""
+    name = app.session.state.get_fact(f"resolved in {merged.id}")
+    if not isinstance(name, str):
+        return None
+    at = ChangeRequestRef(space_id=space.space_id, change_request_id=name)
+    try:
+        change_request: ChangeRequest = await app.session.live.fetch(change_requests.Get(at=at))
+    except NotFound:
+        return None
+    return change_request if change_request.status in UNDECIDED else None
+
+
+async def _create_and_open(app: Shell, target: RequestTarget, subject: str) -> None:
+
+    sent = await create(app.session.live, target.at.space, subject)
+    if sent.kind != "done" or sent.result is None:
+        app.say(sent.message, tone="failed")
+        return
+    state = app.session.state
+    state.set_fact(f"resolved in {target.change_request.id}", sent.result.id)
+    state.set_fact(f"resolves {sent.result.id}", target.change_request.id)
+    app.say(f"Created #{sent.result.number} {sent.result.title}")
+    if app.screen is target.view:
+        _open_conflicts_view(app, target, sent.result, target.change_request)

@@ -1,1 +1,0 @@
-"""Pages written in change requests: in the editor of the person, and in the tree."""

@@ -1,0 +1,28 @@
+"""The picture of the first screen that the next start shows."""
+
+from __future__ import annotations
+
+import asyncio
+
+from octavo.first_picture import FirstPicture
+from octavo.tui.app.picture_recorder import PictureRecorder
+from octavo.tui.inbox.inbox_screen import InboxScreen
+from octavo.tui.terminal.textual_internals import painted_rows
+from tests.journeys.conftest import library, stage
+from tests.journeys.stage import Stage
+
+__all__ = ["library", "stage"]
+
+
+async def test_no_picture_is_taken_before_the_first_layout(stage: Stage) -> None:
+    async with stage.play() as run:
+        picture = FirstPicture(stage.folder, "demo", "dark")
+        recorder = PictureRecorder(run.app, picture)
+        run.app.switch_mode("inbox")
+        assert isinstance(run.app.screen, InboxScreen)
+        while not painted_rows(run.app.screen):
+            assert not recorder._take()
+            recorder.end()
+            await asyncio.sleep(0)
+        await run.see("REVIEW REQUESTED")
+        assert recorder._take()

@@ -1,0 +1,54 @@
+"""Mentions are names while one writes, and links in what is sent."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.api.users import User
+from octavo.tui.comments.mentions import MentionText, mention_markdown, with_names
+
+ADA, LONG, HARD = (
+    User(id="u1", display_name="Ada"),
+    User(id="u2", display_name="Ada Lo"),
+    User(id="a b", display_name="Ö_*[x]"),
+)
+PIECES = [
+    mention_markdown(ADA),
+    mention_markdown(LONG),
+    mention_markdown(HARD),
+    mention_markdown(User(id="u9", display_name="Ada")),
+]
+PIECES += ["@Ada", "@Ada Lo", " ", "a", "[", "]", "\\n", "\\", "@", "(/users/u1)", "`", "x@Ada"]
+
+
+def test_mention_is_shown_as_a_name() -> None:
+    writing = MentionText()
+    text = f"{mention_markdown(ADA)}, {mention_markdown(LONG)} and {mention_markdown(HARD)}: look"
+    assert writing.to_text(text) == with_names(text) == "@Ada, @Ada Lo and @Ö_*[x]: look"
+    assert writing.to_markdown("@Ada, @Ada Lo and @Ö_*[x]: look") == text
+    assert writing.to_markdown("(@Ada) @Adam me@Ada") == f"({mention_markdown(ADA)}) @Adam me@Ada"
+
+
+def test_two_people_with_the_same_name_are_kept_apart() -> None:
+    other = mention_markdown(User(id="u9", display_name="Ada"))
+    writing = MentionText()
+    assert writing.to_text(f"{mention_markdown(ADA)} {other}") == f"@Ada {other}"
+    assert writing.to_markdown(f"@Ada {other}") == f"{mention_markdown(ADA)} {other}"
+
+
+def test_typed_name_does_not_become_a_mention() -> None:
+    writing = MentionText()
+    text = f"@Ada and {mention_markdown(ADA)}"
+    assert writing.to_markdown(writing.to_text(text)) == text
+    writing = MentionText()
+    assert writing.add(mention_markdown(ADA), "") == "@Ada"
+    assert writing.add(mention_markdown(ADA), "@Ada and ") == "@Ada"
+    assert writing.add(mention_markdown(LONG), "@Ada Lo and ") == mention_markdown(LONG)
+    assert writing.to_markdown("@Ada Lo") == f"{mention_markdown(ADA)} Lo"
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
+def test_unedited_text_is_sent_unchanged(text: str) -> None:
+    writing = MentionText()
+    assert writing.to_markdown(writing.to_text(text)) == text

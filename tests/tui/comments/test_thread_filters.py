@@ -1,0 +1,112 @@
+"""What of the threads is shown, and in what order."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from octavo.api.bodies import Body
+from octavo.api.comments import Comment, Target, TargetNode, TargetPage
+from octavo.api.places import SpaceRef
+from octavo.api.users import User
+from octavo.data.comment_text import mention_suffix, plain_text
+from octavo.tui.comments.mentions import mention_markdown
+from octavo.tui.comments.thread_filters import ORDERS, Thread, available_filters, filter_threads, is_in_section
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+ADA, TOM = User(id="ada", display_name="Ada"), User(id="tom", display_name="Tom")
+
+
+def thread(
+    key: str,
+    by: User = ADA,
+    *,
+    days: float | None = 0,
+    replies: int = 0,
+    place: str = "GUIDE",
+    page: str = "Start",
+    says: str = "Why?",
+    outdated: bool = False,
+    whole: bool = False,
+    status: str = "open",
+) -> Thread:
+    comment = Comment(
+        id=key,
+        body=Body(markdown=says),
+        posted_by=by,
+        posted_at=None if days is None else NOW - timedelta(days=days),
+        replies=replies,
+        status=status,
+        target=Target(
+            page=TargetPage(id=page, title=page, outdated=outdated), node=None if whole else TargetNode(id="n")
+        ),
+    )
+    return Thread(comment, SpaceRef(space_id="s"), place)
+
+
+THREADS = [
+    thread("a", days=0.5, replies=2),
+    thread("b", TOM, days=3, page="End", says=f"See [@Ada{mention_suffix('ada')}."),
+    thread("c", TOM, days=12, place="NEWS", outdated=True),
+    thread("d", days=None, place="NEWS", whole=True, replies=1),
+]
+
+
+def keys(threads: list[Thread]) -> str:
+    return "".join(each.comment.id for each in threads)
+
+
+def test_each_available_filter_counts_its_matches() -> None:
+    left = {each.name: keys(filter_threads(THREADS, [each])) for each, _ in available_filters(THREADS, (), NOW, "ada")}
+    assert left == {
+        "without replies": "bc",
+        "with replies": "ad",
+        "outdated": "c",
+        "not on a block": "d",
+        "mentioning me": "b",
+        "from the last 24 hours": "a",
+        "from the last 7 days": "ab",
+        "older than 7 days": "cd",
+        "older than 30 days": "d",
+        "by Ada": "ad",
+        "by Tom": "bc",
+        "in GUIDE": "ab",
+        "in NEWS": "cd",
+    }
+    assert all(count == len(left[each.name]) for each, count in available_filters(THREADS, (), NOW, "ada"))
+
+
+def test_active_filter_can_be_replaced_by_its_kind_or_combined() -> None:
+    by_tom = next(each for each, _ in available_filters(THREADS, (), NOW, "") if each.name == "by Tom")
+    more = {each.name: count for each, count in available_filters(THREADS, [by_tom], NOW, "")}
+    assert more["in GUIDE"] == 1
+    assert more["by Ada"] == 2
+    assert "by Tom" not in more
+    assert "with replies" not in more, "it would leave none"
+    in_news = next(each for each, _ in available_filters(THREADS, [by_tom], NOW, "") if each.name == "in NEWS")
+    assert keys(filter_threads(THREADS, [by_tom, in_news])) == "c"
+
+
+def test_orders_of_threads() -> None:
+    told = {name: keys(sorted(THREADS, key=compared)) for name, (_, compared) in ORDERS.items()}
+    assert told == {"place": "bacd", "newest": "abcd", "oldest": "dcba", "answers": "adbc", "author": "adbc"}
+
+
+def test_tabs_of_the_list_of_threads() -> None:
+    threads = [*THREADS, thread("r", status="resolved")]
+    told = {
+        name: keys([each for each in threads if is_in_section(each, name, "ada")])
+        for name in ("open", "mine", "resolved", "all")
+    }
+    assert told == {"open": "abcd", "mine": "ad", "resolved": "r", "all": "abcdr"}
+
+
+def test_list_shows_the_text_of_links_and_mentions() -> None:
+    eve = User(id="eve", display_name="Eve [of] *it*")
+    assert mention_markdown(eve) == "[@Eve \\[of\\] \\*it\\*](/users/eve)"
+    said = f'Ask {mention_markdown(TOM)},\nsee [the guide](https://example.com/a_b "x") or [a](b)!'
+    assert plain_text(said) == 'Ask @Tom, see [the guide](https://example.com/a_b "x") or a!'
+    assert plain_text("**Two** of *three* `a_b`, 2 * 3 * 4, **x") == "Two of three a_b, 2 * 3 * 4, **x"
+    assert plain_text("*" * 50_000) == "*" * 50_000
+    assert plain_text(">" * 50_000) == ""
+    assert plain_text("Why?\n\n> ```py\n> a = 1\n> b > 2\n> ```\n> said\n\nNot 3?") == "Why? a = 1 · b > 2 said Not 3?"
+    assert plain_text("[" * 50_000) == "[" * 50_000

@@ -1,0 +1,54 @@
+"""Rows of the inbox, and the reasons above the preview of a row."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from octavo.api.places import ChangeRequestRef
+from octavo.data.inbox import InboxRow
+from octavo.server.demo.library import TODAY
+from octavo.tui.inbox.row_views import RowRenderer, reason_lines
+from octavo.tui.widgets import wording
+from tests.server.asking import START
+
+ROW = InboxRow(
+    key="k",
+    reason="review requested",
+    also=("unsent draft",),
+    words="review requested by Tomás Okafor · 2 pending comments: submit your review to send them",
+    title="#7",
+    context="",
+    moment=TODAY - timedelta(days=8),
+    space_id="s",
+    target=ChangeRequestRef(space_id="s", change_request_id="c"),
+    stamp="",
+)
+
+
+@pytest.mark.parametrize("width", [20, 46, 48, 60])
+def test_each_reason_is_one_line_and_the_age_is_never_truncated(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wording, "clock", lambda: TODAY)
+    first, second = reason_lines(ROW, width).plain.split("\n")
+    assert len(first) <= width
+    assert len(second) <= width
+    assert first.startswith("◐ rev")
+    assert first.endswith(" · 8 days ago")
+    assert ("…" in first) == (width < 48)
+    assert second.startswith("  2 pending")
+
+
+@pytest.mark.parametrize(
+    ("person", "said"),
+    [
+        ("Ada", "review requested by Ada"),
+        ("小林 さくら", "review"),
+        ("Maximiliana de la Vega", "review"),
+    ],
+)
+def test_a_long_reason_is_shortened_to_leave_room_for_the_title(person: str, said: str) -> None:
+    target = ChangeRequestRef(space_id="s", change_request_id="c")
+    words = f"review requested by {person}"
+    row = InboxRow("c", "review requested", (), words, "A title", "", START, "s", target, "1")
+    assert str(RowRenderer(lambda _: 0).render(row, 76).right).startswith(f"{said} ")

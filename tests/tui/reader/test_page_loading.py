@@ -1,0 +1,183 @@
+"""Pages that are shown before they are completely parsed."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.documents.parse import parse
+from octavo.tui.reader.page_loading import PageLoaded
+from octavo.tui.reader.page_view import PageView
+from tests.tui.reader.panes import PaneApp, laid_out, screen
+from tests.tui.reader.test_while_loading import HeldPage, begun, read
+
+PAGE = "\n\n".join(f"## Section {number % 200}\n\nParagraph {number % 200} says a little." for number in range(2000))
+WIDE = PAGE.replace("says a little", "says much more than fits into one line of a pane that is narrow, and then some")
+ARRIVING = PAGE + "\n\n## The last of all\n\nA needle.\n"
+
+
+async def test_long_page_shows_first_screen_before_it_is_parsed() -> None:
+    async with begun(PAGE) as (app, pilot):
+        assert "Section 0" in screen(app.pane)
+        assert app.pane.document is not None
+        begin = len(app.pane.document.blocks)
+        await pilot.press("G")
+        await read(app, pilot)
+        assert len(app.pane.document.blocks) > begin
+        assert "Paragraph 199" in screen(app.pane)
+        assert [type(each) for each in app.said] == [PageLoaded]
+
+
+async def test_late_first_screen_is_shown_when_parsed() -> None:
+    app = PaneApp(HeldPage())
+    app.pane.loader.is_held_from_the_beginning = True
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show_markdown("# Long\n\n" + PAGE, title="Long", key="p")
+        assert app.pane.key == "p"
+        assert app.pane.document is not None
+        assert not app.pane.document.blocks
+        app.pane.loader.is_held_from_the_beginning = False
+        while "Section 0" not in screen(app.pane):
+            await pilot.pause()
+        assert not app.pane.contents.is_whole
+        assert screen(app.pane).count("Long") == 1
+        await read(app, pilot)
+        assert app.pane.virtual_lines.units[-1].block.plain() == "Paragraph 199 says a little."
+        assert len(app.pane.virtual_lines) == 4001
+
+
+async def test_heading_scrolls_to_top_before_text_below_is_parsed() -> None:
+    async with begun(PAGE) as (app, pilot):
+        assert app.pane.document is not None
+        last = app.pane.document.headings[-1]
+        assert app.pane.navigation.go_to_anchor(last.anchor)
+        await read(app, pilot)
+        assert last.title in screen(app.pane).splitlines()[1]
+
+
+async def test_anchor_requested_while_loading_is_followed_later() -> None:
+    async with begun(ARRIVING) as (app, pilot):
+        view = app.pane
+        assert not view.navigation.go_to_anchor("the-last-of-all")
+        assert view.find_bar.find("needle") == 0
+        await read(app, pilot)
+        while view.find_bar.search_status == "searching":
+            await pilot.pause()
+        assert view.find_bar.search_status == "1 found"
+        assert "The last of all" in screen(view)
+
+
+@pytest.mark.parametrize(("times", "keeps_all"), [(1, True), (3, False)])
+async def test_long_page_has_exact_heights_and_keeps_few_lines(times: int, keeps_all: bool) -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show_markdown(PAGE * times, title="Long", key="p")
+        while app.pane.loader.is_loading:
+            await pilot.pause()
+        assert app.pane.virtual_lines.unset == 0
+        kept = len(app.pane.virtual_lines.kept)
+        assert kept == len(app.pane.virtual_lines) if keeps_all else kept < 100
+        before = app.pane.virtual_lines.total
+        assert sum(len(app.pane.virtual_lines.lines(unit)) for unit in range(len(app.pane.virtual_lines))) == before
+
+
+async def test_parsed_page_is_laid_out_in_thread() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show(parse(PAGE), title="Long", key="p")
+        assert app.pane.virtual_lines.unset > len(app.pane.virtual_lines) // 2
+        await pilot.press("ctrl+d", "ctrl+d")
+        here = screen(app.pane)
+        await laid_out(app.pane, pilot)
+        await pilot.pause()
+        assert screen(app.pane) == here
+        assert app.pane.virtual_size.height == app.pane.virtual_lines.total
+
+
+async def test_resize_keeps_top_and_exact_heights() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show(parse(WIDE), title="Long", key="p")
+        await laid_out(app.pane, pilot)
+        assert app.pane.navigation.go_to_anchor("section-150")
+        total = app.pane.virtual_lines.total
+        await pilot.resize_terminal(50, 20)
+        while app.pane.layout_width > 50 or app.pane.virtual_lines.unset:
+            await pilot.pause()
+        await pilot.pause()
+        assert app.pane.virtual_lines.total > total
+        assert "Section 150" in "".join(screen(app.pane).splitlines()[:3])
+
+
+@pytest.mark.parametrize("keys", [("G",), ("G", "left_parenthesis", "left_parenthesis", "b"), ("G", "b", "b")])
+async def test_cursor_bar_stays_on_block_in_source_during_layout(keys: tuple[str, ...]) -> None:
+    page = WIDE.replace("Paragraph", f"```java\n{'words of code ' * 8}\n```\n\nParagraph")
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show(parse(page), title="Long", key="p")
+        await laid_out(app.pane, pilot)
+        await pilot.press(*keys)
+        here = app.pane.cursor.current()
+        await pilot.press("backslash")
+        now = app.pane.cursor.current()
+        assert here is not None
+        assert now is not None
+        assert now[3].key == here.block.key
+        await laid_out(app.pane, pilot)
+        await pilot.pause()
+        later = app.pane.cursor.current()
+        assert later is not None
+        assert later[3].key == here.block.key
+
+
+@pytest.mark.parametrize("keys", [("ctrl+d",), ("ctrl+d", "ctrl+d", "ctrl+d"), ("G",)])
+async def test_cursor_bar_stays_on_cut_block_when_pane_gets_wider(
+    keys: tuple[str, ...],
+) -> None:
+    paragraph = "Wide words wander wearily westward while weather worsens. " * 4
+    page = "\n\n".join(f"{number} {paragraph}" for number in range(12))
+    app = PaneApp(PageView())
+    async with app.run_test(size=(50, 12)) as pilot:
+        app.pane.show(parse(page), title="Long", key="p")
+        await pilot.pause()
+        await pilot.press(*keys)
+        before = app.pane.cursor.current()
+        await pilot.resize_terminal(100, 12)
+        while app.pane.layout_width < 90 or app.pane.virtual_lines.unset:
+            await pilot.pause()
+        await pilot.pause()
+        after = app.pane.cursor.current()
+        assert before is not None
+        assert after is not None
+        assert after[3] is before[3]
+
+
+async def test_block_expanded_during_layout_stays_expanded() -> None:
+    page = "<details>\n\n<summary>Closed</summary>\n\nInner words.\n\n</details>\n\n" + PAGE
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show(parse(page), key="p")
+        await pilot.pause()
+        block = app.pane.virtual_lines.units[0].block
+        app.pane.folds.toggle(block)
+        app.pane.lay_out_unit(0)
+        await laid_out(app.pane, pilot)
+        await pilot.pause()
+        assert "Inner words." in screen(app.pane)
+        app.pane.folds.toggle(block)
+        app.pane.lay_out_unit(0)
+        assert "Inner words." not in screen(app.pane)
+
+
+async def test_late_colors_reach_lines_of_thread() -> None:
+    page = PAGE + "\n\n```python\nimport harbour\n```\n"
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        app.pane.show_markdown(page, key="p")
+        while app.pane.loader.is_loading:
+            await pilot.pause()
+        await pilot.press("G")
+        code = len(app.pane.virtual_lines) - 1
+        styles: dict[str, object] = {}
+        while styles.get("import") == styles.get("harbour"):
+            await pilot.pause()
+            styles = {piece.text: piece.style for line in app.pane.virtual_lines.lines(code) for piece in line.pieces}

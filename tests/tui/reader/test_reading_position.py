@@ -1,0 +1,90 @@
+"""Where one was on a page, days later."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+
+from octavo.data.state_db import StateDb
+from octavo.documents.parse import parse
+from octavo.tui.reader import page_loading
+from octavo.tui.reader.page_view import PageView
+from octavo.tui.render.reading_position import MOST_PAGES, ReadingPosition, ReadingPositions
+from tests.tui.reader.panes import PaneApp, bar_column, screen
+from tests.tui.reader.test_while_loading import begun, read
+
+LONG = "\n\n".join(f"Paragraph {number} says a little of what there is to say." for number in range(2000))
+FOLDED = LONG[:4000] + "\n\n<details>\n\n<summary>Closed</summary>\n\nInner words.\n\n</details>\n\n" + LONG[4000:9000]
+
+
+def key_of(words: str, page: str = LONG) -> str:
+    return next(block.key for block in parse(page).walk() if block.plain() == words)
+
+
+def test_positions_of_recent_pages_are_known() -> None:
+    with closing(StateDb(None)) as state:
+        places = ReadingPositions(state)
+        for number in range(MOST_PAGES + 1):
+            places.remember(f"page {number}", ReadingPosition("block", number))
+        places.remember("page 1", ReadingPosition("other", -3))
+        places.remember("page 2", None)
+        later = ReadingPositions(state)
+        assert later.get("page 0") is None
+        assert later.get("page 1") == ReadingPosition("other", -3)
+        assert later.get("page 2") is None
+        assert later.get(f"page {MOST_PAGES}") == ReadingPosition("block", MOST_PAGES)
+        state.set_fact("places on pages", ["no", "such"])
+        assert ReadingPositions(state).get("page 1") is None
+
+
+async def test_position_is_restored_before_page_is_parsed() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        view = app.pane
+        view.navigation.restore_later(
+            "p", ReadingPosition(key_of("Paragraph 1800 says a little of what there is to say."), 5)
+        )
+        view.show_markdown(LONG, title="Long", key="p")
+        while not view.contents.is_whole:
+            await pilot.pause()
+        await pilot.pause()
+        assert bar_column(view) == ["Paragraph 1800 says a little of what there is to say."]
+        assert screen(view).split("\n")[5].startswith("▌")
+        here = view.navigation.history_position
+        view.show_markdown("Another page.", key="q")
+        assert view.navigation.history_position is None
+        view.navigation.restore_later("p", here)
+        view.show(parse(LONG), title="Long", key="p")
+        assert view.navigation.history_position == here
+        await pilot.press("g")
+        assert view.navigation.history_position is None
+
+
+async def test_moving_before_restore_keeps_new_position(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_loading, "RESTORE_WAIT", 0.0)
+    async with begun() as (app, pilot):
+        view = app.pane
+        view.navigation.restore_later(
+            "q", ReadingPosition(key_of("Paragraph 1999 says a little of what there is to say."), 5)
+        )
+        view.show_markdown(LONG, title="Long", key="q")
+        assert not view.contents.is_whole
+        view.go_by(4)
+        await read(app, pilot)
+        assert view.contents.is_whole
+        assert view.scroll_offset.y == 4
+
+
+async def test_restore_expands_blocks_and_missing_block_is_top() -> None:
+    app = PaneApp(PageView())
+    async with app.run_test(size=(80, 20)) as pilot:
+        view = app.pane
+        view.navigation.restore_later("p", ReadingPosition(key_of("Inner words.", FOLDED), -40))
+        view.show(parse(FOLDED), key="p")
+        await pilot.pause()
+        assert bar_column(view) == ["│ Inner words."]
+        view.navigation.restore_later("q", ReadingPosition("gone", 3))
+        view.show(parse(LONG), key="q")
+        assert view.scroll_offset.y == 0
+        assert view.navigation.history_position is None

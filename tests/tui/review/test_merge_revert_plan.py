@@ -1,0 +1,234 @@
+"""Undoing a merge puts the pages back as they were before it, and keeps what came since."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import pytest
+
+from octavo.api import change_requests, content
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.content import ContentEdit, DeletePage, InsertFiles, NewFile
+from octavo.data.live import Live
+from octavo.server.app import Platform
+from octavo.tui.review.merge_revert import facts
+from octavo.tui.review.merge_revert_plan import (
+    LaterEditedPage,
+    RevertEdits,
+    RevertPlan,
+    load_changes,
+    load_sides,
+    make_plan,
+    revert_edits,
+)
+from tests.server.asking import Ask
+from tests.server.writing import Desk, insert, update
+
+Ids: TypeAlias = dict[str, str]
+Work: TypeAlias = Callable[[Ids], list[ContentEdit]]
+
+PAGES = (
+    "# Alpha\n\nOne.\n\nTwo.\n\nThree.\n",
+    "# Beta\n\nWords of beta.\n",
+    "# Gamma\n\nWords of gamma.\n",
+    "# Delta\n\nWords of delta.\n",
+)
+
+
+@pytest.fixture
+async def desk(platform: Platform) -> Desk:
+    desk = await Desk.open(Ask(platform), *PAGES)
+    await desk.publish(insert("# Below\n\nWords below.\n", into=await desk.id("Gamma")))
+    return desk
+
+
+async def ids_of(desk: Desk) -> Ids:
+    return {page.title: page.id for page in (await desk.tree()).walk()}
+
+
+async def held(desk: Desk) -> list[tuple[str, str, str | None, str | None]]:
+    """All the primary content has: where pages stand, what they are called, what they say."""
+    tree = await desk.tree()
+    return [
+        (
+            " / ".join(each.id for each in tree.path_to(page.id)),
+            page.title,
+            page.emoji,
+            (await desk.ask(content.GetPage(at=desk.space, page_id=page.id, format="markdown"))).markdown,
+        )
+        for page in tree.walk()
+    ]
+
+
+async def merged(desk: Desk, work: Work) -> ChangeRequest:
+    at = await desk.propose(*work(await ids_of(desk)))
+    await desk.merge(at)
+    return await desk.get(at)
+
+
+async def undone(live: Live, desk: Desk, of: ChangeRequest) -> tuple[RevertPlan, RevertEdits]:
+    """Plan it, edit, and merge that."""
+    draft = await desk.ask(change_requests.Create(at=desk.space, subject="Undo"))
+    three = await load_sides(live, desk.space, of, draft.revision)
+    assert three is not None
+    planned = make_plan(three, await load_changes(live, desk.space, three))
+    made = await revert_edits(live, desk.space, three, planned, "#undo")
+    if made.edits:
+        await desk.edit(draft.ref(desk.space), *made.edits, user="ada")
+    await desk.merge(draft.ref(desk.space))
+    return planned, made
+
+
+MERGES: dict[str, tuple[Work, list[str]]] = {
+    "an edit": (lambda ids: [update(ids["Beta"], "# Beta\n\nOther words.\n")], ["~ Beta"]),
+    "a name and an emoji": (lambda ids: [update(ids["Beta"], title="Bêta", emoji="1f600")], ["~ Beta"]),
+    "a new page": (lambda ids: [insert("# New\n\nNew.\n", into=ids["Delta"])], ["− New"]),
+    "new pages, one below another": (
+        lambda ids: [insert("# New\n\nNew.\n", ref="new"), insert("# Newer\n\nNewer.\n")],
+        ["− New", "− Newer"],
+    ),
+    "a page deleted": (lambda ids: [DeletePage(page=ids["Beta"])], ["+ Beta"]),
+    "a page deleted with those below it": (lambda ids: [DeletePage(page=ids["Gamma"])], ["+ Gamma", "+ Below"]),
+    "a move": (lambda ids: [update(ids["Beta"], into=ids["Delta"])], ["→ Beta"]),
+    "another order": (lambda ids: [update(ids["Alpha"], at=3)], ["→ Alpha"]),
+    "a move and an edit": (
+        lambda ids: [update(ids["Beta"], "# Beta\n\nOther words.\n", into=ids["Delta"])],
+        ["~ Beta"],
+    ),
+    "a page moved below a new one": (
+        lambda ids: [update(ids["Below"], into=None, at=0), DeletePage(page=ids["Gamma"])],
+        ["+ Gamma", "→ Below"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("work", "lines"), MERGES.values(), ids=MERGES)
+async def test_merge_is_reverted_completely(live: Live, desk: Desk, work: Work, lines: list[str]) -> None:
+    before = await held(desk)
+    of = await merged(desk, work)
+    assert await held(desk) != before
+    planned, made = await undone(live, desk, of)
+    assert sorted(planned.lines) == sorted(lines)
+    assert (planned.not_reverted, made.with_conflicts) == ((), ())
+    assert await held(desk) == before
+
+
+async def test_second_revert_has_an_empty_plan(live: Live, desk: Desk) -> None:
+    def work(ids: Ids) -> list[ContentEdit]:
+        edited, moved = update(ids["Beta"], "# Beta\n\nOther.\n"), update(ids["Alpha"], into=ids["Delta"])
+        return [edited, insert("# New\n\nNew.\n"), DeletePage(page=ids["Gamma"]), moved]
+
+    of = await merged(desk, work)
+    await undone(live, desk, of)
+    planned, _ = await undone(live, desk, of)
+    assert not planned
+    assert planned.not_reverted == ()
+
+
+SINCE: dict[str, tuple[Work, Work, str, str, tuple[str, ...], tuple[str, ...]]] = {
+    "the same page elsewhere": (
+        lambda ids: [update(ids["Alpha"], PAGES[0].replace("One", "1"))],
+        lambda ids: [update(ids["Alpha"], PAGES[0].replace("One", "1").replace("Three", "3"))],
+        "Alpha",
+        PAGES[0].replace("Three", "3"),
+        (),
+        (),
+    ),
+    "the same words": (
+        lambda ids: [update(ids["Alpha"], PAGES[0].replace("One", "1"))],
+        lambda ids: [update(ids["Alpha"], PAGES[0].replace("One", "I"))],
+        "Alpha",
+        "# Alpha\n\n<<<<<<< main\n\nI.\n\n=======\n\nOne.\n\n>>>>>>> #undo\n\nTwo.\n\nThree.\n",
+        (),
+        ("Alpha",),
+    ),
+    "moved since": (
+        lambda ids: [update(ids["Beta"], "# Beta\n\nOther words.\n")],
+        lambda ids: [update(ids["Beta"], into=ids["Delta"])],
+        "Beta",
+        PAGES[1],
+        (),
+        (),
+    ),
+    "moved twice": (
+        lambda ids: [update(ids["Beta"], into=ids["Delta"])],
+        lambda ids: [update(ids["Beta"], into=ids["Gamma"])],
+        "Beta",
+        PAGES[1],
+        ("Beta: moved after the merge",),
+        (),
+    ),
+    "renamed twice": (
+        lambda ids: [update(ids["Beta"], emoji="1f600")],
+        lambda ids: [update(ids["Beta"], emoji="1f680")],
+        "Beta",
+        PAGES[1],
+        ("Beta: its emoji was changed after the merge",),
+        (),
+    ),
+    "deleted since": (
+        lambda ids: [update(ids["Beta"], "# Beta\n\nOther words.\n")],
+        lambda ids: [DeletePage(page=ids["Beta"])],
+        "",
+        "",
+        ("Beta: deleted after the merge",),
+        (),
+    ),
+    "a new page edited": (
+        lambda ids: [insert("# New\n\nNew.\n")],
+        lambda ids: [update(ids["New"], "# New\n\nBetter.\n")],
+        "New",
+        "# New\n\nBetter.\n",
+        ("New: edited after the merge",),
+        (),
+    ),
+    "a page below a new one": (
+        lambda ids: [insert("# New\n\nNew.\n")],
+        lambda ids: [insert("# Newest\n\nNewest.\n", into=ids["New"])],
+        "Newest",
+        "# Newest\n\nNewest.\n",
+        ("New: it has subpages",),
+        (),
+    ),
+}
+
+
+@pytest.mark.parametrize(("work", "since", "page", "says", "left", "contested"), SINCE.values(), ids=SINCE)
+async def test_later_edits_are_kept(
+    live: Live,
+    desk: Desk,
+    work: Work,
+    since: Work,
+    page: str,
+    says: str,
+    left: tuple[str, ...],
+    contested: tuple[str, ...],
+) -> None:
+    of = await merged(desk, work)
+    await merged(desk, since)
+    before = await desk.outline()
+    planned, made = await undone(live, desk, of)
+    assert (planned.not_reverted, made.with_conflicts) == (left, contested)
+    assert await desk.outline() == before
+    if page:
+        assert (await desk.page(page)).markdown == says
+
+
+async def test_files_cannot_be_reverted(live: Live, desk: Desk) -> None:
+    file = InsertFiles(files=(NewFile(name="a.txt", content_type="text/plain", base64="YQ=="),))
+    of = await merged(desk, lambda ids: [file, update(ids["Beta"], "# Beta\n\nOther.\n")])
+    planned, _ = await undone(live, desk, of)
+    assert planned.lines == ["~ Beta"]
+    assert planned.not_reverted == ("a.txt: files cannot be reverted",)
+
+
+async def test_merge_without_a_revision_has_no_sides(live: Live, desk: Desk) -> None:
+    of = await merged(desk, lambda ids: [update(ids["Beta"], "# Beta\n\nOther words.\n")])
+    assert await load_sides(live, desk.space, of.model_copy(update={"revision_merged": None}), None) is None
+
+
+def test_pages_edited_later_are_named_or_counted() -> None:
+    met = tuple(LaterEditedPage(title, title) for title in "ABCDE")
+    found = next(each for each in facts(RevertPlan(later_edited=met)) if each.label == "edited later")
+    assert str(found.text).startswith("A, B, C, and 2 more · later edits will be kept")
