@@ -73,7 +73,6 @@ def table_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _push_rest_of_table(state: StateBlock, start: int, end: int) -> None:
-    """Show the rows after the row limit of a table as source."""
     last = start
     while last < end and not state.isEmpty(last) and state.sCount[last] >= state.blkIndent:
         last += 1

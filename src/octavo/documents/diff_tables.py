@@ -334,7 +334,6 @@ def _text_step(node: Node, pairs: dict[int, Node], compare: CompareNodes) -> Dif
 
 
 def _with_cell_text(node: Node, pairs: dict[int, Node]) -> Node:
-    """Return a block with the texts of the cells that it was made from."""
     if id(node) not in pairs and node.kind not in _TEXT_KINDS:
         return _node_with_children(node.block, [_with_cell_text(child, pairs) for child in node.children])
     cell = pairs.get(id(node)) or _empty_node(node.kind)

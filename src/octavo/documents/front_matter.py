@@ -92,7 +92,6 @@ def parse(yaml: str) -> dict[str, Any]:
 
 
 def _block_text(lines: list[str], index: int, indent: int) -> tuple[list[str], int]:
-    """Return the indented lines of a block scalar, and the index of the line after them."""
     found = []
     while index < len(lines) and (not lines[index].strip() or len(lines[index]) - len(lines[index].lstrip()) > indent):
         found.append(lines[index].strip())

@@ -231,7 +231,6 @@ def _container_kind(element: Element) -> tuple[str, dict[str, Any]]:
 
 
 def _html_code(inner: str, pre: Element) -> DraftBlock:
-    """Return a code block written in HTML, which the platform uses for highlighted or annotated lines."""
     code_tag = _CODE.match(inner)
     language = _LANGUAGE.search((code_tag[1] if code_tag else "") + " " + pre.attrs.get("class", ""))
     if code_tag:

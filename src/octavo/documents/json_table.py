@@ -142,7 +142,6 @@ class JsonTable:
         return tuple(found)
 
     def _flat_runs(self, nodes: Any) -> tuple[Run, ...]:
-        """Return the blocks of a cell as runs, one line for each."""
         found: list[Run] = []
         for line in self._lines(nodes_in(nodes), 0, 0):
             found += [Run("\n", kind="break"), *line] if found else line

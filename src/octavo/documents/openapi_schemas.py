@@ -197,7 +197,6 @@ def _child_schemas(raw: Mapping[str, Any]) -> list[tuple[str, Any, bool]]:
 
 
 def _value_list(values: Sequence[Any]) -> str:
-    """Return the first values as text, followed by the number of further values."""
     more = f" and {len(values) - _MAX_VALUES} more" if len(values) > _MAX_VALUES else ""
     return ", ".join(map(_value_text, values[:_MAX_VALUES])) + more
 

@@ -130,7 +130,6 @@ class _Reader:
         return SourceBlock(kind, self._text(at, end)), end
 
     def _fenced_block(self, kind: str, at: int, end: int) -> SourceBlock:
-        """Return a block with the lines between an opening and a closing line as children."""
         inner = _joined_lines(self._lines[at + 1 : end])
         head, tail = self._text(at, at + 1), self._text(end, end + 1)
         return SourceBlock(kind, head, inner, "\n", "\n" if inner else "", tail)

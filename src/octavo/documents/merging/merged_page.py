@@ -256,7 +256,6 @@ class _Assembler:
 
 
 def _renumber(items: list[list[Fragment]]) -> None:
-    """Renumber the items, starting with the number of the first item."""
     first: int | None = None
     for count, fragments in enumerate(items):
         at = next((n for n, each in enumerate(fragments) if each.text), None)

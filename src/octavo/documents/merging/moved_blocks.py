@@ -68,7 +68,6 @@ class _Counterparts:
         return self._base_of.get(parent), before[-1] if before else None
 
     def _pair(self, old: SourceBlock, new: SourceBlock) -> None:
-        """Pair a block with its new version, and pair their children."""
         self.unmoved[old] = new
         old_children, new_children = old.children or (), new.children or ()
         i = j = 0

@@ -77,7 +77,6 @@ def _columns(base: SourceBlock, table: SourceBlock) -> list[Column] | None:
 
 
 def _shared(columns: list[list[Column]]) -> list[list[Column]]:
-    """Return the columns that all versions have, in the order of each version."""
     return [
         [each for each in version_columns if all(each in other for other in columns)] for version_columns in columns
     ]
