@@ -14,9 +14,10 @@ from octavo.api.errors import Lost, NotSent, PaginationError, Unreachable
 from octavo.api.operation import ListPage, Next, Operation
 from octavo.api.places import OrganizationRef, RevisionRef, SpaceRef
 from octavo.api.spaces import Space
+from octavo.api.wire import encode
 from octavo.data.live import Live, Snapshot
 from octavo.data.response_cache import ResponseCache, StoredResponse
-from octavo.data.sync_queue import Rank
+from octavo.data.sync_queue import Rank, Want
 from tests.data.conftest import ByHand
 from tests.data.screen import Screen
 from tests.data.sends import Gate
@@ -222,6 +223,24 @@ async def test_two_screens_ask_once(live: Live, gate: Gate, here: SpaceRef) -> N
     await live.wait_idle()
     assert one.now == two.now
     assert len(gate.asked) == 1
+
+
+@pytest.mark.parametrize("is_unverified", [False, True])
+async def test_response_with_the_stamp_of_the_lists_is_not_fetched_and_counts_as_current(
+    live: Live, gate: Gate, here: SpaceRef, clock: Clock, is_unverified: bool
+) -> None:
+    op = threads(here)
+    url = encode(op).url
+    await live.fetch(op)
+    live.cache.put_version(url, "3 threads")
+    clock.forward(hours=1)
+    live.syncer.set_wants("inbox", [Want(op, url, "inbox", Rank.NEEDED, "3 threads", is_unverified=is_unverified)])
+    await live.wait_idle()
+    gate.asked.clear()
+    live.watch(op, lambda snapshot: None, refetch=False)
+    await live.wait_idle()
+    assert len(gate.asked) == is_unverified, "a stamp from the disk does not show whether the response is current"
+    assert live.as_of(op) == clock()
 
 
 async def test_who_left_is_told_no_more(live: Live, here: SpaceRef) -> None:

@@ -118,7 +118,7 @@ async def test_an_imported_file_determines_its_format(stage: Stage, home: Path) 
 async def test_the_form_of_a_site_starts_with_title_and_audience(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites", size=(80, 24)) as run:
         await run.press("ctrl+n", *"Tide Notes", "tab", "enter")
-        await run.see("only visitors with a share link", "everyone, and search engines can index the site")
+        await run.see("only visitors with a share link", "everyone; search engines can index it")
         await run.type("unlisted")
         await run.press("enter", "ctrl+s")
         await run.hear("Created Tide Notes.")

@@ -250,7 +250,7 @@ async def test_references_are_chosen_from_a_list(stage: Stage) -> None:
 
 @pytest.mark.before_release
 async def test_typing_searches_a_list_that_is_too_long_to_load(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reference_lists, "ITEMS_READ", 40)
+    monkeypatch.setattr(reference_lists, "MAX_ITEMS", 40)
     some = ReferenceList(
         organizations.ListMembers(at=AT, limit=20),
         lambda each: Choice(each.id, each.user.name),
@@ -289,7 +289,7 @@ async def test_dates_colors_secrets_and_choices_have_their_own_inputs(stage: Sta
         form = Opened(run)
         dialog = await form.open(Kinds)
         swatch = dialog.query_one(".form--swatch")
-        await run.see("The day it begins · for example 2026-11-23 or 2026-11-23T18:30Z")
+        await run.see("First day · for example 2026-11-23 or 2026-11-23T18:30Z")
         await run.press(*"soon", "tab", *"#34")
         await run.see("Day must be a date, for example 2026-11-23.", "Colour must be a color, for example #346ddb.")
         assert not swatch.display

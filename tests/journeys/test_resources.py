@@ -347,7 +347,7 @@ async def test_only_visible_rows_of_ten_thousand_members_are_rendered(
             drawn.append(thing)
             return row(thing, names)
 
-        monkeypatch.setattr(table, "row", row)
+        monkeypatch.setattr(table, "render_row", row)
         await run.press("G")
         await run.see("Member 9999")
         assert len(drawn) < 200
@@ -361,7 +361,7 @@ async def test_moving_to_the_next_row_does_no_new_layout(stage: Stage, monkeypat
         made.append(facts.facts)
         return lines(facts, width)
 
-    monkeypatch.setattr(FactList, "_made_lines", lines)
+    monkeypatch.setattr(FactList, "_make_lines", lines)
     async with stage.play(NOOR, start="admin") as run:
         await run.see("Admin › Members")
         laid_out: list[object] = []
@@ -479,13 +479,13 @@ async def test_a_new_field_of_a_request_is_in_its_form_and_is_sent(
         replace(each, create=Harboured) if each is organization_resources.TEAMS else each
         for each in organization_resources.TABLES
     )
-    monkeypatch.setattr(organization_resources, "KINDS", kinds)
+    monkeypatch.setattr(organization_resources, "TABLES", kinds)
     async with stage.play(NOOR, start="admin") as run:
         await open_kind(run, "teams")
         await run.press("ctrl+n")
         await run.see("New team", "Title", "Members", "Harbour")
         await run.press(*"Divers", "tab", "tab")
-        await run.see("Where they meet")
+        await run.see("Where the team meets")
         await run.type("far beyond the mole")
         await run.see("Harbour may have at most 12 characters.")
         await run.press("ctrl+u", *"West", "ctrl+s")

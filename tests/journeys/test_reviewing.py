@@ -507,7 +507,7 @@ async def test_a_subject_that_is_too_long_is_given_back(stage: Stage) -> None:
         await run.press("ctrl+n")
         await run.type("a" * 101)
         await run.press("enter")
-        await run.hear("Enter a subject of at most 100 characters. This subject has 101 characters.")
+        await run.hear("The subject has 101 characters. Enter at most 100 characters.")
         await run.see("New change request in Harbour API", "aaaaaaaaaaaaaaaaaaaa")
 
 

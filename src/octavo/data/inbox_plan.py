@@ -206,7 +206,7 @@ class InboxPlanner:
         if not self.is_from_disk and getattr(want.op, "at", None) not in self.busy_places:
             yield want
         elif (version := self._version_of(want.url)) is not None and version.stamp:
-            yield replace(want, stamp=version.stamp, max_age=None)
+            yield replace(want, stamp=version.stamp, max_age=None, is_unverified=True)
 
     def _raise_needed(self, wants: Iterable[Want], now: datetime) -> Iterator[Want]:
         """Return the wants, but raise the first due ones of rank LATER to NEEDED, as far as this round allows."""

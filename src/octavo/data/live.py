@@ -132,7 +132,9 @@ class Live:
         self.outbox.start()
         response = self._response(op)
         is_here = response.value is not None and response.error is None
-        is_current = not refetch and is_here and (bool(response.watchers) or self.syncer.is_current(response.url))
+        is_current = not refetch and is_here and bool(response.watchers)
+        if not refetch and is_here and not is_current and self.syncer.is_current(response.url):
+            is_current, response.checked_at = True, self.now()
         new = Watcher(watcher, rank, min_items)
         response.watchers.append(new)
         if not response.is_final and (response.loading or not is_current):

@@ -79,6 +79,8 @@ class Want:
     """Whether the planner needs the value of the response. If the want is not due, the value is read from disk."""
     min_items: int = 0
     """Number of items of a list that are fetched. 0 for its first page."""
+    is_unverified: bool = False
+    """Whether the stamp is that of the response on disk, so that it does not show whether the response is current."""
 
 
 class Version(NamedTuple):

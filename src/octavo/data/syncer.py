@@ -246,11 +246,13 @@ class Syncer(Generic[R]):
     # For writes, and for the app
 
     def is_current(self, url: str) -> bool:
-        """Return whether a keeper has a want with a stamp for the response at `url`, and the response on disk satisfies it."""
+        """Return whether the response on disk at `url` has not changed, according to the stamp of a want for it."""
         wants = [state.wants[url] for state in self._states.values() if url in state.wants]
         version = self._cache.versions.get(url)
         is_stored = version is not None and not version.error
-        return is_stored and any(want.stamp for want in wants) and not self.queue.is_wanted(url)
+        return (
+            is_stored and any(want.stamp and not want.is_unverified for want in wants) and not self.queue.is_wanted(url)
+        )
 
     def invalidate(self, is_near: Callable[[Operation[Any]], bool]) -> None:
         """Mark the running requests as stale whose responses a write may have changed. They are sent again.

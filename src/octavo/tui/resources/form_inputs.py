@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 _DESCRIPTIONS = {
     "visibility": {
-        "public": "everyone, and search engines can index the site",
+        "public": "everyone; search engines can index it",
         "unlisted": "everyone with the link, not search engines",
         "share-link": "only visitors with a share link",
         "visitor-auth": "only visitors who sign in",

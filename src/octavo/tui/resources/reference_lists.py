@@ -62,7 +62,7 @@ class ReferenceList:
         return [self.choice_of(each) for each in self.items_in(value)] if value is not None else ()
 
     async def load(self, shell: Shell, op: Operation[Any]) -> OptionList:
-        """Return the whole list, or its first `ITEMS_READ` items. Raises ApiError."""
+        """Return the whole list, or its first `MAX_ITEMS` items. Raises ApiError."""
         live = shell.session.live
         value = await live.fetch(op)
         if isinstance(op, Listing):
