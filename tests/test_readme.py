@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
-from dataclasses import fields
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from octavo import settings
 from octavo.api.operation import load
 from octavo.cli.arguments import commands_of, parser
 from octavo.help import TOPICS, file_of, text_of
+from octavo.settings.table import THEME
 from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
 from octavo.tui.app.octavo import Octavo
 from octavo.tui.widgets.commands import key_name, own_bindings
@@ -23,6 +23,7 @@ from octavo.tui.widgets.themes import palettes
 from screenshots.commands import with_commands
 from screenshots.coverage import with_operations
 from screenshots.keys import with_keys
+from screenshots.settings import with_settings
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -135,30 +136,19 @@ def test_the_settings_are_read_as_they_are_shown(tmp_path: Path) -> None:
         assert found.keys == keys
 
 
-def test_every_setting_is_in_its_topic() -> None:
-    topic = text_of("settings")
-    derived = {
-        "config_folder",
-        "data_folder",
-        "state_folder",
-        "cache_folder",
-        "has_light_background",
-        "problems",
-        "location",
-    }
-    written = {"reorders_right_to_left": "right_to_left", "inbox_filters": "[inbox.", "keys": "[keys]"}
-    names = {each.name for each in fields(settings.Settings)} - derived
-    assert [name for name in names if f"\n{written.get(name, f'{name} = ')}" not in topic] == []
-    sample = " ".join(topic.replace("\n# ", " ").split())
+def test_the_settings_are_those_of_the_table() -> None:
+    assert with_settings(text_of("settings")) == text_of("settings"), "run: python -m screenshots.settings"
+
+
+def test_the_example_of_a_filter_lists_all_reasons() -> None:
+    sample = " ".join(text_of("settings").replace("\n# ", " ").split())
     assert [
         reason for reason in settings.INBOX_REASONS if f"{reason}," not in sample and reason != "unsent draft"
     ] == []
 
 
-def test_every_theme_is_one_there_is() -> None:
-    (sample,) = blocks(text_of("settings"), "toml")
-    comment = sample.partition("theme =")[0]
-    assert set(palettes()) <= set(re.findall(r"[\w-]+", comment))
+def test_the_setting_theme_names_the_themes_of_octavo() -> None:
+    assert set(palettes()) <= set(re.findall(r"[\w-]+", THEME.about))
 
 
 def test_pictures_and_links_lead_somewhere() -> None:

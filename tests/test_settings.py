@@ -8,10 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
+from textual.app import App
+from textual.dom import DOMNode
+from textual.keys import Keys, _character_to_key
 
 from octavo import settings
 from octavo.data.inbox import REASONS
 from octavo.settings import InboxFilter, Settings
+from octavo.settings.table import THEMES, command_ids, is_key
+from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
+from octavo.tui.app.octavo import Octavo
+from octavo.tui.widgets.commands import own_bindings
+from octavo.tui.widgets.picker import ThemePicker
+from octavo.tui.widgets.themes import themes
 
 
 def read(folder: Path, text: str = "", **environ: str) -> Settings:
@@ -43,7 +52,7 @@ def test_settings_are_read_from_the_file(tmp_path: Path) -> None:
     found = read(
         tmp_path,
         f"""
-        theme = "octavo-light"
+        theme = "nord"
         ascii = true
         motion = false
         undo_seconds = 0
@@ -62,7 +71,7 @@ def test_settings_are_read_from_the_file(tmp_path: Path) -> None:
         EDITOR="vi",
     )
     assert found.problems == ()
-    assert (found.theme, found.ascii, found.motion, found.undo_seconds) == ("octavo-light", True, False, 0.0)
+    assert (found.theme, found.ascii, found.motion, found.undo_seconds) == ("nord", True, False, 0.0)
     assert found.editor == ("code", "--wait", "a b")
     assert found.quick_replies == ("Fixed.", "Will do."), "each once"
     assert found.ca_file == tmp_path / "ca.pem"
@@ -85,9 +94,9 @@ def test_number_of_filters_is_limited(tmp_path: Path) -> None:
 
 
 def test_environment_overrides_the_file(tmp_path: Path) -> None:
-    text = 'theme = "octavo-light"\nundo_seconds = 9\nascii = false'
-    found = read(tmp_path, text, OCTAVO_THEME="nord", OCTAVO_UNDO_SECONDS="2.5", OCTAVO_ASCII="1")
-    assert (found.theme, found.undo_seconds, found.ascii) == ("nord", 2.5, True)
+    text = 'theme = "nord"\nundo_seconds = 9\nascii = false'
+    found = read(tmp_path, text, OCTAVO_THEME="mono", OCTAVO_UNDO_SECONDS="2.5", OCTAVO_ASCII="1")
+    assert (found.theme, found.undo_seconds, found.ascii) == ("mono", 2.5, True)
 
 
 @pytest.mark.parametrize(
@@ -188,6 +197,56 @@ def test_invalid_value_is_reported_in_a_sentence(tmp_path: Path, text: str, name
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ('theme = "drak"', "theme is 'drak', which is not a theme. Did you mean dark? The available themes are dark,"),
+        (
+            '[keys]\n"comment.resovle" = "d"',
+            "keys.'comment.resovle' is not a command ID. Did you mean comment.resolve? To list the command IDs, run octavo",
+        ),
+        (
+            '[keys]\n"view.inbox" = "foo+bar"',
+            "keys.'view.inbox' contains 'foo+bar', which is not a key. Examples of keys are d,",
+        ),
+        (
+            '[keys]\n"view.inbox" = "9, ctlr+d"',
+            "keys.'view.inbox' contains 'ctlr+d', which is not a key. Did you mean ctrl+d?",
+        ),
+    ],
+)
+def test_unknown_theme_command_or_key_is_reported_with_a_near_miss(tmp_path: Path, text: str, meant: str) -> None:
+    found = read(tmp_path, text)
+    (problem,) = found.problems
+    assert problem.startswith(f"{tmp_path}/config/config.toml, line {text.count(chr(10)) + 1}: {meant}")
+    assert (found.theme, found.keys) == ("", {})
+
+
+def test_themes_are_those_of_the_theme_picker() -> None:
+    app: App[None] = App()
+    for theme in themes():
+        app.register_theme(theme)
+    assert list(THEMES) == ThemePicker(app).names
+
+
+def test_command_ids_are_those_of_the_app() -> None:
+    places: list[type[DOMNode]] = [Octavo, *KEYMAP_CONTEXTS]
+    assert set(command_ids()) == {each.id for place in places for each in own_bindings(place) if each.id}
+
+
+@pytest.mark.parametrize(
+    ("key", "is_one"),
+    [
+        *((key, True) for key in ("d", "D", "f5", "ctrl+d", "ctrl+shift+f5", "space", "question_mark", "?", "é", "+", "alt+enter", "pagedown")),
+        *((key, True) for key in map(_character_to_key, map(chr, range(0x20, 0x7F)))),
+        *((key, True) for key in (each.value for each in Keys) if key.isidentifier()),
+        *((key, False) for key in ("ctlr+d", "retrun", "f99", "ctrl", "ctrl+", "dd", "cmd+x")),
+    ],
+)  # fmt: skip
+def test_only_keys_that_a_terminal_sends_are_keys(key: str, is_one: bool) -> None:
+    assert is_key(key) is is_one
+
+
 def test_invalid_variable_is_named(tmp_path: Path) -> None:
     assert (
         read(tmp_path, OCTAVO_UNDO_SECONDS="1e9")
@@ -202,7 +261,7 @@ def test_invalid_variable_is_named(tmp_path: Path) -> None:
         ("theme = ", 1, "invalid value"),
         ("[[[", 1, "invalid initial character"),
         ("\x00", 1, "invalid statement"),
-        ("theme = 'a'\ntheme = 'b'", 2, "its name occurs twice in the file"),
+        ("theme = 'dark'\ntheme = 'mono'", 2, "its name occurs twice in the file"),
         ("ascii = true\nmotion = [\n", 2, ""),
         ("[keys]\n'app.quit' = 'x'\n[keys]\n'app.help' = 'y'", 3, "its name occurs twice in the file"),
         (f"theme = {'[' * 5000}", 1, ""),

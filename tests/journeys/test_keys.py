@@ -118,8 +118,9 @@ async def test_a_dialog_that_keeps_its_text_says_so_in_every_place(stage: Stage,
 
 @pytest.mark.before_release
 async def test_keys_can_be_given_to_other_commands(stage: Stage) -> None:
-    keys = {"change.merge": "ctrl+g", "view.inbox": "9", "no.such": "x", "change.approve": "L"}
-    async with stage.play(start="changes", keys=keys) as run:
+    keys = {"change.merge": "ctrl+g", "view.inbox": "9", "change.approve": "L"}
+    problems = ("keys.no.such is not a command ID.",)
+    async with stage.play(start="changes", keys=keys, problems=problems) as run:
         await run.hear("2 settings are invalid. Press ! to list them. First problem: keys.no.such is not a command ID")
         await run.press("!")
         await run.see("INVALID SETTINGS")
@@ -147,7 +148,7 @@ async def test_a_theme_that_is_none_is_said_with_its_place_and_the_nearest(stage
     named = settings.read(
         {f"OCTAVO_{name}_DIR": str(stage.folder / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     )
-    async with stage.play(theme=named.theme, location=named.location) as run:
+    async with stage.play(problems=named.problems) as run:
         await run.hear(
             f"{path}, line 2: theme is 'drak', which is not a theme. Did you mean dark? The available themes are dark,"
         )

@@ -15,7 +15,7 @@ from textual.signal import Signal
 
 from octavo.api.errors import ApiError
 from octavo.concurrency import Tasks
-from octavo.settings import Settings, nearest
+from octavo.settings import Settings
 from octavo.tui.app import routes
 from octavo.tui.app.accounts import ACCOUNT, reopen
 from octavo.tui.app.background_refresh import CHECK_INTERVAL, BackgroundRefresh
@@ -49,12 +49,6 @@ if TYPE_CHECKING:
     from octavo.tui.core.shell import SuggestionActions
     from octavo.tui.widgets.confirm import Confirmed
     from octavo.tui.widgets.picker import ThemePicker
-
-
-def _wrong_theme(settings: Settings, names: list[str]) -> str:
-    name = settings.theme
-    why = f"is {name!r}, which is not a theme.{nearest(name, names)} The available themes are {', '.join(names)}."
-    return f"{settings.location('theme')} {why}"
 
 
 def _has_session(app: Octavo, _: object) -> bool:
@@ -273,8 +267,6 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         for theme in themes():
             self.register_theme(theme)
         self.theme = self._first_theme()
-        if settings.theme and settings.theme not in self.available_themes:
-            self.settings_errors += (_wrong_theme(settings, self.theme_picker.names),)
         self.stylesheet = internals.new_stylesheet(self.get_css_variables())
 
     def get_driver_class(self) -> type[Driver]:

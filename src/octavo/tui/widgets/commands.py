@@ -27,11 +27,10 @@ from typing import Any, ClassVar, Generic, TypeVar, cast
 from textual.app import App
 from textual.binding import ActiveBinding, Binding
 from textual.dom import DOMNode
-from textual.keys import Keys, format_key, key_to_character
+from textual.keys import format_key
 from textual.screen import Screen
 from textual.widget import Widget
 
-from octavo.settings import nearest
 from octavo.tui.terminal.textual_internals import is_whole, keymap_of
 from octavo.tui.widgets.notices import NoticeBoard
 
@@ -39,7 +38,6 @@ LISTS, NAVIGATION = "LISTS", "NAVIGATION"
 """Headings for the keys that every list has, and for the keys that move the cursor. Both come last in the help."""
 CURSOR_COMMANDS = ("down", "up", "top", "bottom", "page_down", "page_up", "read_back", "prev_block", "next_block")
 """Names of the commands that move the cursor. The help lists them last, because nobody searches for them."""
-_MODIFIERS = ("ctrl", "shift", "alt", "super", "hyper", "meta")
 _KEY_NAMES = {
     "escape": "esc",
     "enter": "enter",
@@ -503,28 +501,7 @@ def apply_keymap(app: App[Any], keymap: Mapping[str, str], places: Iterable[type
     for place in places:
         for binding in own_bindings(place):
             bindings_by_context.setdefault(context_of(place, binding.id), []).append(binding)
-    known_ids = {binding.id for bindings in bindings_by_context.values() for binding in bindings}
-    ids = [each for each in known_ids if each is not None]
-    accepted: dict[str, str] = {}
-    for command_id, keys in keymap.items():
-        unknown = [key for key in map(str.strip, keys.split(",")) if key and not _is_key(key)]
-        if command_id not in known_ids:
-            ignored.append(
-                (
-                    command_id,
-                    f"is not a command ID.{nearest(command_id, ids)} To list the command IDs, run: octavo help keys",
-                )
-            )
-        elif unknown:
-            suggestion = nearest(unknown[0], [each.value for each in Keys])
-            ignored.append(
-                (
-                    command_id,
-                    f"contains {unknown[0]!r}, which is not a key.{suggestion} Examples of keys: d, D, f5, ctrl+d, enter, space.",
-                )
-            )
-        else:
-            accepted[command_id] = keys
+    accepted = dict(keymap)
     for bindings in bindings_by_context.values():
         taken_keys = {
             key: binding.id for binding in bindings if binding.id not in accepted for key in _normal_keys(binding.key)
@@ -536,15 +513,6 @@ def apply_keymap(app: App[Any], keymap: Mapping[str, str], places: Iterable[type
                     accepted.pop(command_id or "", None)
     app.set_keymap(accepted)
     return list(dict.fromkeys(ignored))
-
-
-def _is_key(key: str) -> bool:
-    """Return whether a terminal can send a key of this name."""
-    *modifiers, last = key.split("+") if len(key) > 1 else [key]
-    key_names = {name for each in Keys for name in (each.value, each.value.rpartition("+")[2])}
-    return all(each in _MODIFIERS for each in modifiers) and (
-        len(last) == 1 or key_to_character(last) is not None or last in key_names
-    )
 
 
 def _normal_keys(keys: str) -> list[str]:

@@ -1,0 +1,266 @@
+"""Settings, read once from `config.toml` and the environment, and passed down.
+
+Octavo uses the default for an invalid value. Each mistake is reported in a sentence with its file, its line, the reason
+and the valid values. `table.py` lists the settings, `octavo help settings` shows an example.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from octavo.settings import table
+from octavo.settings.file import FILE, SettingsFile
+from octavo.settings.table import INBOX_REASONS, LONGEST_NAME, InboxFilter, InvalidValueError, Setting, nearest, quoted
+
+__all__ = [
+    "FILE",
+    "INBOX_REASONS",
+    "LONGEST_NAME",
+    "Found",
+    "InboxFilter",
+    "Settings",
+    "in_words",
+    "nearest",
+    "read",
+    "read_each",
+]
+
+T = TypeVar("T")
+V = TypeVar("V")
+_FOLDERS = ("config", "data", "state", "cache")
+_LEFT_TO_RIGHT_TERMINALS = (
+    "KITTY_WINDOW_ID",
+    "ALACRITTY_WINDOW_ID",
+    "GHOSTTY_RESOURCES_DIR",
+    "WEZTERM_EXECUTABLE",
+    "WT_SESSION",
+    "XTERM_VERSION",
+)
+"""Variables that are set by terminals which do not reorder right-to-left text."""
+_OTHER_VARIABLES = ("API_KEY", "BASE_URL", *(f"{name.upper()}_DIR" for name in _FOLDERS))
+"""Variables that are not settings, without the prefix `OCTAVO_`."""
+_EDITOR_VARIABLES = ("VISUAL", "EDITOR")
+_XDG = {name: f"XDG_{name.upper()}_HOME" for name in _FOLDERS}
+_NOT_WRITABLE = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST)
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of the user, and the folders of Octavo."""
+
+    config_folder: Path
+    data_folder: Path
+    state_folder: Path
+    cache_folder: Path
+    theme: str = ""
+    """Name of the theme. Empty: the theme that was chosen last."""
+    ascii: bool = False
+    """Whether to use ASCII symbols only. The default is true if the locale is not UTF-8."""
+    motion: bool = True
+    """Whether to animate."""
+    thumbnails: bool = False
+    """Whether pages show small pictures. Otherwise they show frames, and enter opens the picture."""
+    reorders_right_to_left: bool = False
+    """Whether Octavo reorders right-to-left text. Otherwise the terminal does."""
+    undo_seconds: float = table.UNDO_SECONDS
+    """Seconds in which a comment can be undone before it is sent, 0 to 30."""
+    editor: tuple[str, ...] = ()
+    """Command of the external editor with its arguments. Empty if none is set."""
+    quick_replies: tuple[str, ...] = ()
+    """Short texts that can be inserted into a comment."""
+    ca_file: Path | None = None
+    """File with certificates to trust in addition to those of the system. None if none is set."""
+    has_light_background: bool = False
+    """Whether the background of the terminal is light, as far as the terminal says so."""
+    inbox_filters: tuple[InboxFilter, ...] = ()
+    """Tabs of the inbox, in the order of the file."""
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """Keys by command id, in the notation of Textual, separated by commas."""
+    problems: tuple[str, ...] = ()
+    """A sentence for each invalid setting."""
+    location: Callable[..., str] = field(default=lambda *names: ".".join(names), compare=False, repr=False)
+    """Return the place of a setting for a sentence about its value: its variable, or its file and line."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A value that was set, as it was written, and its place: a variable, or the file and line."""
+
+    value: Any
+    place: str
+
+
+def in_words(error: Exception) -> str:
+    """Return the message of an error. For a file or folder of Octavo that cannot be used, it also says what to do."""
+    if not isinstance(error, OSError) or error.errno is None or not error.strerror:
+        return str(error)
+    named = f"Could not use {error.filename}: " if error.filename else ""
+    step = "Check the file or folder, then try again."
+    if error.errno in _NOT_WRITABLE:
+        step = (
+            "Make the folder writable, or set OCTAVO_CONFIG_DIR, OCTAVO_DATA_DIR, OCTAVO_STATE_DIR, and OCTAVO_CACHE_DIR "
+            "to writable folders."
+        )
+    elif error.errno in _FULL:
+        step = "Free up disk space, then try again."
+    return f"{named}{error.strerror[:1].lower()}{error.strerror[1:].rstrip('.')}. {step}"
+
+
+def read(environ: Mapping[str, str]) -> Settings:
+    """Read the settings from `config.toml` and the environment. Variables override the file."""
+    return read_each(environ)[0]
+
+
+def read_each(environ: Mapping[str, str]) -> tuple[Settings, Mapping[str, Found]]:
+    """Return the settings, and each valid value that was set, by the name of its setting."""
+    folders, problems = _folders(environ)
+    file = SettingsFile(folders["config"] / FILE)
+    values = _Values(file, environ, [*problems, *file.problems])
+    values.check_names()
+    settings = Settings(
+        **{f"{name}_folder": folder for name, folder in folders.items()},
+        theme=values.get(table.THEME, ""),
+        ascii=values.get(table.ASCII, not _is_utf8(environ)),
+        motion=values.get(table.MOTION, environ.get("ACCESSIBLE", "") in ("", "0")),
+        thumbnails=values.get(table.THUMBNAILS, False),
+        reorders_right_to_left=values.reorders_right_to_left(),
+        undo_seconds=values.get(table.UNDO, table.UNDO_SECONDS),
+        editor=values.get(table.EDITOR, ()),
+        quick_replies=values.get(table.QUICK_REPLIES, ()),
+        ca_file=values.get(table.CA_FILE, None),
+        has_light_background=_is_light(environ),
+        inbox_filters=values.get(table.INBOX, ()),
+        keys=values.get(table.KEYS, {}),
+        problems=tuple(values.problems),
+        location=values.location,
+    )
+    return settings, values.found
+
+
+class _Values:
+    """Reads and validates the settings one by one, and collects problems."""
+
+    def __init__(self, file: SettingsFile, environ: Mapping[str, str], problems: list[str]) -> None:
+        self._file = file
+        self._environ = environ
+        self.problems = problems
+        self.found: dict[str, Found] = {}
+        """The valid values that were set, by the names of their settings."""
+
+    def check_names(self) -> None:
+        """Report unknown settings in the file, and misspelled variables in the environment."""
+        names = list(table.BY_NAME)
+        for name in self._file.values:
+            if name not in names:
+                line = self._file.line_of(name)
+                problem = f"{self._file.path}, line {line}: there is no setting {name[:40]!r}."
+                self.problems.append(f"{problem}{nearest(name, names)} The settings are {', '.join(names)}.")
+        known = [each.variable.removeprefix("OCTAVO_") for each in table.TABLE if each.variable]
+        variables = [*known, *_OTHER_VARIABLES]
+        for name in self._environ:
+            own = name.removeprefix("OCTAVO_")
+            # Other programs may use the prefix, so only a name similar to a setting is reported.
+            if own != name and own not in variables and (meant := nearest(own, variables)):
+                self.problems.append(
+                    f"Octavo ignores the variable {name[:60]}.{meant.replace('mean ', 'mean OCTAVO_')}"
+                )
+
+    def get(self, setting: Setting[V], default: T) -> V | T:
+        """Return the value of a setting, or `default` if it is not set or invalid."""
+        value = self._environ.get(setting.variable) or self._file.values.get(setting.name)
+        place = setting.name
+        if setting is table.EDITOR:
+            for name in _EDITOR_VARIABLES:
+                if not value and self._environ.get(name):
+                    value, place = self._environ[name], name
+        if value is None or value == "":
+            return default
+        try:
+            valid = setting.validate(value, partial(self._ignore, place))
+        except InvalidValueError as error:
+            self._report(place, why=f"{error}.{error.meant} Octavo uses the default.")
+            return default
+        self.found[setting.name] = Found(value, self._variable_of(place) or self._line_of(place))
+        return valid
+
+    def reorders_right_to_left(self) -> bool:
+        value = self.get(table.RIGHT_TO_LEFT, "auto")
+        if value == "terminal" or (value != "octavo" and not _keeps_letter_order(self._environ)):
+            return False
+        from importlib.util import find_spec  # lazy: few terminals need it
+
+        if find_spec("bidi") is not None:
+            return True
+        if value == "octavo":
+            needs = "needs the package python-bidi. To install the package, run: pip install 'octavo[bidi]'"
+            self._report(table.RIGHT_TO_LEFT.name, why=f"is “octavo”, which {needs}. Octavo uses the default.")
+        return False
+
+    def location(self, *names: str) -> str:
+        """Return the place of a setting for a sentence about its value: its variable, or its file and line."""
+        head, *rest = names
+        if not rest and (variable := self._variable_of(head)):
+            return variable
+        called = f"{head}.{'.'.join(repr(each[:LONGEST_NAME]) for each in rest)}" if rest else head
+        return f"{self._line_of(*names)}: {called}"
+
+    def _variable_of(self, name: str) -> str:
+        """Return the variable that sets a setting or is named so. Empty if there is none."""
+        if name in _EDITOR_VARIABLES:
+            return name
+        variable = table.BY_NAME[name].variable if name in table.BY_NAME else ""
+        return variable if self._environ.get(variable) else ""
+
+    def _line_of(self, *names: str) -> str:
+        line = self._file.line_of(*names)
+        return f"{self._file.path}, line {line}" if line else str(self._file.path)
+
+    def _ignore(self, head: str, why: str, *names: str, result: str = "Octavo uses the default.") -> None:
+        self._report(head, *names, why=f"{why}. {result}" if result else why)
+
+    def _report(self, *names: str, why: str) -> None:
+        self.problems.append(f"{self.location(*names)} {why}")
+
+
+def _is_light(environ: Mapping[str, str]) -> bool:
+    """Return whether the background in COLORFGBG is white or light gray."""
+    return environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15")
+
+
+def _keeps_letter_order(environ: Mapping[str, str]) -> bool:
+    """Return whether the terminal is known not to reorder right-to-left text."""
+    named = environ.get("TERM_PROGRAM", "") == "vscode" or environ.get("TERM", "").startswith(("foot", "linux"))
+    return named or any(environ.get(name) for name in _LEFT_TO_RIGHT_TERMINALS)
+
+
+def _folders(environ: Mapping[str, str]) -> tuple[dict[str, Path], list[str]]:
+    """Return the folders, and a sentence for each variable with an invalid path.
+
+    The folders come from variables such as `OCTAVO_CONFIG_DIR`, else from the conventions of the system.
+    """
+    chosen = {name: environ.get(f"OCTAVO_{name.upper()}_DIR", "") for name in _FOLDERS}
+    if all(chosen.values()):
+        return {name: Path(folder) for name, folder in chosen.items()}, []
+    import platformdirs  # lazy: slow to load
+
+    system = platformdirs.PlatformDirs("octavo", appauthor=False)
+    folders = {name: Path(chosen[name] or getattr(system, f"user_{name}_dir")) for name in _FOLDERS}
+    ignored = [
+        f"{variable} is the relative path {quoted(value)}, so Octavo ignores it and uses "
+        f"{', '.join(str(folders[name]) for name in used)}. Set {variable} to a path that begins with /."
+        for variable, names in {"HOME": _FOLDERS, **{_XDG[name]: (name,) for name in _FOLDERS}}.items()
+        if (value := environ.get(variable, "")) and not Path(value).is_absolute()
+        if (used := [name for name in names if not chosen[name]])
+    ]
+    return folders, ignored
+
+
+def _is_utf8(environ: Mapping[str, str]) -> bool:
+    locale = next((value for name in ("LC_ALL", "LC_CTYPE", "LANG") if (value := environ.get(name))), "utf-8")
+    return "utf8" in locale.lower().replace("-", "")

@@ -1,0 +1,134 @@
+"""The file `config.toml`: its values with their lines, as far as TOML can read it, and edits that keep all other lines."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from octavo.untrusted_input import parse_toml, toml_text
+
+FILE = "config.toml"
+_MOST_LINES = 300
+"""Most lines of a file with syntax errors whose other lines are still read."""
+
+
+class SettingsFile:
+    """The contents of `config.toml`. Lines with errors are reported as problems, and the other lines are used."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.problems: list[str] = []
+        self.text = ""
+        self._lines: list[tuple[int, int, tuple[str, ...]]] | None = None
+        try:
+            self.text = toml_text(path)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            why = error.strerror or type(error).__name__
+            self.problems.append(f"Could not read {path}: {why}. Octavo is using the default settings.")
+        except ValueError as error:
+            self.problems.append(f"Could not read {path}: {error}. Octavo is using the default settings.")
+        self.values: Mapping[str, Any] = self._parsed() if self.text else {}
+
+    def line_of(self, *names: str) -> int:
+        """Return the number of the first line of a setting, given by the names of its tables and its own name. 0 if there is none."""
+        if self._lines is None:
+            self._lines = list(_statements(self.text.split("\n")))
+        for length in range(len(names), 0, -1):
+            for first, _, path in self._lines:
+                if path[:length] == names[:length]:
+                    return first + 1
+        return 0
+
+    def _parsed(self) -> Mapping[str, Any]:
+        lines = self.text.split("\n")
+        try:
+            return parse_toml(self.text)
+        except ValueError as error:
+            if len(lines) > _MOST_LINES:
+                self.problems.append(f"Could not read {self.path}: {error}. Octavo is using the default settings.")
+                return {}
+        refused: list[tuple[int, str]] = []
+        self._lines = list(_statements(lines, refused))
+        for number, _ in refused:
+            _remove_statement(lines, number, self._lines)
+
+        ends = [0, *(end for _, end, _ in self._lines)]
+
+        def is_read(count: int) -> bool:
+            """Return whether the first `count` statements can be read together."""
+            try:
+                parse_toml("\n".join(lines[: ends[count]]))
+            except ValueError:
+                return False
+            return True
+
+        while not is_read(-1):
+            # Each statement is valid alone, so the first statement that makes the file invalid repeats an earlier name.
+            index = bisect_left(range(1, len(self._lines) + 1), True, key=lambda count: not is_read(count))
+            first = self._lines[index][0]
+            refused.append((first, "its name occurs twice in the file"))
+            _remove_statement(lines, first, self._lines)
+        self.problems += [
+            f"{self.path}, line {number + 1}: Octavo cannot read this line ({why}) and ignores it."
+            for number, why in sorted(refused)
+        ]
+        return parse_toml("\n".join(lines))
+
+
+def _statements(
+    lines: list[str], refused: list[tuple[int, str]] | None = None
+) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    """Yield the statements of a TOML file: the first line, the line after the last, and the names of tables and setting.
+
+    `refused` gets the number of each line that is no valid statement, and the reason.
+    """
+    start = 0
+    table: tuple[str, ...] = ()
+    while start < len(lines):
+        if not lines[start].strip() or lines[start].lstrip().startswith("#"):
+            start += 1
+            continue
+        found, why, is_header = None, "", lines[start].lstrip().startswith("[")
+        may_continue = not is_header and any(mark in lines[start] for mark in ("[", '"""', "'''"))
+        for end in range(start + 1, (min(len(lines), start + _MOST_LINES) if may_continue else start + 1) + 1):
+            try:
+                found = parse_toml("\n".join(lines[start:end]))
+                break
+            except ValueError as error:
+                why = why or re.sub(r" \(at .*\)", "", str(error))
+        if found is None:
+            if refused is not None:
+                refused.append((start, why[:1].lower() + why[1:]))
+            end = start + 1
+            yield start, end, ("",) if is_header else (*table, "")
+            table = ("",) if is_header else table
+        else:
+            path = tuple(_names_in(found))
+            table = path if is_header else table
+            yield start, end, path if is_header else (*table, *path)
+        start = end
+
+
+def _names_in(parsed: Any) -> Iterator[str]:
+    while isinstance(parsed, (dict, list)) and len(parsed) == 1:
+        if isinstance(parsed, dict):
+            yield (name := next(iter(parsed)))
+            parsed = parsed[name]
+        else:
+            parsed = parsed[0]
+
+
+def _remove_statement(lines: list[str], number: int, statements: list[tuple[int, int, tuple[str, ...]]]) -> None:
+    """Replace the lines of a statement by empty lines. For the header of a table, also its contents."""
+    is_header, is_inside = lines[number].lstrip().startswith("["), False
+    for first, end, _ in statements:
+        if first == number or (is_inside and not lines[first].lstrip().startswith("[")):
+            lines[first:end] = [""] * (end - first)
+            is_inside = is_header
+        else:
+            is_inside = False

@@ -1,0 +1,365 @@
+"""All settings of `config.toml`: the documentation of each, and the function that validates its value."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import unicodedata
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, Literal, TypeVar
+
+from octavo.help import text_of
+
+V = TypeVar("V")
+Kind = Literal["text", "true or false", "number", "list of texts", "section"]
+
+THEMES = (
+    *("dark", "light", "cb-dark", "cb-light", "mono", "mono-light", "ansi-dark", "ansi-light"),
+    *("atom-one-dark", "atom-one-light", "catppuccin-frappe", "catppuccin-latte", "catppuccin-macchiato"),
+    *("catppuccin-mocha", "dracula", "flexoki", "gruvbox", "monokai", "nord", "rose-pine", "rose-pine-dawn"),
+    *("rose-pine-moon", "solarized-dark", "solarized-light", "tokyo-night"),
+)
+"""All themes, as the theme picker lists them."""
+UNDO_SECONDS = 5.0
+LONGEST_UNDO = 30.0
+INBOX_REASONS = (
+    "not sent",
+    "review requested",
+    "changed since review",
+    "approved",
+    "changes requested",
+    "outdated",
+    "new replies",
+    "on my change requests",
+    "mentioned",
+    "unsent draft",
+)
+"""Reasons why an item is in the inbox, as in `data/inbox.py`."""
+_FORMER_REASONS = {
+    "review asked": "review requested",
+    "changes asked": "changes requested",
+    "on my work": "on my change requests",
+    "left unsent": "unsent draft",
+}
+"""Reasons by the names that they had in earlier releases."""
+LONGEST_NAME, _MOST_FILTERS = 40, 20
+"""Most characters in the name of an inbox filter, and most filters."""
+_IN_FILTER = ("reasons", "space", "words")
+_LONGEST_TEXT = 1000
+_MOST_REPLIES = 50
+_TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+_TURNING = ("auto", "terminal", "octavo")
+_MODIFIERS = ("ctrl", "shift", "alt", "super", "hyper", "meta")
+_KEYS = (
+    *(
+        "escape",
+        "enter",
+        "return",
+        "tab",
+        "space",
+        "backspace",
+        "insert",
+        "delete",
+        "home",
+        "end",
+        "pageup",
+        "pagedown",
+    ),
+    *("left", "right", "up", "down", *(f"f{number}" for number in range(1, 25))),
+    *("plus", "minus", "underscore", "at", "slash", "backslash", "less_than_sign", "greater_than_sign"),
+)
+"""Names of keys, besides the Unicode names of characters."""
+_ROW_OF_KEYS = re.compile(r"^\| .* \| .* \| ([a-z][a-z0-9_.-]*) \|$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class InboxFilter:
+    """A tab of the inbox, with the rows that match all its conditions."""
+
+    name: str
+    reasons: tuple[str, ...] = ()
+    """Reasons, one of which must be a reason of the row. Empty: all rows match."""
+    space: str = ""
+    """Title or id of the space, not case-sensitive. Empty: all rows match."""
+    words: str = ""
+    """Words that the row must contain. Empty: all rows match."""
+
+
+class InvalidValueError(ValueError):
+    """Raised for an invalid value. The message is the reason, as the rest of a sentence that starts with the setting."""
+
+    def __init__(self, why: str, meant: str = "") -> None:
+        """`meant` is a sentence with the most similar valid value, or empty."""
+        super().__init__(why)
+        self.meant = meant
+
+
+Ignore = Callable[..., None]
+"""Report a part of a section that is ignored: the reason, and the names below the section."""
+
+
+@dataclass(frozen=True)
+class Setting(Generic[V]):
+    """A setting of `config.toml`."""
+
+    name: str
+    kind: Kind
+    default: str
+    """The default, in words for the documentation."""
+    about: str
+    """What the setting does, without full stop."""
+    validate: Callable[[Any, Ignore], V]
+    """Return the value to use. Raises InvalidValueError for an invalid value, and reports each invalid part of a section."""
+    example: str
+    """A valid value, as in TOML."""
+    choices: tuple[str, ...] = ()
+
+    @property
+    def variable(self) -> str:
+        """Environment variable that overrides the file. Empty if there is none."""
+        return f"OCTAVO_{self.name.upper()}" if self.kind not in ("section", "list of texts") else ""
+
+
+def nearest(word: str, names: Collection[str]) -> str:
+    """Return " Did you mean X?" with the most similar name, or "" if no name is similar."""
+    from difflib import get_close_matches  # lazy: only for mistakes
+
+    found = get_close_matches(word, names, n=1, cutoff=0.7)
+    return f" Did you mean {found[0]}?" if found else ""
+
+
+def quoted(value: object) -> str:
+    """Return a value for a sentence: one short line of printable characters."""
+    try:
+        text = repr(value)
+    except ValueError:
+        return "this number"  # Python refuses to write very large numbers.
+    return text if len(text) <= LONGEST_NAME + 2 else f"{text[:LONGEST_NAME]}…"
+
+
+def command_ids() -> list[str]:
+    """Return the ids of all commands, from the help topic `keys`."""
+    return list(dict.fromkeys(_ROW_OF_KEYS.findall(text_of("keys"))))
+
+
+def is_key(key: str) -> bool:
+    """Return whether a terminal can send a key of this name, such as `d`, `ctrl+d` or `question_mark`."""
+    *modifiers, last = key.split("+") if len(key) > 1 else [key]
+    if not all(each in _MODIFIERS for each in modifiers):
+        return False
+    return len(last) == 1 or last in _KEYS or _is_character(last)
+
+
+def _is_character(name: str) -> bool:
+    with suppress(KeyError):
+        return name.islower() and bool(unicodedata.lookup(name.replace("_", " ")))
+    return False
+
+
+def _theme(value: Any, ignore: Ignore) -> str:
+    if isinstance(value, str) and value in THEMES:
+        return value
+    meant = nearest(value[:LONGEST_NAME], THEMES) if isinstance(value, str) else ""
+    raise InvalidValueError(
+        f"is {quoted(value)}, which is not a theme.{meant} The available themes are {', '.join(THEMES)}"
+    )
+
+
+def _switch(value: Any, ignore: Ignore) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) or value in (0, 1):
+        word = str(value).lower()
+        if word in _TRUE + _FALSE:
+            return word in _TRUE
+    raise InvalidValueError(f"must be true or false, not {quoted(value)}")
+
+
+def _right_to_left(value: Any, ignore: Ignore) -> str:
+    if isinstance(value, str) and value in _TURNING:
+        return value
+    raise InvalidValueError(
+        f"must be auto, terminal, or octavo, not {quoted(value)}", nearest(str(value)[:LONGEST_NAME], _TURNING)
+    )
+
+
+def _seconds(value: Any, ignore: Ignore) -> float:
+    try:
+        seconds = float("nan") if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        seconds = float("nan")
+    if 0 <= seconds <= LONGEST_UNDO:
+        return seconds
+    raise InvalidValueError(f"must be a number of seconds from 0 to 30, not {quoted(value)}")
+
+
+def _command(value: Any, ignore: Ignore) -> tuple[str, ...]:
+    command: tuple[str, ...] = ()
+    if isinstance(value, str) and len(value) <= _LONGEST_TEXT:
+        with suppress(ValueError):
+            command = tuple(shlex.split(value))
+    if not command:
+        raise InvalidValueError(f"must be a command, such as nano or “code --wait”, not {quoted(value)}")
+    return command
+
+
+def _replies(value: Any, ignore: Ignore) -> tuple[str, ...]:
+    if not isinstance(value, list) or len(value) > _MOST_REPLIES:
+        raise InvalidValueError(f"must be a list of at most {_MOST_REPLIES} replies")
+    if all(isinstance(each, str) and len(each.strip()) > 0 and len(each) <= _LONGEST_TEXT for each in value):
+        return tuple(dict.fromkeys(each.strip() for each in value))
+    raise InvalidValueError(f"must be a list of replies, each 1 to {_LONGEST_TEXT} characters long")
+
+
+def _certificates(value: Any, ignore: Ignore) -> Path:
+    """Return the path even if the file is missing, because Octavo must not connect without these certificates."""
+    if not isinstance(value, str):
+        raise InvalidValueError(f"must be the path to a certificate file, not {quoted(value)}")
+    path, is_there = Path(value), False
+    with suppress(OSError, ValueError, RuntimeError):  # The path may be invalid.
+        path = path.expanduser()
+        is_there = path.is_file()
+    if not is_there:
+        ignore(
+            f"is {quoted(value)}, but there is no such file. Correct or remove the path. "
+            "Until you do, Octavo cannot connect to a server.",
+            result="",
+        )
+    return path
+
+
+def _inbox(value: Any, ignore: Ignore) -> tuple[InboxFilter, ...]:
+    if not isinstance(value, dict):
+        raise InvalidValueError('must contain one section for each filter, such as [inbox."API"]')
+    found: list[InboxFilter] = []
+    for name, section in value.items():
+        problems = list(_problems_in(section))
+        if not name.strip() or not name.isprintable() or len(name) > LONGEST_NAME:
+            problems = [("", f"must have a name of 1 to {LONGEST_NAME} printable characters"), *problems]
+        if not problems and len(found) == _MOST_FILTERS:
+            problems = [("", f"exceeds the limit of {_MOST_FILTERS} filters")]
+        for part, why in problems:
+            ignore(why, *filter(None, (name, part)), result="Octavo ignores the filter.")
+        if not problems:
+            reasons = tuple(_FORMER_REASONS.get(each, each) for each in section.get("reasons", ()))
+            found.append(InboxFilter(name.strip(), reasons, section.get("space", ""), section.get("words", "")))
+    return tuple(found)
+
+
+def _problems_in(section: object) -> Iterator[tuple[str, str]]:
+    """Yield the name of each invalid condition of an inbox filter, and why. The name is empty for the whole filter."""
+    parts = "reasons, space, and words"
+    if not isinstance(section, dict):
+        yield "", f"must be a section with one or more of the conditions {parts}"
+        return
+    if not section:
+        yield "", f"is empty. Add at least one condition: {parts}"
+    for unknown in section.keys() - set(_IN_FILTER):
+        yield unknown, f"is not a filter condition.{nearest(unknown, _IN_FILTER)} The conditions are {parts}"
+    reasons = section.get("reasons", [])
+    for each in reasons if isinstance(reasons, list) else [reasons]:
+        if not isinstance(reasons, list) or each not in (*INBOX_REASONS, *_FORMER_REASONS):
+            has = (
+                f"contains {quoted(each)}, which is not a valid reason"
+                if isinstance(reasons, list)
+                else "must be a list of reasons"
+            )
+            meant = nearest(each, INBOX_REASONS) if isinstance(each, str) else ""
+            yield "reasons", f"{has}.{meant} The valid reasons are {', '.join(INBOX_REASONS)}"
+    for name in ("space", "words"):
+        value = section.get(name, "")
+        if not (isinstance(value, str) and value.isprintable() and len(value) <= _LONGEST_TEXT):
+            yield name, f"must be one line of text, not {quoted(value)}"
+
+
+def _keys(value: Any, ignore: Ignore) -> Mapping[str, str]:
+    if not isinstance(value, dict):
+        raise InvalidValueError("must be a section named [keys] that assigns keys to commands")
+    chosen: dict[str, str] = {}
+    ids = command_ids() if value else []
+    for command_id, keys in value.items():
+        why = _why_not(command_id, keys, ids)
+        if why:
+            ignore(why, command_id)
+        else:
+            chosen[command_id] = keys
+    return chosen
+
+
+def _why_not(command_id: str, keys: object, ids: Collection[str]) -> str:
+    """Return why `keys` cannot be assigned to a command. Empty if they can be."""
+    if command_id not in ids:
+        meant = nearest(command_id[:LONGEST_NAME], ids)
+        return f"is not a command ID.{meant} To list the command IDs, run octavo help keys"
+    if not (isinstance(keys, str) and keys.strip() and keys.isprintable() and len(keys) < 100):
+        return f"must be a key, such as d or ctrl+d, not {quoted(keys)}"
+    unknown = next((key for key in map(str.strip, keys.split(",")) if key and not is_key(key)), "")
+    if not unknown:
+        return ""
+    *modifiers, last = unknown.split("+")
+    names = [*_KEYS, *(f"{each}+{last}" for each in _MODIFIERS)] if modifiers else _KEYS
+    return (
+        f"contains {unknown!r}, which is not a key.{nearest(unknown, names)} "
+        "Examples of keys are d, D, f5, ctrl+d, enter, and space"
+    )
+
+
+THEME = Setting(
+    "theme",
+    "text",
+    "the last theme from f2",
+    "Colors: dark, light, cb-dark, cb-light (for color-blind users), mono, mono-light (gray), ansi-dark, ansi-light (the colors "
+    "of your terminal), or another theme from f2",
+    _theme,
+    '"dark"',
+    THEMES,
+)
+ASCII = Setting(
+    "ascii", "true or false", "false, or true without UTF-8", "Draw with ASCII characters only", _switch, "false"
+)
+MOTION = Setting(
+    "motion", "true or false", "true, or false with the variable ACCESSIBLE", "Animate changes", _switch, "true"
+)
+THUMBNAILS = Setting("thumbnails", "true or false", "false", "Show small images in the page", _switch, "true")
+RIGHT_TO_LEFT = Setting(
+    "right_to_left",
+    "text",
+    "auto",
+    "Which program reorders Hebrew and Arabic; octavo needs the extra octavo[bidi]",
+    _right_to_left,
+    '"auto"',
+    _TURNING,
+)
+UNDO = Setting(
+    "undo_seconds",
+    "number",
+    f"{UNDO_SECONDS:g}",
+    f"Seconds during which u can cancel a comment, 0 to {LONGEST_UNDO:g}",
+    _seconds,
+    "5",
+)
+EDITOR = Setting(
+    "editor", "text", "the variable VISUAL, then EDITOR", "The editor for pages and drafts", _command, '"hx"'
+)
+QUICK_REPLIES = Setting(
+    "quick_replies",
+    "list of texts",
+    "none",
+    "Replies that ctrl+l inserts into a comment",
+    _replies,
+    '["Fixed, thank you.", "Will do."]',
+)
+CA_FILE = Setting(
+    "ca_file", "text", "none", "File with additional trusted certificates", _certificates, '"/etc/ssl/own.pem"'
+)
+INBOX = Setting("inbox", "section", "none", "Tabs of the inbox, each with its filter", _inbox, "")
+KEYS = Setting("keys", "section", "none", "Your keys, by the command IDs that `octavo help keys` lists", _keys, "")
+
+TABLE: tuple[Setting[Any], ...] = (
+    *(THEME, ASCII, MOTION, THUMBNAILS, RIGHT_TO_LEFT, UNDO, EDITOR, QUICK_REPLIES, CA_FILE, INBOX, KEYS),
+)
+"""All settings, in the order of the documentation."""
+BY_NAME = {each.name: each for each in TABLE}
