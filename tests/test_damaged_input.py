@@ -62,6 +62,7 @@ from octavo.server.handlers import revisions
 from octavo.server.image_size import image_size
 from octavo.server.store import Store, UnusableDatabase
 from octavo.server.table_of_contents import summary_entries
+from octavo.settings import table
 from octavo.tui.editing import page_details
 from octavo.tui.reader import image_files, openapi_files
 from octavo.tui.render import diagrams, formulas
@@ -680,6 +681,10 @@ ROWS: list[tuple[str, str, bytes, str]] = [
     ("settings", "NaN", b"undo_seconds = nan", "must be a number of seconds from 0 to 30, not"),
     ("settings", "long name", b'ca_file = "' + b"a" * 5000 + b'"', "but there is no such file."),
     ("settings", "nested names", b"theme" + b".a" * 1000 + b" = 1", "must be the name of a theme"),
+    *(
+        ("settings", f"nested names in {name}", name.encode() + b".a" * 1000 + b" = 1", name.partition(".")[0])
+        for name in (*table.BY_NAME, "inbox.A.space", "inbox.A.reasons", "keys.'view.inbox'")
+    ),
     (
         "settings",
         "wrong types",

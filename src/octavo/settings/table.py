@@ -133,6 +133,8 @@ def nearest(word: str, names: Collection[str]) -> str:
 
 def quoted(value: object) -> str:
     """Return a value for a sentence: one short line of printable characters."""
+    if isinstance(value, (dict, list)):
+        return "a section" if isinstance(value, dict) else "a list"
     try:
         text = repr(value)
     except ValueError:
@@ -160,12 +162,13 @@ def _is_character(name: str) -> bool:
 
 
 def _theme(value: Any, ignore: Ignore) -> str:
-    if isinstance(value, str) and value in THEMES:
-        return value
-    meant = nearest(value[:LONGEST_NAME], THEMES) if isinstance(value, str) else ""
-    raise InvalidValueError(
-        f"is {quoted(value)}, which is not a theme.{meant} The available themes are {', '.join(THEMES)}"
-    )
+    themes = f"The available themes are {', '.join(THEMES)}"
+    if not isinstance(value, str):
+        raise InvalidValueError(f"must be the name of a theme, not {quoted(value)}. {themes}")
+    if value not in THEMES:
+        meant = nearest(value[:LONGEST_NAME], THEMES)
+        raise InvalidValueError(f"is {quoted(value)}, which is not a theme.{meant} {themes}")
+    return value
 
 
 def _switch(value: Any, ignore: Ignore) -> bool:
@@ -181,9 +184,8 @@ def _switch(value: Any, ignore: Ignore) -> bool:
 def _right_to_left(value: Any, ignore: Ignore) -> str:
     if isinstance(value, str) and value in _TURNING:
         return value
-    raise InvalidValueError(
-        f"must be auto, terminal, or octavo, not {quoted(value)}", nearest(str(value)[:LONGEST_NAME], _TURNING)
-    )
+    meant = nearest(value[:LONGEST_NAME], _TURNING) if isinstance(value, str) else ""
+    raise InvalidValueError(f"must be auto, terminal, or octavo, not {quoted(value)}", meant)
 
 
 def _seconds(value: Any, ignore: Ignore) -> float:
