@@ -208,8 +208,7 @@ def test_a_wrong_use_is_refused_before_anything_travels(octavo: Octavo, argument
 
 def test_a_refusal_is_one_sentence(signed_in: Octavo) -> None:
     ran = signed_in("api", "spaces.Get", "spaceId=nowhere")
-    assert ran.code == 1
-    assert ran.out == ""
+    assert (ran.code, ran.out) == (3, "")
     assert ran.err.startswith("octavo: ")
     assert ran.err.count("\n") == 1
 
@@ -263,7 +262,7 @@ def test_read_only_sends_no_write_and_says_so(signed_in: Octavo) -> None:
         ("api", "organizations.Update", "organizationId=acme", "title=Sea", "--read-only"),
     ):
         ran = signed_in(*arguments)
-        assert (ran.code, ran.out) == (1, "")
+        assert (ran.code, ran.out) == (5, "")
         assert "Octavo is running with --read-only" in ran.err
     assert (
         json.loads(signed_in("api", "organizations.Get", "organizationId=acme", "--read-only").out)["title"] == "Acme"
@@ -366,7 +365,7 @@ def test_a_path_is_run_with_its_query(signed_in: Octavo) -> None:
 
 def test_read_only_refuses_a_path_by_its_method(signed_in: Octavo) -> None:
     ran = signed_in("api", "PATCH", "/v1/orgs/acme", "title=Sea", "--read-only")
-    assert (ran.code, ran.out) == (1, "")
+    assert (ran.code, ran.out) == (5, "")
     assert json.loads(signed_in("api", "GET", "/v1/orgs/acme", "--read-only").out)["title"] == "Acme"
 
 
@@ -377,6 +376,24 @@ def test_lists_are_printed_by_line(signed_in: Octavo) -> None:
     ran = signed_in("api", "organizations.ListMembers", "organizationId=acme", "limit=2", "--ndjson", "--all")
     assert (len(ran.out.splitlines()), ran.err) == (7, "")
     assert json.loads(signed_in("api", "users.Me", "--ndjson").out)["id"] == "mia"
+
+
+def test_jq_filters_the_response(signed_in: Octavo) -> None:
+    assert signed_in("api", "users.Me", "--jq", "[broken").code == 2
+    ran = signed_in("api", "GET", "/v1/orgs/acme/members", "--all", "-q", "(.items | length), .items[0].object")
+    assert (ran.code, ran.out) == (0, "7\nmember\n")
+
+
+def test_errors_are_json_on_request(signed_in: Octavo) -> None:
+    ran = signed_in("api", "spaces.Get", "spaceId=nowhere", "--json")
+    assert (ran.code, ran.out) == (3, "")
+    assert json.loads(ran.err)["error"].items() >= {"code": "not-found", "exit": 3}.items()
+
+
+def test_the_demo_is_called_without_an_account(octavo: Octavo) -> None:
+    ran = octavo("--demo", "api", "users.Me", "-q", ".object")
+    assert (ran.code, ran.out, ran.err) == (0, "user\n", "")
+    assert octavo("api", "users.Me", "--demo", "--profile", "x").code == 2
 
 
 def test_status_and_headers_are_included_on_request(signed_in: Octavo) -> None:

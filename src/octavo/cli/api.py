@@ -6,42 +6,36 @@ import argparse
 import asyncio
 import json
 import sys
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
-from octavo.api.errors import ApiError, Unauthorized
+from octavo.api.errors import ApiError
 from octavo.api.safety import json as safe_json
 from octavo.api.safety import line
-from octavo.cli.access import read_settings, resolve, signed_in
+from octavo.cli.access import open_client, read_settings, resolve
 from octavo.cli.api_requests import request_of
-from octavo.cli.arguments import (
-    FAILED,
-    NOT_SIGNED_IN,
-    Failure,
-    tell,
-    why_read_only,
-    write_out,
-)
-from octavo.client.client import Client
+from octavo.cli.arguments import Failure, tell, write_out
+from octavo.cli.late_client import LateClient
+from octavo.cli.output import compiled_filter
 from octavo.client.raw import RawRequest, RawResponse
 from octavo.settings import Settings
 from octavo.untrusted_input import parse_json
 
 
 def run(options: argparse.Namespace) -> int:
+    run_filter = compiled_filter(options)
     request, is_list = request_of(options)
     settings = read_settings()
     if options.dry_run:
         return _dry_run(settings, options, request)
-    access, key = signed_in(settings, options)
-    read_only = why_read_only(options) or access.why_read_only
-    try:
-        client = Client(access.origin, key, ca_file=settings.ca_file, read_only=read_only)
-    except ValueError as error:
-        raise Failure(str(error)) from error
-    failure = asyncio.run(_send(client, request, options, everything=options.all and is_list))
+    client = open_client(options, settings)
+    printer = _Printer(options, run_filter)
+    failure = asyncio.run(_send(client, request, printer, everything=options.all and is_list))
     if failure is not None:
-        raise Failure(str(failure), _code(failure)) from failure
+        from octavo.cli.connection import failure_of  # lazy: only for failures
+
+        raise failure_of(failure, f"run {options.name}") from failure
     return 0
 
 
@@ -57,50 +51,73 @@ def _dry_run(settings: Settings, options: argparse.Namespace, request: RawReques
     write_out("\n".join(lines) + "\n")
     if isinstance(sent.content, bytes):
         write_out("\n")
-        _print(parse_json(sent.content))
+        write_out(_json(parse_json(sent.content), indent=2) + "\n")
     return 0
 
 
-async def _send(
-    client: Client, request: RawRequest, options: argparse.Namespace, *, everything: bool
-) -> ApiError | None:
+async def _send(late: LateClient, request: RawRequest, printer: _Printer, *, everything: bool) -> ApiError | None:
     """Send the request and print the response. If reading a list fails, print the items that were read before, and return
     the error."""
     items: list[Any] = []
     try:
+        client = await late.client()
         if not everything:
-            _print_response(await client.raw(request), options)
+            printer.print_response(await client.raw(request))
             return None
         async for item in client.raw_each(request):
-            if options.ndjson:
-                _print(item, is_line=True)
+            if printer.is_by_line:
+                printer.print_line(item)
             else:
                 items.append(item)
-        if not options.ndjson:
-            _print({"items": items})
+        if not printer.is_by_line:
+            printer.print({"items": items})
         return None
     except ApiError as error:
         if items:
-            _print({"items": items})
+            printer.print({"items": items})
         return error
+    except ValueError as error:  # The API key must not be sent to this server.
+        raise Failure(str(error)) from error
     finally:
-        await client.aclose()
+        await late.aclose()
 
 
-def _print_response(response: RawResponse, options: argparse.Namespace) -> None:
-    if options.include:
-        write_out(_head(response))
-    value = response.value
-    if value is None:
-        return
-    if not options.ndjson:
-        _print(value)
-        return
-    items = value.get("items") if isinstance(value, dict) else None
-    for each in items if isinstance(items, list) else [value]:
-        _print(each, is_line=True)
-    if isinstance(items, list) and value.get("next"):
-        tell(f"Showing the first {len(items)}. For all items, use --all.")
+class _Printer:
+    """Prints responses as the options request."""
+
+    def __init__(self, options: argparse.Namespace, run_filter: Callable[[Any], None] | None) -> None:
+        self.is_by_line: bool = options.ndjson
+        self._has_head: bool = options.include
+        self._filter = run_filter
+
+    def print_response(self, response: RawResponse) -> None:
+        """Print a response, with its status and headers if the options request that."""
+        if self._has_head:
+            write_out(_head(response))
+        value = response.value
+        items = value.get("items") if isinstance(value, dict) else None
+        if value is None:
+            return
+        if not self.is_by_line:
+            self.print(value)
+        elif not isinstance(items, list):
+            self.print_line(value)
+        else:
+            for each in items:
+                self.print_line(each)
+            if value.get("next"):
+                tell(f"Showing the first {len(items)}. For all items, use --all.")
+
+    def print(self, value: Any) -> None:
+        """Print a value on several lines, or what the jq expression returns for the value."""
+        if self._filter is not None:
+            self._filter(_shown(value))
+        else:
+            write_out(_json(value, indent=2) + "\n")
+
+    def print_line(self, value: Any) -> None:
+        """Print a value on one line."""
+        write_out(_json(value, indent=None) + "\n")
 
 
 def _head(response: RawResponse) -> str:
@@ -110,19 +127,15 @@ def _head(response: RawResponse) -> str:
     return "\n".join([f"HTTP {response.status} {phrase}".rstrip(), *headers, "", ""])
 
 
-def _code(error: ApiError) -> int:
-    if isinstance(error, Unauthorized):
-        return NOT_SIGNED_IN
-    return FAILED
+def _shown(value: Any) -> Any:
+    """Return a value as it is printed: text from the server must not control the terminal. In a pipe, the text stays
+    unchanged."""
+    return safe_json(value) if sys.stdout is not None and sys.stdout.isatty() else value
 
 
-def _print(value: Any, *, is_line: bool = False) -> None:
-    # Text from the server must not control the terminal. In a pipe the text stays unchanged.
-    out = sys.stdout
-    shown = safe_json(value) if out is not None and out.isatty() else value
-    is_utf8 = out is not None and (out.encoding or "").lower().replace("-", "") == "utf8"
+def _json(value: Any, *, indent: int | None) -> str:
+    is_utf8 = sys.stdout is not None and (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     try:
-        text = json.dumps(shown, indent=None if is_line else 2, ensure_ascii=not is_utf8, allow_nan=False)
+        return json.dumps(_shown(value), indent=indent, ensure_ascii=not is_utf8, allow_nan=False)
     except ValueError:
         raise Failure("Could not print the response: it contains NaN or a number that is too large for JSON.") from None
-    write_out(text + "\n")
