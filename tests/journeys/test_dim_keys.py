@@ -20,7 +20,7 @@ from octavo.tui.app.octavo import Octavo
 from octavo.tui.content import space_actions, space_moves
 from octavo.tui.content.space_target import SpaceTarget
 from octavo.tui.content.spaces_pane import SPACE_TREE
-from octavo.tui.resources import organization_resources, resource_commands, site_resources, structure_commands
+from octavo.tui.resources import organization_resources, resource_commands, site_resources, site_tree
 from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.resource import Action, Arguments, Resource, build_full_list, build_operation
 from octavo.tui.resources.resource_browser import BrowserLevel
@@ -167,8 +167,8 @@ class Compared:
         self, kind: Resource[Any], known: Arguments, action: Action[Any], thing: Any
     ) -> Operation[Any] | None:
         """Return the operation that an action sends. None if no text in its form is accepted."""
-        if action.run is structure_commands.make_default:
-            return structure_commands.set_default_operation(known["at"], thing)
+        if action.run is site_tree.make_default:
+            return site_tree.set_default_operation(known["at"], thing)
         async for _, op in self.forms.to_make(replace(kind, create=action.operation), known):
             if self.is_taken(op):
                 return op

@@ -24,9 +24,9 @@ from octavo.tui.reader.image_screen import ImageScreen
 from octavo.tui.reader.page_dialogs import TableRowDialog, TextDialog
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.three_way_view import ThreeWayView
-from octavo.tui.resources.condition_tester import ConditionTest
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.resources.resource_browser import BrowserScreen
+from octavo.tui.resources.site_checks import ConditionTest
 from octavo.tui.review.bulk_merge import MergeSeveralDialog
 from octavo.tui.review.checked_dialog import CheckedDialog
 from octavo.tui.review.conflicts import ConflictsScreen

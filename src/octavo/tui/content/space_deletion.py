@@ -18,7 +18,7 @@ from octavo.tui.content.space_positions import SpaceOrCollection, kind_of, title
 from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.permissions import why_no_permission
 from octavo.tui.core.write_queue import DirectUndo, show_progress
-from octavo.tui.resources import resource_writes
+from octavo.tui.resources import resource_forms
 from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.resource import Resource
 from octavo.tui.resources.resource_commands import text_to_type
@@ -50,7 +50,7 @@ def delete(app: Shell, target: SpaceTarget) -> None:
     resource: Resource[Any] = MANAGED_SPACES if isinstance(item, Space) else COLLECTIONS
     at = OrganizationRef(organization_id=target.organization.id)
     known, live, name = {"at": at}, app.session.live, title_of(item)
-    undo = resource_writes.undo_of_deletion(live, resource, known, (item,))
+    undo = resource_forms.undo_of_deletion(live, resource, known, (item,))
     typed = text_to_type("delete", resource, (item,))
 
     def on_decided(response: Confirmed | None) -> None:
@@ -58,7 +58,7 @@ def delete(app: Shell, target: SpaceTarget) -> None:
             return
         app.writes.send(
             f"delete {name}",
-            resource_writes.delete_items(live, resource, known, (item,)),
+            resource_forms.delete_items(live, resource, known, (item,)),
             message=f"Deleted {name}.",
             make_undo=None if undo is None else lambda _: undo,
             on_success=lambda _: _after_deletion(app, target, item),

@@ -22,7 +22,7 @@ from octavo.tui.core.write_queue import DirectUndo
 from octavo.tui.resources import site_tree
 from octavo.tui.resources.resource import PAGE_SIZE, Arguments, DetailFacts
 from octavo.tui.resources.resource_commands import Selection
-from octavo.tui.resources.role_facts import load_all
+from octavo.tui.resources.space_resources import load_all
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
 from octavo.tui.widgets.text_widgets import Fact
 from octavo.tui.widgets.wording import plural

@@ -16,7 +16,7 @@ from octavo.tui.core.file_dialogs import Export, ask_for_path, slug
 from octavo.tui.core.permissions import has_permission, why_no_permission
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.write_queue import DirectUndo
-from octavo.tui.resources import resource_forms, resource_writes
+from octavo.tui.resources import resource_forms
 from octavo.tui.resources.reference_lists import loaded_items
 from octavo.tui.resources.resource import Action, Arguments, NameOf, Resource, ResourceColumn
 from octavo.tui.resources.table import FORMATS, TableState
@@ -59,7 +59,7 @@ class Selection:
     @property
     def title(self) -> str:
         """Title of the selected item, or the number of selected items."""
-        return resource_writes.title_of_items(self.resource, self.items)
+        return resource_forms.title_of_items(self.resource, self.items)
 
     def why_no_permission(self, app: Shell, permission: str, verb_phrase: str) -> str | None:
         """Return why the user lacks a permission on the items. None if the user has the permission."""
@@ -119,7 +119,7 @@ def _delete(app: Shell, selection: Selection) -> None:
     origin = f" from the {resource.container}" if resource.container else ""
     title, button = f"{verb} {selection.title}{origin}", resource.delete_label
     live = app.session.live
-    undo = resource_writes.undo_of_deletion(live, resource, selection.arguments, items)
+    undo = resource_forms.undo_of_deletion(live, resource, selection.arguments, items)
     confirmation = "" if undo is not None else text_to_type(button.lower(), resource, items)
     effects = list(dict.fromkeys(text for item in items for text in resource.delete_effects(item)))
     facts = [Fact("care", "", text) for text in first_titles(effects, "more effects")]
@@ -133,7 +133,7 @@ def _delete(app: Shell, selection: Selection) -> None:
         selection.clear()
         app.writes.send(
             title,
-            resource_writes.delete_items(live, resource, selection.arguments, items),
+            resource_forms.delete_items(live, resource, selection.arguments, items),
             message=f"{done[:1].upper()}{done[1:]} {selection.title}{origin}.",
             make_undo=None if undo is None else lambda _: undo,
         )
@@ -279,14 +279,14 @@ def open_first_action(app: Shell, selection: Selection) -> None:
 def _confirm_action(app: Shell, selection: Selection, action: Action[Any]) -> None:
     resource, arguments, item, live = selection.resource, selection.arguments, selection.first_item, app.session.live
     title = resource.title(item)
-    send_undo = partial(resource_writes.send_action, live, action, resource, arguments, item, is_undo=True)
+    send_undo = partial(resource_forms.send_action, live, action, resource, arguments, item, is_undo=True)
     undo = DirectUndo(f"undo “{action.name}” for {title}", send_undo, f"Undid “{action.name}” for {title}.")
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
             app.writes.send(
                 f"{action.name.lower()} {title}",
-                resource_writes.send_action(live, action, resource, arguments, item),
+                resource_forms.send_action(live, action, resource, arguments, item),
                 message=f"{title} {action.done_text}.",
                 make_undo=None if action.undo_operation is None else lambda _: undo,
             )
