@@ -17,9 +17,8 @@ from octavo.api.spaces import Space
 from octavo.cli.demo_roles import PEOPLE_BY_ROLE
 from octavo.data.queries import collections_of, spaces_of
 from octavo.tui.app.octavo import Octavo
-from octavo.tui.content import space_actions, space_moves
-from octavo.tui.content.space_target import SpaceTarget
-from octavo.tui.content.spaces_pane import SPACE_TREE
+from octavo.tui.content import space_actions, space_changes
+from octavo.tui.content.spaces_pane import SPACE_TREE, SpaceTarget
 from octavo.tui.resources import organization_resources, resource_commands, site_resources, site_tree
 from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.resource import Action, Arguments, Resource, build_full_list, build_operation
@@ -111,7 +110,7 @@ class Compared:
             )
             self.compare(f"duplicate {called}", "", "", duplicate.disabled_reason or None, spaces.Duplicate(at=at))
         if managed.why_not("move") is None:
-            for place in await self.offered(space_moves.choose_parent, managed):
+            for place in await self.offered(space_changes.choose_parent, managed):
                 to = Move(at=at, parent=place.value or None)
                 self.compare(f"move {called} to {place.title}", "", "", place.disabled_reason or None, to)
 

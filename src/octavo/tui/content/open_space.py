@@ -10,8 +10,7 @@ from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.data.unsent_index import UnsentIndex, UnsentText
 from octavo.tui.content.cursor_target import CursorTarget
-from octavo.tui.content.navigation import Navigation, TreeName
-from octavo.tui.content.reading_history import ReadingHistory, VisitedPage
+from octavo.tui.content.navigation import Navigation, ReadingHistory, TreeName, VisitedPage
 from octavo.tui.content.side_panel import SidePanel
 from octavo.tui.content.space_threads import SpaceThreads
 from octavo.tui.core.page_queries import get_page_to_read
