@@ -25,10 +25,10 @@ async def notify_on_start(app: Shell, session: Session) -> None:
     """Show each notification as soon as its information is known."""
     from octavo.tui.app import editor_files  # lazy: after the first paint
     from octavo.tui.editing.page_drafts import report_unsent_pages
-    from octavo.tui.review import unfinished_merges
+    from octavo.tui.review import status_changes
 
     notifying = [
-        unfinished_merges.report_unfinished(app, session),
+        status_changes.report_unfinished(app, session),
         report_unsent_pages(app, session),
         editor_files.recover_drafts(app),
     ]

@@ -20,7 +20,7 @@ from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.core.view import Subscriptions
 from octavo.tui.inbox.tabs import REASON_SIGNS, SHORT_REASONS
 from octavo.tui.review.request_preview import RequestPreview
-from octavo.tui.review.status_summary import RequestStatus
+from octavo.tui.review.request_status import RequestStatus
 from octavo.tui.widgets.row_list import Row as Drawn
 from octavo.tui.widgets.row_list import RowHeading
 from octavo.tui.widgets.safe_text import safe

@@ -24,6 +24,7 @@ from octavo.data.live import Live
 from octavo.data.merge_rules import MergeCandidate, MergeRules, bypasses, inherits, requires_up_to_date, rules_for
 from octavo.data.queries import open_threads_of, reviews_of
 from octavo.data.writes.change_request_kinds import MergeBasis
+from octavo.documents.merging import conflict_prediction as merging
 from octavo.documents.page_trees import DuplicatePage, find_duplicates
 from octavo.tui.core.page_queries import find_page, get_page_source, page_markdown
 from octavo.tui.review import merge_effects
@@ -262,9 +263,6 @@ async def predict_conflicts(
 ) -> ConflictPrediction:
     """Predict the conflicts of a merge. Raises ApiError if the content cannot be loaded. `main` is the revision of main
     if it is known. Cached revisions are not loaded again."""
-    # lazy: the merge engine, only for outdated change requests
-    from octavo.documents.merging import conflict_prediction as merging
-
     if not change_request.outdated:
         is_updated = change_request.revision_merged_ancestor is not None
         return ConflictPrediction(is_on_main=is_updated and not changed.changes and not unlisted(changed))

@@ -23,6 +23,7 @@ from octavo.documents import anchors
 from octavo.documents import links as link_model
 from octavo.documents.conflict_markers import find_markers
 from octavo.documents.links import images_without_text, references_in
+from octavo.documents.parse import parse
 from octavo.tui.core.page_queries import find_page, get_page_source, page_markdown
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
 from octavo.tui.widgets import wording
@@ -112,8 +113,6 @@ async def _check_links_by_reading(live: Live, trees: MergeTrees, pages: Sequence
 def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
     """Return the broken links of some pages, each with the title of its page. Anchors are checked only if they lead to
     one of these pages."""
-    from octavo.documents.parse import parse  # lazy: markdown-it, only for checks
-
     documents = {page_id: parse(text) for page_id, text in texts.items()}
     found = {page_id: list(references_in(document)) for page_id, document in documents.items()}
     # Reusable content may contain further headings, and is not loaded.
@@ -165,8 +164,6 @@ async def check_images(live: Live, trees: MergeTrees, changed: Sequence[str]) ->
 
 def _images_without_text(after: Mapping[str, str], before: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return the names of the images without alternative text that are new, each with the ID of its page."""
-    from octavo.documents.parse import parse  # lazy: markdown-it, only for checks
-
     known = Counter(picture for text in before.values() for picture in images_without_text(parse(text)))
     found: list[tuple[str, str]] = []
     for page, text in after.items():

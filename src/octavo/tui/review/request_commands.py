@@ -9,6 +9,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.places import SpaceRef
 from octavo.data.writes.change_request_writes import create
 from octavo.data.writes.direct import send_plain
+from octavo.documents.json_editing import apply_markdown_edit, document_to_markdown
 from octavo.tui.comments import thread_actions
 from octavo.tui.core import dialog_draft
 from octavo.tui.core.dialog_draft import DialogDraft
@@ -16,8 +17,7 @@ from octavo.tui.core.permissions import UNDECIDED, why_no_space, why_not_in_spac
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.editing.target_request import remember_target
 from octavo.tui.review import merge_revert, review_requests, review_submission, status_changes, update_from_main
-from octavo.tui.review.bulk_merge import MergeSeveralDialog, QueuedMerge
-from octavo.tui.review.merge_dialog import merge_dialog
+from octavo.tui.review.merge_dialog import MergeSeveralDialog, QueuedMerge, merge_dialog
 from octavo.tui.review.request_target import RequestTarget, for_one_request, has_status, requires
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
@@ -72,9 +72,6 @@ def _space_title(app: Shell, each: ChangeRequest) -> str:
 
 
 def _edit_details(app: Shell, target: RequestTarget) -> None:
-    # lazy: the markdown reader, rarely needed
-    from octavo.documents.json_editing import apply_markdown_edit, document_to_markdown
-
     change_request, at = target.change_request, target.at
     place = f"{at.space_id} {at.change_request_id}"
     text = document_to_markdown(change_request.description)
