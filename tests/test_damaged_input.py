@@ -63,7 +63,7 @@ from octavo.server.image_size import image_size
 from octavo.server.store import Store, UnusableDatabase
 from octavo.server.table_of_contents import summary_entries
 from octavo.settings import table
-from octavo.tui.editing import page_details
+from octavo.tui.editing import page_form
 from octavo.tui.reader import image_files, openapi_files
 from octavo.tui.render import diagrams, formulas
 from octavo.tui.terminal.external_editor import read_note
@@ -412,7 +412,7 @@ def read_picture_of_screen(place: Place, data: bytes) -> str:
 
 def read_form_draft(place: Place, data: bytes) -> str:
     page = content.Page(id="a", slug="as-before")
-    return page_details.from_draft(page, data.decode("utf-8", "replace"))["slug"]
+    return page_form.from_draft(page, data.decode("utf-8", "replace"))["slug"]
 
 
 def read_specification(place: Place, data: bytes) -> str:

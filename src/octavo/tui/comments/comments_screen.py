@@ -16,12 +16,10 @@ from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.comment_text import plain_text
 from octavo.data.unsent_index import UnsentText
-from octavo.tui.comments import bulk_actions, thread_filters
-from octavo.tui.comments.discard_commands import UNSENT
-from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
-from octavo.tui.comments.thread_filters import Thread, ThreadFilter
+from octavo.tui.comments import thread_commands, thread_filters
+from octavo.tui.comments.thread_commands import THREAD, UNSENT, ThreadTarget
+from octavo.tui.comments.thread_filters import Thread, ThreadFilter, ThreadSearchText
 from octavo.tui.comments.thread_loader import ThreadLoader
-from octavo.tui.comments.thread_search_text import ThreadSearchText
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.core.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
 from octavo.tui.core.routes import ToChangeRequest, ToPage
@@ -185,7 +183,9 @@ class CommentsScreen(ListView[Thread]):
             self._load(self.shell.workspace.organization)
         else:
             self._follow_sources()
-        self.thread.why_not_this_thread = lambda: bulk_actions.why_not_single(self.rows.selection.keys, self.rows.key)
+        self.thread.why_not_this_thread = lambda: thread_commands.why_not_single(
+            self.rows.selection.keys, self.rows.key
+        )
         self.rows.focus()
 
     def _load(self, organization: Organization) -> None:

@@ -19,8 +19,16 @@ from textual.widgets import Static, TextArea
 from octavo.api.safety import text as safe_text
 from octavo.data.state_db import NotSaved
 from octavo.documents.suggestions import suggestion_fence
-from octavo.tui.comments.autocomplete import Autocomplete, EmojiSuggestions, MemberSuggestions, emoji_prefix
-from octavo.tui.comments.mentions import MentionCandidates, MentionText, mention_markdown, with_names
+from octavo.tui.comments.autocomplete import (
+    Autocomplete,
+    EmojiSuggestions,
+    MemberSuggestions,
+    MentionCandidates,
+    MentionText,
+    emoji_prefix,
+    mention_markdown,
+    with_names,
+)
 from octavo.tui.core.dialog_draft import DialogDraft, save_error
 from octavo.tui.core.unsent_texts import RETRY_SECONDS
 from octavo.tui.reader.page_view import preview

@@ -17,8 +17,8 @@ from octavo.api.places import Discussion
 from octavo.data.live import Snapshot
 from octavo.data.queries import collections_of
 from octavo.data.unsent_index import UnsentText
-from octavo.tui.comments.discard_commands import UNSENT
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE, PageDiscussion
+from octavo.tui.comments.thread_commands import UNSENT
 from octavo.tui.content.cursor_target import PAGE, ROW, SPACE
 from octavo.tui.content.navigation import Navigation, VisitedPage
 from octavo.tui.content.open_space import OpenSpace

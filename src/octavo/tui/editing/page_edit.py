@@ -33,8 +33,7 @@ from octavo.tui.editing.page_drafts import (
     unused_key,
 )
 from octavo.tui.editing.routes import ToConflicts
-from octavo.tui.editing.target_request import TargetRequest
-from octavo.tui.editing.write_page import PageOutcome, write_page
+from octavo.tui.editing.target_request import PageOutcome, TargetRequest, write_page
 from octavo.tui.terminal.external_editor import FileNote, NotEdited, edit_text
 from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed

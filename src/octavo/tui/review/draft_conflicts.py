@@ -17,7 +17,7 @@ from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.shell import Shell
 from octavo.tui.editing.page_drafts import conflict_base
 from octavo.tui.editing.routes import ToConflicts
-from octavo.tui.editing.write_page import OWN_LABEL
+from octavo.tui.editing.target_request import OWN_LABEL
 from octavo.tui.review.conflict_choices import Choices, ConflictSource
 from octavo.tui.review.conflict_finder import ConflictedPage, OpenConflicts
 from octavo.tui.review.conflicts import CONFLICT_COMMANDS, ConflictsScreen

@@ -17,8 +17,8 @@ from octavo.data.queries import reviews_of
 from octavo.data.writes import change_request_writes
 from octavo.data.writes.change_request_writes import Verdict, withdraw_review_by_request
 from octavo.data.writes.machine import OutboxEntry, has_review_in_flight
-from octavo.tui.comments import pending_comments
-from octavo.tui.comments.pending_comments import describe_pending
+from octavo.tui.comments import thread_actions
+from octavo.tui.comments.thread_actions import describe_pending
 from octavo.tui.core import dialog_draft
 from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.permissions import UNDECIDED
@@ -194,13 +194,13 @@ COMMENT_COMMANDS: Commands[OutboxEntry] = Commands(
             "Show the comment on its page",
             run=lambda app, entry: app.screen.dismiss(entry),
         ),
-        Command("edit", "e", "Edit", "Edit the pending comment", writes=True, run=pending_comments.edit_pending),
+        Command("edit", "e", "Edit", "Edit the pending comment", writes=True, run=thread_actions.edit_pending),
         Command(
             "drop",
             "X",
             "Remove",
             "Remove the comment from the review and keep it as a draft",
-            run=pending_comments.remove_pending,
+            run=thread_actions.remove_pending,
         ),
     ),
     no_target=_EMPTY_TEXT,
@@ -223,7 +223,7 @@ class PendingCommentsScreen(Dialog[OutboxEntry | None]):
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
-        PurePath(__file__).with_name("pending_comments.tcss"),
+        PurePath(__file__).with_name("thread_actions.tcss"),
     ]
     CONTEXT: ClassVar[str] = "pending comments"
     HELP: ClassVar[str] = (
@@ -276,7 +276,7 @@ class PendingCommentsScreen(Dialog[OutboxEntry | None]):
 
     def _draw(self, entry: OutboxEntry) -> Row:
         words = " ".join(entry.facts.text.split())
-        return Row(cells=(pending_comments.location_label(entry, self._titles), words, short_age(entry.created_at)))
+        return Row(cells=(thread_actions.location_label(entry, self._titles), words, short_age(entry.created_at)))
 
     @on(LineList.Highlighted)
     def _show_text(self) -> None:
@@ -296,4 +296,4 @@ class PendingCommentsScreen(Dialog[OutboxEntry | None]):
     def send_all(self) -> None:
         """Send all pending comments without a review."""
         self.close()
-        pending_comments.send_pending(self.shell, self._at, self._request_name)
+        thread_actions.send_pending(self.shell, self._at, self._request_name)
