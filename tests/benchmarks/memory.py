@@ -33,8 +33,8 @@ from octavo.documents.diff_alignment import most_similar
 from octavo.server.demo.library import build
 from octavo.server.store import Store
 from octavo.server.world import World
-from octavo.tui.render.highlight import tokenize
-from octavo.tui.terminal import malloc
+from octavo.tui.app import garbage_collection
+from octavo.tui.render.deferred import tokenize
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_soak import Soak
 
@@ -138,7 +138,7 @@ async def watch(stalls: Counter[int]) -> None:
 
 async def measure(folder: Path, name: str, times: int) -> None:
     """Print the figures of one kind."""
-    malloc.use_one_arena()  # as where there is a terminal
+    garbage_collection.use_one_arena()  # as where there is a terminal
     if kept := os.environ.get("OCTAVO_MEMORY_LIBRARY"):
         library = Path(kept)
     else:

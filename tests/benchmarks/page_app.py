@@ -21,10 +21,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from textual.app import ComposeResult
 from textual.driver import Driver
 
+from octavo.tui.app import garbage_collection
 from octavo.tui.app.garbage_collection import Garbage
 from octavo.tui.app.preloading import DELAY, FOR_PAGES
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.terminal import malloc
 from octavo.tui.terminal.driver import TerminalDriver
 from octavo.tui.terminal.textual_internals import CachedStylesheet
 from octavo.tui.widgets.commands import HostApp
@@ -134,7 +134,7 @@ class Probed(PageApp):
 def main() -> None:
     """Show the page."""
     gc.disable()  # as the app does until it is drawn
-    malloc.use_one_arena()  # as the app does
+    garbage_collection.use_one_arena()  # as the app does
     path = Path(sys.argv[1])
     app = Probed(path, Path(sys.argv[2])) if len(sys.argv) > 2 else PageApp(path)
     app.run()

@@ -24,9 +24,8 @@ from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.resource import Action, Arguments, Resource, build_full_list, build_operation
 from octavo.tui.resources.resource_browser import BrowserLevel
 from octavo.tui.resources.space_resources import MANAGED_SPACES
-from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Commands
-from octavo.tui.widgets.picker import Picker
 from tests.journeys.managed import HERE, KEEPERS, NOOR, TELLING, Forms, verdict
 from tests.journeys.stage import Run, Stage
 from tests.tui.resources.test_declarations import DECLARED

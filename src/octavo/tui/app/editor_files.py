@@ -25,7 +25,7 @@ from octavo.tui.terminal.external_editor import (
     reopen_file,
     write_file,
 )
-from octavo.tui.widgets.wording import plural
+from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest

@@ -5,8 +5,8 @@ from __future__ import annotations
 from textual.dom import DOMNode
 
 from octavo.tui.app.activity import ActivityScreen
+from octavo.tui.app.quitting import UnsavedDrafts
 from octavo.tui.app.sign_in import SignInScreen
-from octavo.tui.app.unsaved_drafts import UnsavedDrafts
 from octavo.tui.comments.autocomplete import Autocomplete
 from octavo.tui.comments.comments_screen import CommentsScreen
 from octavo.tui.comments.composer import Composer
@@ -36,8 +36,8 @@ from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.review.review_requests import ReviewersScreen
 from octavo.tui.review.review_submission import PendingCommentsScreen
 from octavo.tui.review.update_from_main import IncomingChanges
+from octavo.tui.widgets.command_palette import HelpScreen
 from octavo.tui.widgets.confirm import ConfirmDialog
-from octavo.tui.widgets.help import HelpScreen
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import RowList
 from octavo.tui.widgets.tree import Tree

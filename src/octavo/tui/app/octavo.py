@@ -36,8 +36,8 @@ from octavo.tui.terminal.key_reader import EscapeOrAlt
 from octavo.tui.terminal.line_filters import filters
 from octavo.tui.widgets.commands import Command, Commands, HostApp
 from octavo.tui.widgets.notices import Tone
+from octavo.tui.widgets.short_texts import plural
 from octavo.tui.widgets.themes import adapt_theme, palettes, themes
-from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
 
     from octavo.api.organizations import Organization
     from octavo.first_picture import FirstPicture
-    from octavo.tui.app.picture_recorder import PictureRecorder
+    from octavo.tui.app.first_screen import PictureRecorder
     from octavo.tui.core.shell import SuggestionActions
+    from octavo.tui.widgets.chooser import ThemePicker
     from octavo.tui.widgets.confirm import Confirmed
-    from octavo.tui.widgets.picker import ThemePicker
 
 
 def _has_session(app: Octavo, _: object) -> bool:
@@ -372,7 +372,7 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         self.paint_first_screen()
         self.call_after_refresh(self._first_painted)
         if self.picture is not None:
-            from octavo.tui.app.picture_recorder import PictureRecorder  # lazy: after the first paint
+            from octavo.tui.app.first_screen import PictureRecorder  # lazy: after the first paint
 
             self._recorder = PictureRecorder(self, self.picture)
         if not self.is_headless:
@@ -476,7 +476,7 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         self.switch_mode(view)
 
     def show_help(self) -> None:
-        from octavo.tui.widgets.help import HelpScreen
+        from octavo.tui.widgets.command_palette import HelpScreen
 
         me = self.workspace.me if self._session is not None else None
         about = "Press 1 to 6 to open the views. The header shows item counts. Press f1 to read about the symbols."
@@ -503,7 +503,7 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
     @property
     def theme_picker(self) -> ThemePicker:
         """The theme picker, which saves the chosen theme for the next start."""
-        from octavo.tui.widgets.picker import ThemePicker
+        from octavo.tui.widgets.chooser import ThemePicker
 
         def remember(name: str) -> None:
             if self._session is not None:
@@ -541,7 +541,7 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
             self._update_picture()
             self._terminated()
             return
-        from octavo.tui.app.unsaved_drafts import UnsavedDrafts  # lazy: a full disk is rare
+        from octavo.tui.app.quitting import UnsavedDrafts  # lazy: a full disk is rare
 
         def quit_without_drafts(answer: Confirmed | None) -> None:
             if answer is None:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
-from octavo.tui.widgets.wording import plural
+from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session

@@ -21,7 +21,7 @@ from octavo.documents.emoji import NamedEmoji
 from octavo.tui.widgets.chooser import Choice, Chooser, MatchedChoice, match_choice
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.filter_input import FilterInput
-from octavo.tui.widgets.fuzzy_match import FuzzyMatch
+from octavo.tui.widgets.filtering import FuzzyMatch
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell

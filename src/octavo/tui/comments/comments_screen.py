@@ -27,12 +27,12 @@ from octavo.tui.core.shell import Shell
 from octavo.tui.core.unsent_texts import with_unsent_mark
 from octavo.tui.core.view import report_missing_parts
 from octavo.tui.core.workspace import PENDING
-from octavo.tui.widgets import wording
+from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowHeading, RowList
 from octavo.tui.widgets.section_tabs import Section, SectionTabs
-from octavo.tui.widgets.wording import plural, short_age
+from octavo.tui.widgets.short_texts import plural, short_age
 
 _LIST_KEYS = ("list.open", "comments.resolve", "comments.reply", "comments.read_on", "list.tick", "comments.narrow")
 
@@ -47,7 +47,7 @@ def _choose_filter(app: Shell, view: CommentsScreen) -> None:
     me, section = view.user_id, view.sections.current
     threads_of_section = [each for each in view.threads.loaded() if thread_filters.is_in_section(each, section, me)]
     threads_of_section.sort(key=thread_filters.ORDERS[view.list_order][1])
-    available = thread_filters.available_filters(threads_of_section, view.narrowing.filters, wording.clock(), me)
+    available = thread_filters.available_filters(threads_of_section, view.narrowing.filters, short_texts.clock(), me)
     more = [(each, plural(remaining, "thread")) for each, remaining in available]
     view.narrowing.choose("Filter threads", more)
 

@@ -23,7 +23,7 @@ from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.styled_lines import Line, Piece
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.threads import DRAFT, ThreadReply, ThreadSummary
-from octavo.tui.widgets.wording import short_age
+from octavo.tui.widgets.short_texts import short_age
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell

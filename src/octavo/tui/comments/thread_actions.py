@@ -19,7 +19,7 @@ from octavo.documents.emoji import to_emoji
 from octavo.tui.core.permissions import why_not_in_discussion
 from octavo.tui.core.write_queue import LocalChange
 from octavo.tui.render.threads import quote_excerpt, quote_markdown
-from octavo.tui.widgets.wording import plural
+from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.data.writes.write_kind import DurableWrite

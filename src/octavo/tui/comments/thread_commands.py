@@ -22,7 +22,7 @@ from octavo.tui.core.permissions import why_not_in_discussion
 from octavo.tui.core.write_queue import LocalChange
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.wording import plural
+from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell

@@ -15,7 +15,7 @@ from octavo.api.folding import FoldedText, fold
 from octavo.api.places import Discussion
 from octavo.data.comment_text import mentions, plain_text
 from octavo.tui.terminal.textual_internals import is_whole
-from octavo.tui.widgets.wording import long_age, plural
+from octavo.tui.widgets.short_texts import long_age, plural
 
 if TYPE_CHECKING:
     from octavo.tui.core.view import View

@@ -34,7 +34,7 @@ from octavo.tui.render.wrap import wrap
 from octavo.tui.terminal.textual_internals import is_being_removed, is_whole
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.scrolling import ScrollWidget
-from octavo.tui.widgets.wording import long_age, plural
+from octavo.tui.widgets.short_texts import long_age, plural
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell

@@ -30,9 +30,8 @@ from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Column, Row, RowList
-from octavo.tui.widgets.safe_text import join_texts
+from octavo.tui.widgets.short_texts import join_texts, plural
 from octavo.tui.widgets.text_widgets import ChangingText
-from octavo.tui.widgets.wording import plural
 
 
 def _why_no_address(app: Shell, file: File) -> str | None:

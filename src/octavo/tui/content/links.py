@@ -28,8 +28,8 @@ from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowHeading, RowList
 from octavo.tui.widgets.section_tabs import Section, SectionTabs
+from octavo.tui.widgets.short_texts import as_clause, plural
 from octavo.tui.widgets.text_widgets import ChangingText
-from octavo.tui.widgets.wording import as_clause, plural
 
 NAMES = {
     "broken": "Broken",

@@ -40,8 +40,7 @@ from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowList
-from octavo.tui.widgets.safe_text import join_texts
-from octavo.tui.widgets.wording import long_age, plural, short_age
+from octavo.tui.widgets.short_texts import join_texts, long_age, plural, short_age
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell

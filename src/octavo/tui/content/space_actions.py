@@ -28,11 +28,10 @@ from octavo.tui.resources.form_state import FormRequest
 from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.space_resources import MANAGED_SPACES
 from octavo.tui.terminal import clipboard
-from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
-from octavo.tui.widgets.picker import Picker
+from octavo.tui.widgets.short_texts import long_age, plural
 from octavo.tui.widgets.text_widgets import Fact
-from octavo.tui.widgets.wording import long_age, plural
 
 if TYPE_CHECKING:
     from octavo.tui.content.spaces_pane import SpaceTarget

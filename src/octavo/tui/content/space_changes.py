@@ -27,12 +27,11 @@ from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.resource import Resource
 from octavo.tui.resources.resource_commands import text_to_type
 from octavo.tui.resources.space_resources import MANAGED_SPACES
-from octavo.tui.widgets import wording
-from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets import short_texts
+from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
-from octavo.tui.widgets.picker import Picker
+from octavo.tui.widgets.short_texts import plural
 from octavo.tui.widgets.text_widgets import Fact
-from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.tui.content.spaces_pane import SpaceTarget
@@ -250,7 +249,7 @@ def _after_deletion(app: Shell, target: SpaceTarget, item: SpaceOrCollection) ->
 def remember_space(app: Shell, organization: str, space: Space) -> None:
     """Remember a space that was deleted on this machine."""
     other_spaces = [each for each in _remembered_spaces(app) if each["id"] != space.id]
-    entry = {"id": space.id, "title": space.title, "organization": organization, "at": wording.clock().isoformat()}
+    entry = {"id": space.id, "title": space.title, "organization": organization, "at": short_texts.clock().isoformat()}
     app.session.state.set_fact("deleted spaces", [entry, *other_spaces][:MAX_REMEMBERED])
 
 
@@ -276,7 +275,7 @@ async def _show_trash(app: Shell, target: SpaceTarget) -> None:
     for space in found:
         if space is None or space.deleted_at is None:
             continue
-        time_left = space.deleted_at + TRASH_DAYS - wording.clock()
+        time_left = space.deleted_at + TRASH_DAYS - short_texts.clock()
         disabled_reason = no_writes or (
             ""
             if time_left > timedelta()
@@ -284,7 +283,7 @@ async def _show_trash(app: Shell, target: SpaceTarget) -> None:
         )
         disabled_reason = disabled_reason or why_no_permission((space,), "admin", "restore this space", "space") or ""
         days = f"{plural(round(time_left / DAY), 'day')} left" if time_left > DAY else "less than a day left"
-        deleted_label = f"deleted {wording.long_age(space.deleted_at)}"
+        deleted_label = f"deleted {short_texts.long_age(space.deleted_at)}"
         choices.append(
             Choice(space.id, title_of(space), detail=deleted_label, right=days, disabled_reason=disabled_reason)
         )

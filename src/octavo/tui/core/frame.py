@@ -14,8 +14,8 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from octavo.tui.widgets import wording
-from octavo.tui.widgets.wording import plural
+from octavo.tui.widgets import short_texts
+from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.data.polling import RemoteChanges
@@ -284,12 +284,12 @@ class RemoteNews:
         """Add changes to the news."""
         self._news = news if self._news is None else self._news + news
         if self.summary and self._shown_since is None:
-            self._shown_since = wording.clock()
+            self._shown_since = short_texts.clock()
         self._on_change()
 
     def dismiss(self) -> None:
         """Clear the news because the user pressed a key, unless the news has just arrived."""
-        if self._shown_since is not None and wording.clock() - self._shown_since >= MIN_SHOWN:
+        if self._shown_since is not None and short_texts.clock() - self._shown_since >= MIN_SHOWN:
             self.clear()
 
     def clear(self) -> None:

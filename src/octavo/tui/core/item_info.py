@@ -26,7 +26,7 @@ from octavo.tui.core.view import View
 from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.chooser import Choice, Chooser
 from octavo.tui.widgets.commands import active_commands
-from octavo.tui.widgets.wording import long_age
+from octavo.tui.widgets.short_texts import long_age
 
 LINK_NAMES = ("link", "published link")
 """Labels of the details that are links."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from octavo.data.unsent_index import UnsentIndex, UnsentText
-from octavo.tui.widgets.wording import plural
+from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from textual.signal import Signal

@@ -35,10 +35,9 @@ from octavo.tui.editing.page_drafts import (
 from octavo.tui.editing.routes import ToConflicts
 from octavo.tui.editing.target_request import PageOutcome, TargetRequest, write_page
 from octavo.tui.terminal.external_editor import FileNote, NotEdited, edit_text
-from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
-from octavo.tui.widgets.picker import Picker
-from octavo.tui.widgets.wording import long_age, plural
+from octavo.tui.widgets.short_texts import long_age, plural
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell

@@ -16,10 +16,9 @@ from textual.widgets import Input, Static, TextArea
 from octavo.api.content import Page, PageTree, UpdatePage
 from octavo.api.folding import fold
 from octavo.documents.emoji import to_emoji
-from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
-from octavo.tui.widgets.dialog import STYLES, DialogFrame
-from octavo.tui.widgets.safe_text import safe, safe_lines
+from octavo.tui.widgets.dialog import STYLES, DialogFrame, TextButton
+from octavo.tui.widgets.short_texts import safe, safe_lines
 from octavo.tui.widgets.text_inputs import LineInput, TextEditor
 from octavo.tui.widgets.text_widgets import ChangingText, FactList
 from octavo.untrusted_input import parse_json

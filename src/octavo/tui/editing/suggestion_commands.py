@@ -22,7 +22,7 @@ from octavo.tui.core.write_queue import DirectUndo
 from octavo.tui.editing.page_edit import PageEdit
 from octavo.tui.editing.target_request import revision_ref
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
-from octavo.tui.widgets.wording import plural
+from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell

@@ -19,9 +19,8 @@ from octavo.data.writes.content_writes import edit, page_source
 from octavo.documents.merging.page_merge import merge
 from octavo.tui.core.permissions import UNDECIDED
 from octavo.tui.core.write_queue import show_progress
-from octavo.tui.widgets.chooser import Choice
-from octavo.tui.widgets.picker import Picker
-from octavo.tui.widgets.wording import long_age
+from octavo.tui.widgets.chooser import Choice, Picker
+from octavo.tui.widgets.short_texts import long_age
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell

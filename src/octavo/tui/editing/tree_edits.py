@@ -19,10 +19,9 @@ from octavo.tui.core.write_queue import show_progress
 from octavo.tui.editing import page_form, target_request
 from octavo.tui.editing.page_form import PageForm
 from octavo.tui.editing.target_request import TargetRequest
-from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
-from octavo.tui.widgets.picker import Picker
-from octavo.tui.widgets.wording import plural
+from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell

@@ -16,10 +16,9 @@ from octavo.data.unsent_index import UnsentText, unsent_draft
 from octavo.tui.comments import thread_commands
 from octavo.tui.core.routes import ToActivity, ToChangeRequest, ToPage
 from octavo.tui.core.write_queue import LocalChange
-from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
-from octavo.tui.widgets.picker import Picker
-from octavo.tui.widgets.wording import plural
+from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.data.writes.machine import OutboxEntry

@@ -20,7 +20,7 @@ from octavo.tui.widgets.empty_states import LoadingMessage, empty_lines, failure
 
 if TYPE_CHECKING:
     from octavo.tui.reader.reading_pane import Reader
-    from octavo.tui.render.unit_layout import UnitLayout
+    from octavo.tui.render.virtual_lines import UnitLayout
 
 
 MARK_WIDTH = 4

@@ -16,7 +16,7 @@ from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_sequence import build_source_diff
 from octavo.tui.render.diff_units import DiffUnit, DiffUnits, may_contain
 from octavo.tui.render.reading_position import ReadingPosition
-from octavo.tui.render.unit_layout import LaidUnits
+from octavo.tui.render.virtual_lines import LaidUnits
 from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:

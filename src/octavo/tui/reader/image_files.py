@@ -19,7 +19,7 @@ from octavo.tui.core.session import Session
 from octavo.tui.reader.linked_files import file_of
 from octavo.tui.render.caches import AsyncCache
 from octavo.tui.render.embeds import file_name
-from octavo.tui.render.half_block_pictures import ThumbnailQuery
+from octavo.tui.render.images import ThumbnailQuery
 from octavo.tui.terminal import child_programs
 from octavo.tui.terminal.graphics import ScaledPicture
 

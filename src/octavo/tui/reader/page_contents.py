@@ -24,7 +24,7 @@ from octavo.tui.render.page_parts import repeats_title, source_blocks
 from octavo.tui.render.painting import paint_line, restyle
 from octavo.tui.render.styled_lines import Line, SplitLine, block_at_cell, cursor_bar, line_blocks
 from octavo.tui.render.text_search import BlockTextFinder, Match
-from octavo.tui.render.unit_layout import KEPT_WHOLE, UnitLayout
+from octavo.tui.render.virtual_lines import KEPT_WHOLE, UnitLayout
 from octavo.tui.widgets.empty_states import empty_lines
 
 if TYPE_CHECKING:

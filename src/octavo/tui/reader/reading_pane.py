@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from octavo.tui.render.reading_position import ReadingPosition
-    from octavo.tui.render.unit_layout import LaidUnits
+    from octavo.tui.render.virtual_lines import LaidUnits
 
 WORK_SECONDS = 0.004
 """Seconds of a search or a copy at a time, between keys."""

@@ -30,7 +30,7 @@ from octavo.tui.render.failed_block import render_failed_block, run_guarded
 from octavo.tui.render.layout import render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import Line, Piece
-from octavo.tui.render.unit_layout import UnitLayout
+from octavo.tui.render.virtual_lines import UnitLayout
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.empty_states import empty_lines
 

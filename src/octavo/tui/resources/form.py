@@ -28,13 +28,11 @@ from octavo.tui.resources.form_state import (
 )
 from octavo.tui.resources.form_values import FORM, FormResult
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
-from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
-from octavo.tui.widgets.safe_text import safe, safe_lines
+from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame, TextButton
+from octavo.tui.widgets.short_texts import plural, safe, safe_lines
 from octavo.tui.widgets.text_inputs import DraftClock
 from octavo.tui.widgets.text_widgets import ChangingText
-from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     pass

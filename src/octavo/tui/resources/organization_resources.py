@@ -29,7 +29,7 @@ from octavo.tui.resources.resource import (
 )
 from octavo.tui.resources.resource_browser import BrowserScreen
 from octavo.tui.resources.space_resources import ACCESS_TABLES, EDIT_IN_TREE, MEMBER_SPACES, SPACES, space_arguments
-from octavo.tui.widgets.wording import long_age, plural
+from octavo.tui.widgets.short_texts import long_age, plural
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell

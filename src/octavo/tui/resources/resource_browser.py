@@ -30,8 +30,8 @@ from octavo.tui.resources.table import DetailLoader, Details, TableState
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowList
+from octavo.tui.widgets.short_texts import as_clause, plural, short_age
 from octavo.tui.widgets.text_widgets import ChangingText
-from octavo.tui.widgets.wording import as_clause, plural, short_age
 
 LOAD_DELAY = 0.12
 """Seconds that the cursor stays on a table before the rows of the table are loaded."""

@@ -21,12 +21,11 @@ from octavo.tui.resources.reference_lists import loaded_items
 from octavo.tui.resources.resource import Action, Arguments, NameOf, Resource, ResourceColumn
 from octavo.tui.resources.table import FORMATS, TableState
 from octavo.tui.terminal import clipboard
-from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
-from octavo.tui.widgets.picker import Picker
+from octavo.tui.widgets.short_texts import plural
 from octavo.tui.widgets.text_widgets import Fact
-from octavo.tui.widgets.wording import plural
 
 MAX_TITLES = 12
 """Maximum number of titles in the confirmation of a deletion."""

@@ -24,7 +24,7 @@ from octavo.tui.resources.form_state import FormRequest
 from octavo.tui.resources.reference_lists import ReferenceList, reference_lists
 from octavo.tui.resources.resource import Action, Arguments, Resource, UndoFactory, build_operation
 from octavo.tui.widgets.chooser import Choice
-from octavo.tui.widgets.wording import plural
+from octavo.tui.widgets.short_texts import plural
 
 
 def open_create_form(

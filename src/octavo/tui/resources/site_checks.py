@@ -36,16 +36,13 @@ from octavo.tui.resources import site_tree
 from octavo.tui.resources.resource import PAGE_SIZE, Arguments, DetailFacts
 from octavo.tui.resources.resource_commands import CreateTarget
 from octavo.tui.resources.space_resources import load_all
-from octavo.tui.widgets.buttons import TextButton
-from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
-from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
-from octavo.tui.widgets.picker import Picker
-from octavo.tui.widgets.safe_text import AnyText, safe_lines
+from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame, TextButton
+from octavo.tui.widgets.short_texts import AnyText, plural, safe_lines
 from octavo.tui.widgets.text_inputs import DraftClock, LineInput, TextEditor
 from octavo.tui.widgets.text_widgets import ChangingText, Fact
-from octavo.tui.widgets.wording import plural
 
 PROBLEM_LABELS = {"loop": ("↻ loop", "$warning"), "dead end": ("✗ missing target", "$error")}
 """Label and color of each problem of a redirect."""

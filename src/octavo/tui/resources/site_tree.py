@@ -28,9 +28,8 @@ from octavo.tui.core.write_queue import DirectUndo
 from octavo.tui.resources import resource_forms
 from octavo.tui.resources.resource import Arguments, Resource
 from octavo.tui.resources.resource_commands import CreateTarget, Selection
-from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.picker import Picker
 
 MovablePart = SiteSection | SectionGroup | SiteSpace
 

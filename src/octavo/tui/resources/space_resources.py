@@ -28,8 +28,7 @@ from octavo.tui.resources.resource import (
     build_operation,
     id_argument,
 )
-from octavo.tui.widgets.safe_text import AnyText
-from octavo.tui.widgets.wording import plural
+from octavo.tui.widgets.short_texts import AnyText, plural
 
 
 async def role_facts_of_member(live: Live, arguments: Arguments, permission: permissions.UserPermission) -> DetailFacts:

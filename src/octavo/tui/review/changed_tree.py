@@ -28,9 +28,9 @@ from octavo.tui.review.changed_pages import (
 from octavo.tui.review.diff_cache import MAX_AHEAD
 from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.short_texts import plural
 from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.tree import Tree
-from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.tui.review.request_view import ChangeRequestScreen

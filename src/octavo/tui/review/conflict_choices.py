@@ -19,7 +19,7 @@ from octavo.tui.editing import target_request
 from octavo.tui.editing.page_drafts import editor_folder
 from octavo.tui.review.conflict_finder import OpenConflicts, find_conflicts, merge_revisions, stored_revisions
 from octavo.tui.terminal.external_editor import FileNote, NotEdited, delete_file, edit_text, read_back
-from octavo.tui.widgets.wording import plural
+from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.data.live import Live

@@ -40,9 +40,8 @@ from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowHeading, RowList
-from octavo.tui.widgets.safe_text import safe
+from octavo.tui.widgets.short_texts import plural, safe
 from octavo.tui.widgets.text_widgets import ChangingText
-from octavo.tui.widgets.wording import plural
 
 _OTHERS = RowHeading("OTHER CONFLICTS", "")
 _PAGES = RowHeading("PAGES", "")

@@ -20,7 +20,7 @@ from octavo.tui.review.merge_checks import ARCHIVE_HINT, MERGED_TEXT, Checks, ch
 from octavo.tui.review.merge_effects import name_first
 from octavo.tui.review.status_changes import offer_to_archive
 from octavo.tui.terminal.textual_internals import is_whole
-from octavo.tui.widgets import wording
+from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.notices import Tone
@@ -108,7 +108,7 @@ def why_typed(checks: Checks) -> str:
     if checks.with_markers:
         return "Readers would see conflict markers"
     if checks.deleted:
-        return f"This change request deletes {wording.plural(len(checks.deleted), 'page')}"
+        return f"This change request deletes {short_texts.plural(len(checks.deleted), 'page')}"
     return ""
 
 
@@ -228,7 +228,7 @@ async def check_queued(live: Live, queued: QueuedMerge, earlier: CheckedMerges =
     mark: Mark = "care" if warnings else "ok"
     pages = len({change.page.id for change in checks.changes if change.page is not None})
     return MergeReadiness(
-        queued, queued.fact(mark, " · ".join([wording.plural(pages, "page"), *warnings])), checks=checks
+        queued, queued.fact(mark, " · ".join([short_texts.plural(pages, "page"), *warnings])), checks=checks
     )
 
 
@@ -355,7 +355,7 @@ class MergeSeveralDialog(ConfirmDialog):
         spaces = tuple(dict.fromkeys(queued.space for queued in queue))
         location = f"in {spaces[0]}" if len(spaces) == 1 else f"in {len(spaces)} spaces"
         super().__init__(
-            f"Merge {wording.plural(len(queue), 'change request')} {location}?",
+            f"Merge {short_texts.plural(len(queue), 'change request')} {location}?",
             verb=f"Merge {len(queue)}",
             intro=_INTRO,
             blocked=_CHECKING,
@@ -405,7 +405,7 @@ class MergeSeveralDialog(ConfirmDialog):
             stop = f"{self._readiness[self._mergeable].queued.name}: {self._readiness[self._mergeable].reason}"
             if self._mergeable:
                 unmerged = total - self._mergeable
-                after = f"Octavo will stop before {stop}. {wording.plural(unmerged, 'change request')} will not be merged. Press J or K to change the order."
+                after = f"Octavo will stop before {stop}. {short_texts.plural(unmerged, 'change request')} will not be merged. Press J or K to change the order."
             else:
                 reason = (
                     f"The first change request is blocking the merge. {stop}. "

@@ -23,7 +23,7 @@ from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, Dialog
 from octavo.tui.review.merge_checks import title_of
 from octavo.tui.review.merge_effects import name_first
 from octavo.tui.review.request_target import RequestTarget, why_not_allowed
-from octavo.tui.widgets import wording
+from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.text_widgets import Fact
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> t
         head = outcome.revision
     await live.write(change_requests.Update(at=at, status="open"))
     if reversal.with_conflicts:
-        pages = wording.plural(len(reversal.with_conflicts), "page")
+        pages = short_texts.plural(len(reversal.with_conflicts), "page")
         return f"Created #{draft.number} to revert #{merged.number}. Conflicts on {pages} are marked in the text.", at
     return f"Created #{draft.number} to revert #{merged.number}. #{draft.number} is open for review.", at
 

@@ -33,7 +33,7 @@ from octavo.tui.reader.image_screen import ImageScreen
 from octavo.tui.reader.moves import BlockSpan
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.deferred import DeferredContent
-from octavo.tui.render.half_block_pictures import ImageReference
+from octavo.tui.render.images import ImageReference
 from octavo.tui.render.link_targets import LinkContext, LinkTargets, app_origins
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.render.threads import DRAFT

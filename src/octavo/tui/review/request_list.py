@@ -40,7 +40,7 @@ from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowHeading, RowList
 from octavo.tui.widgets.section_tabs import Section, SectionTabs
-from octavo.tui.widgets.wording import plural, short_age
+from octavo.tui.widgets.short_texts import plural, short_age
 
 StatusOf: TypeAlias = Callable[[ChangeRequest], RequestStatus]
 

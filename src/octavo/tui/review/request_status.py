@@ -25,7 +25,7 @@ from octavo.data.live import Snapshot
 from octavo.data.queries import open_threads_of, requested_of, reviews_of
 from octavo.tui.core.permissions import UNDECIDED
 from octavo.tui.review.merge_checks import ListPrediction, predict_for_list
-from octavo.tui.widgets.wording import long_age, plural, short_age
+from octavo.tui.widgets.short_texts import long_age, plural, short_age
 
 if TYPE_CHECKING:
     from octavo.tui.core.view import View

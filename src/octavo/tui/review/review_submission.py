@@ -28,8 +28,7 @@ from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Column, Row, RowList
-from octavo.tui.widgets.safe_text import safe
-from octavo.tui.widgets.wording import plural, short_age
+from octavo.tui.widgets.short_texts import plural, safe, short_age
 
 if TYPE_CHECKING:
     from octavo.api.reviews import Review

@@ -28,7 +28,7 @@ from octavo.data.writes.direct import (
 from octavo.tui.core.permissions import UNDECIDED, why_not_in_change_request
 from octavo.tui.core.write_queue import DirectUndo
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
-from octavo.tui.widgets.wording import plural, short_age
+from octavo.tui.widgets.short_texts import plural, short_age
 
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session

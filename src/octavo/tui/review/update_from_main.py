@@ -41,9 +41,8 @@ from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowList
-from octavo.tui.widgets.safe_text import safe
+from octavo.tui.widgets.short_texts import plural, safe
 from octavo.tui.widgets.text_widgets import Fact
-from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
