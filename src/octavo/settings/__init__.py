@@ -90,9 +90,10 @@ class Settings:
 
 @dataclass(frozen=True)
 class Found:
-    """A value that was set, as it was written, and its place: a variable, or the file and line."""
+    """A value that was set, and its place: a variable, or the file and line."""
 
     value: Any
+    """True, false, a number, or any other value as it was written."""
     place: str
 
 
@@ -186,7 +187,9 @@ class _Values:
         except InvalidValueError as error:
             self._report(place, why=f"{error}.{error.meant} Octavo uses the default.")
             return default
-        self.found[setting.name] = Found(value, self._variable_of(place) or self._line_of(place))
+        self.found[setting.name] = Found(
+            valid if isinstance(valid, (bool, float)) else value, self._variable_of(place) or self._line_of(place)
+        )
         return valid
 
     def reorders_right_to_left(self) -> bool:
