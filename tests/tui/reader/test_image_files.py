@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from octavo.documents.parse import parse
-from octavo.tui.reader.image_files import read_answer, scale_image
+from octavo.tui.reader.linked_files import read_answer, scale_image
 from octavo.tui.render.images import page_images, render_half_blocks
 from octavo.tui.terminal.graphics import ScaledPicture
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from octavo.data.state_db import NotSaved
 from octavo.data.unsent_index import KIND_NAMES
-from octavo.tui.core.dialog_draft import DialogDraft, save_error
 from octavo.tui.core.routes import ToChangeRequest
+from octavo.tui.core.unsent_texts import DialogDraft, save_error
 from octavo.tui.terminal.external_editor import (
     Edited,
     FileNote,

@@ -23,14 +23,13 @@ from octavo.tui.app.first_screen import DelayedPaintApp, first_view, remember_vi
 from octavo.tui.app.garbage_collection import Teardown
 from octavo.tui.app.preloading import preload, run_when_idle
 from octavo.tui.app.type_ahead import TypeAhead
-from octavo.tui.core.navigation_history import NavigationHistory
-from octavo.tui.core.routes import Route, ToSearch
+from octavo.tui.core.external_links import fits_clipboard
+from octavo.tui.core.routes import NavigationHistory, Route, ToSearch
 from octavo.tui.core.session import Session, SignInMethods, SignInState
 from octavo.tui.core.view import View
 from octavo.tui.core.workspace import Workspace
 from octavo.tui.core.write_queue import WriteQueue
 from octavo.tui.terminal import textual_internals as internals
-from octavo.tui.terminal.clipboard import fits
 from octavo.tui.terminal.crash_report import report_crash
 from octavo.tui.terminal.key_reader import EscapeOrAlt
 from octavo.tui.terminal.line_filters import filters
@@ -445,7 +444,7 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
             self.notify(message, severity=severity, markup=False)  # type: ignore[arg-type]  # The dict has only valid values.
 
     def copy_to_clipboard(self, text: str) -> None:
-        if fits(self, text):
+        if fits_clipboard(self, text):
             super().copy_to_clipboard(text)
 
     def ignore_typing(self) -> None:

@@ -17,10 +17,9 @@ from octavo.data.writes.outbox import Discarded
 from octavo.documents.emoji import to_emoji
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.thread_filters import Thread
-from octavo.tui.core.external_links import confirm_link, missing_link_reason
+from octavo.tui.core.external_links import confirm_link, copy_text, missing_link_reason
 from octavo.tui.core.permissions import why_not_in_discussion
 from octavo.tui.core.write_queue import LocalChange
-from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.short_texts import plural
 
@@ -204,7 +203,7 @@ def react(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -
 def copy(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
     """Copy the text of all threads. The threads stay selected."""
     text = "\n\n".join(each.comment.body.text for each in selection.threads)
-    clipboard.copy(app, text, f"Copied the text of {plural(len(selection.threads), 'thread')}.")
+    copy_text(app, text, f"Copied the text of {plural(len(selection.threads), 'thread')}.")
 
 
 NO_THREAD = "No thread is selected."
@@ -345,9 +344,9 @@ THREAD: Commands[ThreadTarget] = Commands(
         _single_command("delete", "X", "Delete", "Delete your comment",
                 lambda app, target: thread_actions.delete(app, target.at, target.thread, target.message), _why_not_allowed("delete"), writes=True),
         _bulk_command("copy", "y", "Copy text", "Copy the text of the selected threads",
-                run_one=lambda app, target: clipboard.copy(app, target.message.body.text, "Copied the text of the comment."), run_selected=copy),
+                run_one=lambda app, target: copy_text(app, target.message.body.text, "Copied the text of the comment."), run_selected=copy),
         _single_command("copy_address", "Y", "Copy link", "Copy a link to the comment",
-                lambda app, target: clipboard.copy(app, target.url, "Copied the link to the comment."), _why_no_link),
+                lambda app, target: copy_text(app, target.url, "Copied the link to the comment."), _why_no_link),
         _single_command("open_browser", "o", "Open in browser", "Open the comment in the browser", _open_in_browser, _why_no_link),
     ),
     context="comments",

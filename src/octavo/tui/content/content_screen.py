@@ -29,12 +29,12 @@ from octavo.tui.core.routes import ToPage
 from octavo.tui.core.tree_rows import adjacent_page
 from octavo.tui.core.view import View
 from octavo.tui.editing.page_commands import PAGE_COMMANDS, PageEditing
+from octavo.tui.reader.line_painter import CopiesWhenReady
 from octavo.tui.reader.link_opening import copy_url, follow_link
 from octavo.tui.reader.link_titles import reload_link_titles, show_new_specifications
 from octavo.tui.reader.page_loading import PageLoaded
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.reader.text_selection import CopiesWhenReady
 from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList

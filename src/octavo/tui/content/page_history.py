@@ -24,6 +24,7 @@ from octavo.data.live import Live, Snapshot
 from octavo.data.writes.change_request_kinds import change_request_in
 from octavo.documents import links
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE
+from octavo.tui.core.external_links import copy_text
 from octavo.tui.core.page_queries import find_page, get_page_source, get_page_to_read, page_markdown
 from octavo.tui.core.routes import ToPage
 from octavo.tui.core.view import View
@@ -36,7 +37,6 @@ from octavo.tui.render.comparison import compare
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
 from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
 from octavo.tui.review.request_preview import SELECTION_DELAY
-from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowList
@@ -443,7 +443,7 @@ class PageHistoryScreen(View):
         targets = self.query_one("#page", PageView).contents.deferred.targets
         target = targets.resolve(message.href) if targets is not None and message.kind != "page" else None
         if isinstance(target, links.UrlLink):
-            clipboard.copy(self.shell, target.url, "Copied the link.")
+            copy_text(self.shell, target.url, "Copied the link.")
         else:
             self.shell.say(_NO_LINK, tone="care")
 

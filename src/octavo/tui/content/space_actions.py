@@ -18,6 +18,7 @@ from octavo.api.spaces import Space
 from octavo.data.writes.direct import SendResult, send_plain
 from octavo.tui.content import space_changes, spaces_pane
 from octavo.tui.content.spaces_pane import SpaceOrCollection, title_of
+from octavo.tui.core.external_links import copy_text
 from octavo.tui.core.routes import ToChangeRequest, ToPage
 from octavo.tui.core.write_queue import DirectUndo, show_progress
 from octavo.tui.editing import target_request
@@ -27,7 +28,6 @@ from octavo.tui.resources.form import open_form
 from octavo.tui.resources.form_state import FormRequest
 from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.space_resources import MANAGED_SPACES
-from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.short_texts import long_age, plural
@@ -319,7 +319,7 @@ async def _show_git_info(app: Shell, space: Space) -> None:
 
     def on_chosen(value: str | None) -> None:
         if value is not None:
-            clipboard.copy(app, value, "Copied the value.")
+            copy_text(app, value, "Copied the value.")
 
     app.push_screen(
         Picker(f"Git Sync for {title_of(space)}", choices, empty="The server returned no details."), on_chosen

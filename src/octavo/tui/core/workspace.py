@@ -17,12 +17,11 @@ from octavo.api.spaces import Space
 from octavo.api.users import Me, User
 from octavo.data.live import Snapshot
 from octavo.data.queries import UNDECIDED, change_requests_of, spaces_of
-from octavo.tui.core.frame import RemoteNews
+from octavo.tui.core.frame import RemoteNews, Tour
 from octavo.tui.core.inbox_feed import InboxFeed
 from octavo.tui.core.item_labels import download_progress, format_megabytes, is_first_download
-from octavo.tui.core.navigation_history import NavigationHistory
+from octavo.tui.core.routes import NavigationHistory
 from octavo.tui.core.session import Session
-from octavo.tui.core.tour import Tour
 from octavo.tui.core.unsent_texts import UnsentTexts
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.short_texts import plural, short_age

@@ -23,6 +23,7 @@ from octavo.settings import FILE
 from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
 from octavo.tui.comments.thread_filters import Thread
 from octavo.tui.comments.thread_view import ThreadView
+from octavo.tui.core.external_links import copy_text
 from octavo.tui.core.file_dialogs import short_path
 from octavo.tui.core.inbox_feed import InboxFeed
 from octavo.tui.core.link_commands import LINK_COMMANDS
@@ -36,7 +37,6 @@ from octavo.tui.review.request_commands import REQUEST_COMMANDS
 from octavo.tui.review.request_preview import SELECTION_DELAY
 from octavo.tui.review.request_status import StatusLoader
 from octavo.tui.review.request_target import RequestTarget
-from octavo.tui.terminal import clipboard
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
@@ -126,7 +126,7 @@ def _save_filter(view: InboxScreen) -> None:
         else ""
     )
     where = short_path(settings.config_folder / FILE)
-    clipboard.copy(
+    copy_text(
         view.shell,
         lines,
         f"Copied the setting {lines.splitlines()[0]}. Paste the setting at the end of {where}. The tab will appear after you restart Octavo.{warning}",

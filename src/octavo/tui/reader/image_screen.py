@@ -20,7 +20,7 @@ from octavo.api.errors import ApiError
 from octavo.tui.core.external_links import confirm_link
 from octavo.tui.core.file_dialogs import Export, ask_for_path
 from octavo.tui.core.item_labels import format_name, format_size
-from octavo.tui.reader.image_files import (
+from octavo.tui.reader.linked_files import (
     ImageLocation,
     ImageUnavailable,
     cached_image,

@@ -11,7 +11,7 @@ from typing import Any
 from octavo.api.operation import Model, Operation
 from octavo.api.sites import Site
 from octavo.data.availability import why_frozen
-from octavo.tui.core.external_links import confirm_link, missing_link_reason
+from octavo.tui.core.external_links import confirm_link, copy_text, missing_link_reason
 from octavo.tui.core.file_dialogs import Export, ask_for_path, slug
 from octavo.tui.core.permissions import has_permission, why_no_permission
 from octavo.tui.core.shell import Shell
@@ -20,7 +20,6 @@ from octavo.tui.resources import resource_forms
 from octavo.tui.resources.reference_lists import loaded_items
 from octavo.tui.resources.resource import Action, Arguments, NameOf, Resource, ResourceColumn
 from octavo.tui.resources.table import FORMATS, TableState
-from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
@@ -315,7 +314,7 @@ def _why_not_opened(app: Shell, selection: Selection) -> str | None:
 def _copy(app: Shell, selection: Selection) -> None:
     titles = "\n".join(selection.resource.title(each) for each in selection.items)
     label = f"the name of {selection.title}" if len(selection.items) == 1 else f"the names of {selection.title}"
-    clipboard.copy(app, titles, f"Copied {label}.")
+    copy_text(app, titles, f"Copied {label}.")
 
 
 CREATE_COMMANDS: Commands[CreateTarget] = Commands(
@@ -340,7 +339,7 @@ SELECTION_COMMANDS: Commands[Selection] = Commands(
                 is_available=lambda _, selection: bool(selection.resource.actions)),
         Command("yank", "y", "Copy name", "Copy the names of the selected items", run=_copy, shown=False),
         Command("yank_url", "Y", "Copy link", "Copy the link to the selected item", shown=False, why_not=_why_no_url,
-                run=lambda app, selection: clipboard.copy(app, _url_of(selection), f"Copied the link to {selection.resource.title(selection.first_item)}.")),
+                run=lambda app, selection: copy_text(app, _url_of(selection), f"Copied the link to {selection.resource.title(selection.first_item)}.")),
         Command("open_browser", "o", "Open in browser", "Open the selected item in the browser", shown=False,
                 run=lambda app, selection: confirm_link(app, _url_of(selection)), why_not=_why_not_opened),
     ),

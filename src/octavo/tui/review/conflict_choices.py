@@ -13,8 +13,8 @@ from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.data.writes.content_writes import EditOutcome, edit, page_source
 from octavo.documents.conflict_markers import find_markers
 from octavo.documents.merging.merged_page import ChoiceKind, Conflict, MergeChoice
-from octavo.tui.core.dialog_draft import DialogDraft, save_error
 from octavo.tui.core.shell import Shell
+from octavo.tui.core.unsent_texts import DialogDraft, save_error
 from octavo.tui.editing import target_request
 from octavo.tui.editing.page_drafts import editor_folder
 from octavo.tui.review.conflict_finder import OpenConflicts, find_conflicts, merge_revisions, stored_revisions

@@ -19,9 +19,9 @@ from octavo.data.writes.change_request_writes import Verdict, withdraw_review_by
 from octavo.data.writes.machine import OutboxEntry, has_review_in_flight
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.thread_actions import describe_pending
-from octavo.tui.core import dialog_draft
-from octavo.tui.core.dialog_draft import DialogDraft
+from octavo.tui.core import unsent_texts
 from octavo.tui.core.permissions import UNDECIDED
+from octavo.tui.core.unsent_texts import DialogDraft
 from octavo.tui.review.request_target import RequestTarget, has_status, why_not_allowed
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
@@ -175,7 +175,7 @@ def open_review_dialog(app: Shell, target: RequestTarget, status: Verdict) -> No
             ),
             message=message,
             on_success=on_submitted,
-            failure_hint=dialog_draft.DRAFT_SAVED if answer.text else "",
+            failure_hint=unsent_texts.DRAFT_SAVED if answer.text else "",
         )
 
     app.push_screen(dialog, on_answer)
