@@ -15,7 +15,7 @@ from textual.strip import Strip
 from textual.widget import AwaitMount
 
 from octavo.first_picture import FirstPicture
-from octavo.tui.render.reading_position import ReadingPositions
+from octavo.tui.reader.reading_position import ReadingPositions
 from octavo.tui.terminal.textual_internals import is_whole, painted_rows
 
 if TYPE_CHECKING:

@@ -388,7 +388,7 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         session.on_first_paint()
         self.workspace.follow_comment_counts()
         self.background_refresh.begin(session)
-        from octavo.tui.app.session_start import notify_on_start  # lazy: after the first paint
+        from octavo.tui.app.background_refresh import notify_on_start  # lazy: after the first paint
 
         self.background(notify_on_start(self, session))
 

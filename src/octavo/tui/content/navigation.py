@@ -20,7 +20,7 @@ from octavo.documents.emoji import to_emoji
 from octavo.tui.content.spaces_pane import SpacesPane
 from octavo.tui.core.tree_rows import page_nodes, space_nodes
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.render.reading_position import ReadingPosition, ReadingPositions
+from octavo.tui.reader.reading_position import ReadingPosition, ReadingPositions
 from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.tree import Tree

@@ -19,7 +19,7 @@ from octavo.tui.core.view import View
 from octavo.tui.reader.link_opening import follow_link_page
 from octavo.tui.reader.link_titles import set_link_targets
 from octavo.tui.reader.page_view import PageView, show_page
-from octavo.tui.render.reading_position import ReadingPosition
+from octavo.tui.reader.reading_position import ReadingPosition
 from octavo.tui.widgets.tree import Tree
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block
-from octavo.tui.reader.moves import START, BlockSpan, LinePosition, count_lines
+from octavo.tui.reader.reading_position import START, BlockSpan, LinePosition, count_lines
 from octavo.tui.render.layout import block_ranges
 from octavo.tui.render.layout_context import Folds
 from octavo.tui.render.styled_lines import Line

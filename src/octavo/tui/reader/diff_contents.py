@@ -12,7 +12,7 @@ from textual.content import Content
 
 from octavo.documents.blocks import Block
 from octavo.tui.reader.contents import SHORT_PAGE, THREAD_WAIT, Contents, raise_in_pane, remove_lines
-from octavo.tui.reader.moves import BlockSpan
+from octavo.tui.reader.reading_position import BlockSpan
 from octavo.tui.render.block_slices import whole_block
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.deferred import DeferredContent

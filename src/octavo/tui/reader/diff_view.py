@@ -25,7 +25,7 @@ from octavo.tui.widgets.commands import Commands
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from octavo.tui.render.reading_position import ReadingPosition
+    from octavo.tui.reader.reading_position import ReadingPosition
     from octavo.tui.render.virtual_lines import LaidUnits
 
 CLEAR_AFTER = 0.3

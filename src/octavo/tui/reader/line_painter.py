@@ -19,7 +19,7 @@ from textual.strip import Strip
 from octavo.documents.blocks import Block
 from octavo.tui.core.external_links import COPIED_BYTES
 from octavo.tui.reader.contents import MARK_WIDTH
-from octavo.tui.reader.moves import LinePosition, rows_from
+from octavo.tui.reader.reading_position import LinePosition, rows_from
 from octavo.tui.render.failed_block import render_failed_block
 from octavo.tui.render.layout_context import NARROWEST
 from octavo.tui.render.painting import paint_line, restyle, text_between, unpaintable_units

@@ -21,8 +21,8 @@ from octavo.documents.openapi import Specification
 from octavo.tui.core.page_queries import file_of
 from octavo.tui.core.session import Session
 from octavo.tui.render.caches import AsyncCache
+from octavo.tui.render.deferred import ThumbnailQuery
 from octavo.tui.render.embeds import file_name
-from octavo.tui.render.images import ThumbnailQuery
 from octavo.tui.terminal import child_programs
 from octavo.tui.terminal.graphics import ScaledPicture
 from octavo.untrusted_input import parse_json

@@ -13,7 +13,7 @@ from textual.strip import Strip
 
 from octavo.documents.blocks import Block, Document, Run, plain_text
 from octavo.tui.reader.contents import MARK_WIDTH, Contents
-from octavo.tui.reader.moves import BlockSpan, LinePosition
+from octavo.tui.reader.reading_position import BlockSpan, LinePosition
 from octavo.tui.render.block_slices import SliceBounds, slice_bounds, whole_block
 from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.deferred_loaders import deferred_content

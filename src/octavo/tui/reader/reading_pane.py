@@ -20,7 +20,7 @@ from octavo.tui.reader.contents import Contents, LoadingState, is_at_end, no_lin
 from octavo.tui.reader.find_bar import FindBar
 from octavo.tui.reader.line_painter import LinePainter, TextSelection
 from octavo.tui.reader.link_hints import Clickables
-from octavo.tui.reader.moves import (
+from octavo.tui.reader.reading_position import (
     START,
     LinePosition,
     limited_top,
@@ -40,7 +40,7 @@ from octavo.tui.widgets.scrolling import ScrollWidget, disable_caches
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from octavo.tui.render.reading_position import ReadingPosition
+    from octavo.tui.reader.reading_position import ReadingPosition
     from octavo.tui.render.virtual_lines import LaidUnits
 
 WORK_SECONDS = 0.004

@@ -13,8 +13,8 @@ from octavo.documents.merging.merged_page import MergeChoice
 from octavo.tui.reader.block_cursor import PANNING
 from octavo.tui.reader.contents import Contents, remove_lines
 from octavo.tui.reader.find_bar import FIND
-from octavo.tui.reader.moves import BlockSpan
 from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, Reader
+from octavo.tui.reader.reading_position import BlockSpan
 from octavo.tui.render.conflict_lines import (
     ConflictDecision,
     labelled_rule,

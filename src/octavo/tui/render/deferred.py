@@ -12,9 +12,9 @@ from octavo.tui.render.caches import AsyncCache
 from octavo.tui.render.styles import Styles
 
 if TYPE_CHECKING:
+    from octavo.api.places import ContentRef
     from octavo.documents import links
     from octavo.documents.openapi import Operation, Specification
-    from octavo.tui.render.images import ThumbnailQuery
     from octavo.tui.render.link_targets import LinkTargets, LinkTitle, TitleQuery
     from octavo.tui.render.styled_lines import Line
     from octavo.tui.terminal.graphics import ScaledPicture
@@ -107,6 +107,15 @@ def tokenize(language: str, code: str) -> Tokens | None:
         for more in rest:
             lines.append([(kind, more)])
     return lines
+
+
+class ThumbnailQuery(NamedTuple):
+    """Thumbnail to load: its target as seen from a page, and the cells that it has to fit."""
+
+    page: ContentRef
+    target: links.Target
+    columns: int
+    rows: int
 
 
 class DiagramQuery(NamedTuple):

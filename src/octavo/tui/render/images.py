@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rich.color import Color, ColorType
 from rich.color_triplet import ColorTriplet
@@ -15,6 +15,7 @@ from rich.style import Style
 from octavo.api.folding import fold
 from octavo.documents.blocks import Block, Run, plain_text
 from octavo.tui.render.block_slices import has_start, whole_block
+from octavo.tui.render.deferred import ThumbnailQuery
 from octavo.tui.render.embeds import file_name, host_of
 from octavo.tui.render.layout_context import LayoutContext
 from octavo.tui.render.link_targets import LinkDestination, link_destination
@@ -25,8 +26,7 @@ from octavo.tui.terminal.graphics import ScaledPicture
 from octavo.tui.widgets.short_texts import as_clause
 
 if TYPE_CHECKING:
-    from octavo.api.places import ContentRef
-    from octavo.documents import links
+    pass
 
 
 WIDEST, NARROWEST, LEAST_SIDE_BY_SIDE = 64, 24, 28
@@ -202,15 +202,6 @@ class ImageReference:
     def source_for(self, *, dark: bool) -> str:
         """Return the address for dark or light backgrounds."""
         return self.dark if dark and self.dark else self.src
-
-
-class ThumbnailQuery(NamedTuple):
-    """Thumbnail to load: its target as seen from a page, and the cells that it has to fit."""
-
-    page: ContentRef
-    target: links.Target
-    columns: int
-    rows: int
 
 
 def page_images(blocks: Iterable[Block]) -> tuple[ImageReference, ...]:

@@ -14,7 +14,7 @@ from octavo.api.errors import ApiError
 from octavo.data.state_db import StateDb
 from octavo.data.unsent_index import UnsentText
 from octavo.tui.comments.diff_threads import DiffThreads
-from octavo.tui.render.reading_position import position_from_json
+from octavo.tui.reader.reading_position import position_from_json
 from octavo.tui.review.changed_pages import (
     WHOLE,
     ChangedPage,

@@ -30,7 +30,7 @@ from octavo.tui.editing.suggestion_commands import apply_all_suggestions
 from octavo.tui.reader import link_opening
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.image_screen import ImageScreen
-from octavo.tui.reader.moves import BlockSpan
+from octavo.tui.reader.reading_position import BlockSpan
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.images import ImageReference
