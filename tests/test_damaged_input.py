@@ -57,11 +57,11 @@ from octavo.first_picture import FirstPicture
 from octavo.server import conversion, loader
 from octavo.server.app import Platform
 from octavo.server.expressions import evaluate_text
-from octavo.server.folder import Folder
+from octavo.documents.folders.folder import Folder
 from octavo.server.handlers import revisions
 from octavo.server.image_size import image_size
 from octavo.server.store import Store, UnusableDatabase
-from octavo.server.table_of_contents import summary_entries
+from octavo.documents.folders.table_of_contents import summary_entries
 from octavo.settings import table
 from octavo.tui.editing import page_details
 from octavo.tui.reader import image_files, openapi_files
