@@ -100,7 +100,6 @@ HOME = {
     "textual_image": {"tui"},
     "sqlite3": {"data", "server"},
     "markdown_it": {"documents"},
-    "pymdownx": {"documents"},
     "mdit_py_plugins": {"documents"},
     "linkify_it": {"documents"},
     "rapidfuzz": {"documents"},

@@ -11,12 +11,14 @@ from octavo.cli.arguments import NOT_SIGNED_IN, Failure, tell
 from octavo.client import profiles, signing_in
 from octavo.client.credentials import StoreUnavailable
 from octavo.client.profiles import Access
+from octavo.data.event_log import LOG
 from octavo.settings import Settings, read
 
 
 def read_settings() -> Settings:
-    """Return the settings for a command other than the app, and say on stderr what is wrong with them."""
+    """Return the settings for a command other than the app, and open the log. Problems go to standard error."""
     settings = read(os.environ)
+    LOG.open(settings.state_folder)
     tell(*settings.problems)
     return settings
 

@@ -180,6 +180,7 @@ def parser() -> argparse.ArgumentParser:
     serve.set_defaults(module="serve")
 
     _add_auth(commands)
+    _add_config(commands)
 
     operations = _command(commands, "operations", "list all API operations")
     formats = operations.add_mutually_exclusive_group()
@@ -324,6 +325,30 @@ def _add_auth(commands: Commands[argparse.ArgumentParser]) -> None:
     for each in (login, logout, status):
         _add_account(each, again=True)
     auth.set_defaults(module="auth")
+
+
+def _add_config(commands: Commands[argparse.ArgumentParser]) -> None:
+    config = _command(commands, "config", "list, check, and edit your settings")
+    actions = config.add_subparsers(title="actions", metavar="ACTION", dest="action", required=True)
+    listed = _command(actions, "list", "list all settings with their values")
+    listed.add_argument("--json", action="store_true", help="print the list as JSON")
+    got = _command(actions, "get", "print the value of a setting", examples=("octavo config get theme",))
+    changed = _command(
+        actions,
+        "set",
+        "change a setting",
+        "The comments and the order of the file are kept. A list takes one value for each item. To change a section, run: "
+        "octavo config edit",
+        examples=("octavo config set theme dark", 'octavo config set quick_replies "Fixed, thank you." "Will do."'),
+    )
+    removed = _command(actions, "unset", "remove a setting, so that its default is used")
+    for each in (got, changed, removed):
+        each.add_argument("name", metavar="NAME", help="the name of a setting (as shown by `octavo config list`)")
+    changed.add_argument("values", nargs="+", metavar="VALUE", help="the new value")
+    _command(actions, "edit", "open the settings in your editor")
+    _command(actions, "path", "print the path of the settings file")
+    _command(actions, "check", "report invalid settings; exit code 2 if there are any")
+    config.set_defaults(module="config")
 
 
 def _whole_number(maximum: int, what: str, example: int) -> Callable[[str], int]:

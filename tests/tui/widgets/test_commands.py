@@ -14,8 +14,8 @@ from octavo.tui.widgets.commands import (
     Command,
     Commands,
     HasCommands,
+    accepted_keys,
     active_commands,
-    apply_keymap,
     binding_faults,
     key_bar,
     key_clashes,
@@ -169,7 +169,9 @@ async def test_a_key_map_gives_other_keys() -> None:
     page = Page(may_comment=True)
     app = App(page)
     async with app.run_test() as pilot:
-        assert apply_keymap(app, {"page.comment": "w,ctrl+o"}, [Page, App]) == []
+        keys, ignored = accepted_keys({"page.comment": "w,ctrl+o"}, [Page, App])
+        assert ignored == []
+        app.set_keymap(keys)
         await pilot.press("c")
         assert page.done == []
         assert app.went
@@ -184,8 +186,9 @@ async def test_what_a_key_map_cannot_do_is_said_and_left_out() -> None:
     app = App(page)
     async with app.run_test() as pilot:
         keymap = {"page.comment": "j", "page.next": "ctrl+n"}
-        said = apply_keymap(app, keymap, [Page, App])
-        assert said == [("page.comment", "cannot use j: page.down already uses this key.")]
+        keys, ignored = accepted_keys(keymap, [Page, App])
+        app.set_keymap(keys)
+        assert ignored == [("page.comment", "cannot use j: page.down already uses this key.")]
         await pilot.press("c", "ctrl+n")
         assert page.done == ["comment", "next"]
 

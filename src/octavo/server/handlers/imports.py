@@ -24,6 +24,7 @@ from octavo.server.handlers.permissions import require
 from octavo.server.rest import handle, omit
 from octavo.server.store import Json
 from octavo.server.world import BackgroundWork, Refusal, World
+from octavo.settings.extras import has_extra, how_to_install
 
 if TYPE_CHECKING:
     from octavo.server.import_sources import ImportedFiles
@@ -80,6 +81,8 @@ def _require_editable(op: imports.Create, world: World) -> None:
 
 
 def _read_source(op: imports.Create, fetcher: Fetcher) -> ImportedFiles:
+    if not has_extra("import"):
+        raise Refusal(400, f"Could not import: {how_to_install('import')}")
     # lazy: beautifulsoup4, markdownify and mammoth, which only imports need.
     from octavo.server.import_sources import ImportFailure, read_source
 

@@ -331,9 +331,10 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         loop.set_exception_handler(self._on_loop_error)
         if self.settings.keys:
             from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS  # lazy: loads all views
-            from octavo.tui.widgets.commands import apply_keymap
+            from octavo.tui.widgets.commands import accepted_keys
 
-            problems = apply_keymap(self, self.settings.keys, (type(self), *KEYMAP_CONTEXTS))
+            keys, problems = accepted_keys(self.settings.keys, (type(self), *KEYMAP_CONTEXTS))
+            self.set_keymap(keys)
             self.settings_errors += tuple(f"{self.settings.location('keys', id)} {why}" for id, why in problems)
         if len(self.settings_errors) > 1:
             count = f"{len(self.settings_errors)} settings are invalid. Press ! to list them. First problem:"
