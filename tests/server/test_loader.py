@@ -16,14 +16,14 @@ from octavo.api.bodies import Markdown
 from octavo.api.content import DeletePage
 from octavo.api.places import RevisionRef, SpaceRef
 from octavo.documents import page_trees
+from octavo.documents.folders.folder import Folder, fingerprint
+from octavo.documents.folders.table_of_contents import summary_entries
 from octavo.documents.page_trees import Pages
 from octavo.server import loader
-from octavo.documents.folders.folder import Folder, fingerprint
 from octavo.server.handlers import revisions
 from octavo.server.loader import LoadedFolder
 from octavo.server.search_index import finish_reindexing
 from octavo.server.store import Json
-from octavo.documents.folders.table_of_contents import summary_entries
 from octavo.server.world import World
 from tests.server.asking import Ask
 from tests.server.writing import Desk, insert, update
