@@ -149,6 +149,8 @@ def parser() -> argparse.ArgumentParser:
     _add_read_only(folder, again=True)
     folder.set_defaults(module="app")
 
+    _add_check(commands)
+
     serve = _command(
         commands,
         "serve",
@@ -349,6 +351,46 @@ def _add_config(commands: Commands[argparse.ArgumentParser]) -> None:
     _command(actions, "path", "print the path of the settings file")
     _command(actions, "check", "report invalid settings; exit code 2 if there are any")
     config.set_defaults(module="config")
+
+
+def _add_check(commands: Commands[argparse.ArgumentParser]) -> None:
+    check = _command(
+        commands,
+        "check",
+        "find broken links and other mistakes in a folder",
+        "Octavo checks the links, anchors, files, tags, and front matter of all pages. The file .octavo.toml in the folder "
+        "can choose rules. The rules and formats are described in: octavo help check",
+        examples=(
+            "octavo check docs",
+            "octavo check . --ignore unused-file --fail-on warning",
+            "octavo check docs --format sarif > check.sarif",
+        ),
+    )
+    check.add_argument("target", nargs="?", default=".", metavar="FOLDER", help="the folder (default: this folder)")
+    check.add_argument(
+        "--rule",
+        dest="rules",
+        action="append",
+        default=[],
+        metavar="RULE",
+        help="check only this rule; repeat it for more rules; “default” stands for all rules that are on by default",
+    )
+    check.add_argument(
+        "--ignore", dest="ignored", action="append", default=[], metavar="RULE", help="do not check this rule"
+    )
+    check.add_argument(
+        "--format",
+        choices=("text", "json", "ndjson", "sarif", "rdjsonl", "github"),
+        default="text",
+        help="the format of the findings (default: text)",
+    )
+    check.add_argument(
+        "--fail-on",
+        choices=("error", "warning", "never"),
+        default="error",
+        help="end with exit code 1 if there is a finding of this severity or a higher one (default: error)",
+    )
+    check.set_defaults(module="commands.check")
 
 
 def _whole_number(maximum: int, what: str, example: int) -> Callable[[str], int]:

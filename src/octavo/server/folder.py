@@ -54,6 +54,10 @@ class Folder:
     problems: list[Problem] = field(default_factory=list)
     first_page: Path | None = None
     """First page, if the tree follows the subfolders. It comes before all other pages."""
+    summary: Path | None = None
+    """File of the table of contents. None if the tree follows the subfolders."""
+    unlisted: list[Path] = field(default_factory=list)
+    """Files of the pages that are not in the table of contents."""
     _names: dict[Path, dict[str, str]] = field(default_factory=dict)
     """Names in each directory read so far, by exact name and, where no exact name equals it, by case-folded name."""
 
@@ -225,6 +229,12 @@ def title_from_name(stem: str) -> str:
     """Return a title made from a file name: `smart-contracts` becomes `Smart contracts`."""
     words = " ".join(re.split(r"[-_\s]+", readable_name(stem))).strip()
     return words[:1].upper() + words[1:] or "Untitled page"
+
+
+def slug_source(path: Path) -> str:
+    """Return the name that the slug of a page is made from: that of its file, or of the folder for an index page."""
+    first = path.stem.lower() in ("readme", "index")
+    return path.parent.name if first and path.parent.name else path.stem
 
 
 def natural_order(name: str) -> tuple[list[tuple[int, int, str]], str]:

@@ -34,6 +34,7 @@ from octavo.server.folder import (
     include_targets,
     link_urls,
     readable_name,
+    slug_source,
     title_from_name,
     walk_entries,
 )
@@ -318,7 +319,7 @@ class _FolderReader:
         if (page := self._unreadable_pages.get(entry.path)) is not None:
             return {name: value for name, value in page.items() if name not in _PLACE_FIELDS}
         matter, body = self._bodies[entry.path]
-        stem = readable_name(_slug_source(entry.path))
+        stem = readable_name(slug_source(entry.path))
         heading = page_trees.first_heading(body)
         title = _single_line(matter.get("title")) or heading or entry.title or title_from_name(stem)
         fields: Json = {"title": title, "slug": page_trees.page_slug(stem)}
@@ -397,12 +398,6 @@ class _FolderReader:
 _PLACE_FIELDS = {"id", "type", "pages", "path", "createdAt", "updatedAt"}
 _DERIVED_FIELDS = {"pages", "path", "slug", "createdAt", "updatedAt"}
 """Fields of a page that follow from its place in the tree or from the time of loading."""
-
-
-def _slug_source(path: Path) -> str:
-    """Return the name that the slug of a page is made from: that of its file, or of the folder for an index page."""
-    first = path.stem.lower() in ("readme", "index")
-    return path.parent.name if first and path.parent.name else path.stem
 
 
 def _single_line(value: Any) -> str | None:

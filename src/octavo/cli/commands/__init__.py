@@ -1,0 +1,1 @@
+"""The commands of Octavo, one module each."""
