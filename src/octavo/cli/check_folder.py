@@ -12,7 +12,7 @@ from octavo.documents import page_trees
 from octavo.documents.checks.checked_pages import CheckedPage, read_page
 from octavo.documents.checks.findings import Finding
 from octavo.documents.checks.folder_checks import INDEX, CheckedFolder
-from octavo.server.folder import (
+from octavo.documents.folders.folder import (
     IGNORED_FOLDERS,
     INCLUDES,
     Entry,
@@ -24,7 +24,7 @@ from octavo.server.folder import (
     title_from_name,
     walk_entries,
 )
-from octavo.server.table_of_contents import read_folder
+from octavo.documents.folders.table_of_contents import read_folder
 
 _MAX_FILES = 200_000
 """Maximum number of files and folders whose names are read."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from octavo.cli.arguments import USAGE, Failure
 from octavo.documents.checks.findings import DEFAULT_RULES, RULES, RuleChoice
-from octavo.server.folder import Folder
+from octavo.documents.folders.folder import Folder
 from octavo.settings import nearest
 from octavo.untrusted_input import parse_toml
 

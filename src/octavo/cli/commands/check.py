@@ -15,10 +15,35 @@ from octavo.cli.arguments import FAILED, USAGE, Failure, tell, write_out
 from octavo.cli.check_folder import check_folder
 from octavo.cli.check_formats import FORMATS, summary_line, text_lines
 from octavo.cli.check_settings import choose_rules
+from octavo.cli.commands import Command
 from octavo.documents.checks.findings import Finding, has_at_least, sorted_findings
-from octavo.server.folder import readable_name
+from octavo.documents.folders.folder import readable_name
 
 NEVER = "never"
+
+
+def declare(command: argparse.ArgumentParser) -> None:
+    command.add_argument("target", nargs="?", default=".", metavar="FOLDER", help="the folder (default: this folder)")
+    command.add_argument(
+        "--rule",
+        dest="rules",
+        action="append",
+        default=[],
+        metavar="RULE",
+        help="check only this rule; repeat it for more rules; “default” stands for all rules that are on by default",
+    )
+    command.add_argument(
+        "--ignore", dest="ignored", action="append", default=[], metavar="RULE", help="do not check this rule"
+    )
+    command.add_argument(
+        "--format", choices=("text", *FORMATS), default="text", help="the format of the findings (default: text)"
+    )
+    command.add_argument(
+        "--fail-on",
+        choices=("error", "warning", NEVER),
+        default="error",
+        help="end with exit code 1 if there is a finding of this severity or a higher one (default: error)",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -52,3 +77,16 @@ def print_findings(found: Sequence[Finding], name: str, texts: Mapping[str, str]
     on_terminal = sys.stdout is not None and sys.stdout.isatty()
     write_out(text_lines(found, colors=on_terminal and not os.environ.get("NO_COLOR")))
     write_out(summary_line(found, files))
+
+
+COMMAND = Command(
+    declare=declare,
+    run=run,
+    details="Octavo checks the links, anchors, files, tags, and front matter of all pages. The file .octavo.toml in the "
+    "folder can choose rules. The rules and formats are described in: octavo help check",
+    examples=(
+        "octavo check docs",
+        "octavo check . --ignore unused-file --fail-on warning",
+        "octavo check docs --format sarif > check.sarif",
+    ),
+)

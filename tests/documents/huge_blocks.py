@@ -1,4 +1,4 @@
-"""Pages that are one block each, as large as somebody could make it who wants to see the keys hang."""
+"""Pages of one huge block each, by the kind of the block. A naive layout of such a block stops the app for seconds."""
 
 from __future__ import annotations
 
@@ -62,8 +62,26 @@ def _matrix(rows: int, columns: int) -> str:
     return _formula(f"\\begin{{pmatrix}}\n{cells}\n\\end{{pmatrix}}")
 
 
+def edited(text: str, word: str = "x") -> str:
+    """Return a page with `word` added to every 49th line, or to every 49th word if it has few lines. The result always
+    differs from `text`."""
+    separator = "\n" if text.count("\n") > 200 else " "
+    parts = text.split(separator)
+    for index in range(20, len(parts), 49):
+        if parts[index].strip().isalnum() or len(parts[index].split()) > 2:
+            parts[index] += f" {word}"
+    found = separator.join(parts)
+    if found != text:
+        return found
+    lines = text.split("\n")
+    longest = max(range(len(lines)), key=lambda number: len(lines[number]))
+    middle = len(lines[longest]) // 2
+    lines[longest] = f"{lines[longest][:middle]}{word}{lines[longest][middle:]}"
+    return "\n".join(lines)
+
+
 HUGE: dict[str, Callable[[int], str]] = {
-    # A number is about how many times a thing of a megabyte it is, in thousandths.
+    # The parameter is the approximate size of the page in kilobytes.
     "code": lambda n: _fenced(_lines(22 * n, _code), "python"),
     "code that wraps": lambda n: _fenced(_lines(6 * n, lambda at: _code(at) + " " + sentence(at, 14)), "python", 'overflow="wrap"'),
     "code with numbers": lambda n: _fenced(_lines(22 * n, _code), "python", 'lineNumbers="true" title="Much"'),
