@@ -395,7 +395,7 @@ def _terminal_cell(column: Column, row: Row, now: datetime) -> str:
 
 def age(moment: datetime, now: datetime) -> str:
     """Return how long ago a moment is, such as `2h ago`."""
-    from octavo.tui.widgets.wording import short_age  # lazy: on a terminal only
+    from octavo.tui.widgets.short_texts import short_age  # lazy: on a terminal only
 
     return f"{short_age(moment, now)} ago"
 
