@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "changes": "list change requests",
+    "inbox": "list what needs you",
 }
 """Names of the commands in alphabetical order, each with its line in the list of commands."""
 
