@@ -19,10 +19,10 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ContentRef
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
+from octavo.data.page_queries import find_page, get_page_source, get_page_to_read, page_markdown
 from octavo.documents import links
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE
 from octavo.tui.content.page_revisions import PageRevisionFinder, PageVersion
-from octavo.tui.core.page_queries import find_page, get_page_source, get_page_to_read, page_markdown
 from octavo.tui.core.routes import ToPage
 from octavo.tui.core.view import View
 from octavo.tui.reader import link_opening

@@ -14,10 +14,11 @@ from textual.widgets import Static
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import Change
 from octavo.api.errors import ApiError
+from octavo.documents.changed_items import ChangedPage, changed_pages
 from octavo.tui.core.view import View
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.review.changed_pages import SIGN_STYLES, ChangedPage, changed_pages, describe_change
+from octavo.tui.review.changed_pages import SIGN_STYLES, describe_change
 from octavo.tui.review.diff_cache import ComparedSides, DiffCache
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList

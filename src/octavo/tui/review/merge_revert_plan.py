@@ -13,9 +13,9 @@ from octavo.api.content import Change, ContentEdit, DeletePage, DocumentBody, Pa
 from octavo.api.places import RevisionRef, SpaceRef
 from octavo.data.live import Live
 from octavo.data.writes.content_writes import FIELDS, NEVER_NONE, page_source
+from octavo.documents.changed_items import title_of
 from octavo.documents.merging.page_merge import merge
 from octavo.documents.revision_changes import changes_between, has_document_ids
-from octavo.tui.review.merge_checks import title_of
 
 _OBJECT_NAMES = {"file": "files", "reusable_content": "reusable content", "variables": "variables"}
 
