@@ -138,7 +138,9 @@ def _slug(title: str) -> str:
 class References:
     """Finds what REFs name, with as few requests as possible."""
 
-    def __init__(self, session: Session, options: argparse.Namespace) -> None:
+    def __init__(self, session: Session, options: argparse.Namespace, *, is_offline: bool = False) -> None:
+        """With `is_offline`, spaces come from the cache only: there may be none."""
+        self._is_offline = is_offline
         self.live, self._session = session.live, session
         self._default = options.space or os.environ.get("OCTAVO_SPACE", "")
         self._options = options
@@ -148,6 +150,9 @@ class References:
 
     async def organizations(self) -> tuple[Organization, ...]:
         """Return the organizations of the user. Raises ApiError."""
+        if self._is_offline:
+            cached = self.live.peek(ListOrganizations()).value
+            return cached.items if cached is not None else ()
         return (await self.live.cached_or_fetch(ListOrganizations())).items
 
     async def organization(self) -> Organization:
@@ -163,7 +168,11 @@ class References:
         if not self._spaces or (fresh and not self._is_fresh):
             found: list[Space] = []
             for each in await self.organizations():
-                found += await all_items(self.live, spaces_of(each.id), fresh=fresh)
+                cached = self.live.peek(spaces_of(each.id)).value
+                if not self._is_offline:
+                    found += await all_items(self.live, spaces_of(each.id), fresh=fresh)
+                elif cached is not None:
+                    found += cached.items
             self._spaces, self._is_fresh = tuple(found), fresh
         return self._spaces
 

@@ -26,6 +26,7 @@ COMMANDS = {
     "changes": "list change requests",
     "diff": "print what a change request changes",
     "inbox": "list what needs you",
+    "search": "find pages, comments and change requests",
     "show": "print a page, change request, space, thread or user",
 }
 """Names of the commands in alphabetical order, each with its line in the list of commands."""
