@@ -9,6 +9,7 @@ TOPICS = {
     "keys": "All keys of all views and dialogs",
     "signs": "Symbols such as ● ○ ✓ ✗, and the header",
     "commands": "The command line: commands, options, API operations",
+    "api": "Call API operations from the shell",
     "settings": "Settings, environment variables, folders",
     "accounts": "Sign in, profiles, API keys",
     "folders": "Your own Markdown files, local server",

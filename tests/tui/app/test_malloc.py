@@ -9,10 +9,10 @@ import pytest
 
 THREADS = """
 import ctypes, sys, threading
-from octavo.tui.terminal import malloc
+from octavo.tui.app import garbage_collection
 
 if sys.argv[1] == "one":
-    malloc.use_one_arena()
+    garbage_collection.use_one_arena()
 together = threading.Barrier(5)
 
 def take():
@@ -26,7 +26,7 @@ together.wait()
 ctypes.CDLL(None).malloc_stats()
 """
 HOLES = """
-from octavo.tui.terminal import malloc
+from octavo.tui.app import garbage_collection
 
 def resident():
     with open("/proc/self/statm") as file:
@@ -37,7 +37,7 @@ last = bytearray(3000)
 at_most = resident()
 del taken
 kept = resident()
-malloc.trim()
+garbage_collection.trim()
 print(at_most, kept, resident())
 """
 

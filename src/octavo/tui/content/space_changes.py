@@ -1,4 +1,4 @@
-"""Deletes spaces and collections, and restores deleted spaces from the trash."""
+"""Moves spaces and collections in their tree, deletes them, and restores deleted spaces from the trash."""
 
 from __future__ import annotations
 
@@ -9,30 +9,122 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from octavo.api import content, site_structure, sites, spaces
+from octavo.api.collections import Collection
 from octavo.api.errors import ApiError
+from octavo.api.operation import Operation
 from octavo.api.places import OrganizationRef, SiteRef, SpaceRef
 from octavo.api.spaces import Space
 from octavo.data.live import Live
+from octavo.data.queries import collections_of, spaces_of
 from octavo.data.writes.direct import send_plain
-from octavo.tui.content.space_positions import SpaceOrCollection, kind_of, title_of
-from octavo.tui.core.dialog_draft import DialogDraft
+from octavo.tui.content import spaces_pane
+from octavo.tui.content.spaces_pane import SpaceOrCollection, SpacePosition, kind_of, title_of
 from octavo.tui.core.permissions import why_no_permission
+from octavo.tui.core.unsent_texts import DialogDraft
 from octavo.tui.core.write_queue import DirectUndo, show_progress
-from octavo.tui.resources import resource_writes
+from octavo.tui.resources import resource_forms
 from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.resource import Resource
 from octavo.tui.resources.resource_commands import text_to_type
 from octavo.tui.resources.space_resources import MANAGED_SPACES
-from octavo.tui.widgets import wording
-from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets import short_texts
+from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
-from octavo.tui.widgets.picker import Picker
+from octavo.tui.widgets.short_texts import plural
 from octavo.tui.widgets.text_widgets import Fact
-from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
-    from octavo.tui.content.space_target import SpaceTarget
+    from octavo.tui.content.spaces_pane import SpaceTarget
     from octavo.tui.core.shell import Shell
+
+
+def move_by(app: Shell, target: SpaceTarget, step: int) -> None:
+    """Move the selected space or collection one place up (-1) or down (1)."""
+    item = target.selected
+    if (
+        item is not None
+        and (position := spaces_pane.position_at_step(item, _same_kind(target, item), step)) is not None
+    ):
+        _move(app, target, item, position, f"Moved {title_of(item)} {'up' if step < 0 else 'down'}.")
+
+
+def choose_parent(app: Shell, target: SpaceTarget) -> None:
+    """Ask for the collection and the position to move the selected space or collection to."""
+    if (item := target.selected) is None:
+        return
+    places = [("", "Top level, not in a collection", target.why_not_add_to(None))]
+    for each, depth in spaces_pane.possible_parents(item, target.collections):
+        places.append((each.id, f"{'  ' * depth}{title_of(each)}", target.why_not_add_to(each)))
+    current = item.parent or ""
+    choices = [
+        Choice(
+            name,
+            title,
+            right="current" if name == current else "",
+            disabled_reason=(reason or "") if name != current else "",
+        )
+        for name, title, reason in places
+    ]
+
+    def on_chosen(parent: str | None) -> None:
+        if parent is not None:
+            _choose_position(app, target, item, parent or None)
+
+    app.push_screen(Picker(f"Move {title_of(item)} to…", choices, initial=current), on_chosen)
+
+
+def _choose_position(app: Shell, target: SpaceTarget, item: SpaceOrCollection, parent: str | None) -> None:
+    others = [each for each in _same_kind(target, item) if each.parent == parent and each.id != item.id]
+    parent_title = next((title_of(each) for each in target.collections if each.id == parent), "the top level")
+
+    def on_chosen(position: SpacePosition | None) -> None:
+        if position is not None:
+            destination = f"to {parent_title}" if parent else "to the top level"
+            _move(app, target, item, position, f"Moved {title_of(item)} {destination}.")
+
+    if not others:
+        on_chosen(SpacePosition(parent))
+        return
+    choices = [
+        Choice(SpacePosition(parent, after=others[-1].id), "Last"),
+        Choice(SpacePosition(parent, before=others[0].id), "First"),
+        *(Choice(SpacePosition(parent, after=each.id), f"After {title_of(each)}") for each in others[:-1]),
+    ]
+    app.push_screen(
+        Picker(f"Position of {title_of(item)} {'in' if parent else 'at'} {parent_title}", choices), on_chosen
+    )
+
+
+def _same_kind(target: SpaceTarget, item: SpaceOrCollection) -> Any:
+    """Return all spaces if the item is a space, else all collections."""
+    return target.spaces if isinstance(item, Space) else target.collections
+
+
+def _move(app: Shell, target: SpaceTarget, item: SpaceOrCollection, position: SpacePosition, message: str) -> None:
+    before = spaces_pane.position_of(item, _same_kind(target, item))
+    if position == before:
+        app.say(f"{title_of(item)} is already in this position.")
+        return
+    undo = DirectUndo(
+        f"move {title_of(item)} back",
+        partial(
+            send_plain,
+            app.session.live,
+            spaces_pane.move_operation(item, before),
+            f"Could not move {title_of(item)} back",
+        ),
+        f"Moved {title_of(item)} back.",
+    )
+    doing, op = f"move {title_of(item)}", spaces_pane.move_operation(item, position)
+    cache_edit = _list_operation(target, item), lambda page: spaces_pane.list_after_move(page, item, position)
+    sending = send_plain(app.session.live, op, f"Could not {doing}", cache_edit)
+    app.writes.send(doing, sending, message=message, make_undo=lambda _: undo, is_visible=True)
+
+
+def _list_operation(target: SpaceTarget, item: Space | Collection) -> Operation[Any]:
+    name = target.organization.id
+    return spaces_of(name) if isinstance(item, Space) else collections_of(name)
+
 
 DAY = timedelta(days=1)
 TRASH_DAYS = timedelta(days=7)
@@ -50,7 +142,7 @@ def delete(app: Shell, target: SpaceTarget) -> None:
     resource: Resource[Any] = MANAGED_SPACES if isinstance(item, Space) else COLLECTIONS
     at = OrganizationRef(organization_id=target.organization.id)
     known, live, name = {"at": at}, app.session.live, title_of(item)
-    undo = resource_writes.undo_of_deletion(live, resource, known, (item,))
+    undo = resource_forms.undo_of_deletion(live, resource, known, (item,))
     typed = text_to_type("delete", resource, (item,))
 
     def on_decided(response: Confirmed | None) -> None:
@@ -58,7 +150,7 @@ def delete(app: Shell, target: SpaceTarget) -> None:
             return
         app.writes.send(
             f"delete {name}",
-            resource_writes.delete_items(live, resource, known, (item,)),
+            resource_forms.delete_items(live, resource, known, (item,)),
             message=f"Deleted {name}.",
             make_undo=None if undo is None else lambda _: undo,
             on_success=lambda _: _after_deletion(app, target, item),
@@ -157,7 +249,7 @@ def _after_deletion(app: Shell, target: SpaceTarget, item: SpaceOrCollection) ->
 def remember_space(app: Shell, organization: str, space: Space) -> None:
     """Remember a space that was deleted on this machine."""
     other_spaces = [each for each in _remembered_spaces(app) if each["id"] != space.id]
-    entry = {"id": space.id, "title": space.title, "organization": organization, "at": wording.clock().isoformat()}
+    entry = {"id": space.id, "title": space.title, "organization": organization, "at": short_texts.clock().isoformat()}
     app.session.state.set_fact("deleted spaces", [entry, *other_spaces][:MAX_REMEMBERED])
 
 
@@ -183,7 +275,7 @@ async def _show_trash(app: Shell, target: SpaceTarget) -> None:
     for space in found:
         if space is None or space.deleted_at is None:
             continue
-        time_left = space.deleted_at + TRASH_DAYS - wording.clock()
+        time_left = space.deleted_at + TRASH_DAYS - short_texts.clock()
         disabled_reason = no_writes or (
             ""
             if time_left > timedelta()
@@ -191,7 +283,7 @@ async def _show_trash(app: Shell, target: SpaceTarget) -> None:
         )
         disabled_reason = disabled_reason or why_no_permission((space,), "admin", "restore this space", "space") or ""
         days = f"{plural(round(time_left / DAY), 'day')} left" if time_left > DAY else "less than a day left"
-        deleted_label = f"deleted {wording.long_age(space.deleted_at)}"
+        deleted_label = f"deleted {short_texts.long_age(space.deleted_at)}"
         choices.append(
             Choice(space.id, title_of(space), detail=deleted_label, right=days, disabled_reason=disabled_reason)
         )
