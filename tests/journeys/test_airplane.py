@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from octavo.tui.widgets.wording import plural
+from octavo.tui.widgets.short_texts import plural
 from tests.benchmarks.terminal import Terminal
 
 OCTAVO = (sys.executable, "-m", "octavo")

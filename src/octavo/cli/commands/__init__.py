@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "changes": "list change requests",
+    "check": "find broken links and other mistakes",
 }
 """Names of the commands in alphabetical order, each with its line in the list of commands."""
 
