@@ -13,6 +13,7 @@ TOPICS = {
     "settings": "Settings, environment variables, folders",
     "accounts": "Sign in, profiles, API keys",
     "folders": "Your own Markdown files, local server",
+    "check": "Find broken links and other mistakes",
     "exit-codes": "Exit codes of the commands",
     "security": "What Octavo protects, and what it does not",
     "troubleshooting": "Problems and their solutions",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "changes": "list change requests",
+    "check": "find broken links and other mistakes",
     "diff": "print what a change request changes",
     "inbox": "list what needs you",
     "search": "find pages, comments and change requests",
