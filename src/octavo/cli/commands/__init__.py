@@ -27,6 +27,7 @@ COMMANDS = {
     "check": "find broken links and other mistakes",
     "diff": "print what a change request changes",
     "inbox": "list what needs you",
+    "propose": "make a change request of your changes in a pulled folder",
     "pull": "write a space as files, or update the files",
     "restore": "discard your changes in files of a pulled folder",
     "search": "find pages, comments and change requests",
