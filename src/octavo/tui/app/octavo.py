@@ -18,8 +18,8 @@ from octavo.concurrency import Tasks
 from octavo.settings import Settings
 from octavo.tui.app import routes
 from octavo.tui.app.accounts import ACCOUNT, reopen
-from octavo.tui.app.background_refresh import CHECK_INTERVAL, BackgroundRefresh
-from octavo.tui.app.first_screen import DelayedPaintApp, first_view, remember_view
+from octavo.tui.app.background_refresh import CHECK_INTERVAL, BackgroundRefresh, notify_on_start
+from octavo.tui.app.first_screen import DelayedPaintApp, PictureRecorder, first_view, remember_view
 from octavo.tui.app.garbage_collection import Teardown
 from octavo.tui.app.preloading import preload, run_when_idle
 from octavo.tui.app.type_ahead import TypeAhead
@@ -33,7 +33,7 @@ from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.terminal.crash_report import report_crash
 from octavo.tui.terminal.key_reader import EscapeOrAlt
 from octavo.tui.terminal.line_filters import filters
-from octavo.tui.widgets.commands import Command, Commands, HostApp
+from octavo.tui.widgets.commands import Command, Commands, HostApp, accepted_keys
 from octavo.tui.widgets.notices import Tone
 from octavo.tui.widgets.short_texts import plural
 from octavo.tui.widgets.themes import adapt_theme, palettes, themes
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
     from octavo.api.organizations import Organization
     from octavo.first_picture import FirstPicture
-    from octavo.tui.app.first_screen import PictureRecorder
     from octavo.tui.core.shell import SuggestionActions
     from octavo.tui.widgets.chooser import ThemePicker
     from octavo.tui.widgets.confirm import Confirmed
@@ -330,7 +329,6 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         loop.set_exception_handler(self._on_loop_error)
         if self.settings.keys:
             from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS  # lazy: loads all views
-            from octavo.tui.widgets.commands import accepted_keys
 
             keys, problems = accepted_keys(self.settings.keys, (type(self), *KEYMAP_CONTEXTS))
             self.set_keymap(keys)
@@ -372,8 +370,6 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         self.paint_first_screen()
         self.call_after_refresh(self._first_painted)
         if self.picture is not None:
-            from octavo.tui.app.first_screen import PictureRecorder  # lazy: after the first paint
-
             self._recorder = PictureRecorder(self, self.picture)
         if not self.is_headless:
             run_when_idle(self, lambda: self.workspace.shows_cached_data, lambda: preload(self.teardown.garbage))
@@ -388,8 +384,6 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         session.on_first_paint()
         self.workspace.follow_comment_counts()
         self.background_refresh.begin(session)
-        from octavo.tui.app.background_refresh import notify_on_start  # lazy: after the first paint
-
         self.background(notify_on_start(self, session))
 
     # Methods of `Shell`

@@ -60,7 +60,6 @@ def _quit(app: Shell) -> None:
     if not entries:
         app.background(app.action_quit())
         return
-    from octavo.tui.widgets.confirm import ConfirmDialog  # lazy: slow to load
 
     def quit_app(answer: Confirmed | None) -> None:
         if answer is not None:

@@ -17,6 +17,7 @@ from octavo.data.state_db import NotSaved
 from octavo.data.writes.content_writes import page_source
 from octavo.documents.blocks import Block
 from octavo.documents.conflict_markers import find_markers
+from octavo.documents.parse import parse
 from octavo.tui.comments.thread_anchoring import ThreadAnchors
 from octavo.tui.core.permissions import UNDECIDED
 from octavo.tui.core.unsent_texts import DialogDraft, save_error
@@ -339,8 +340,6 @@ class PageEdit:
 def block_line(text: str, block: Block) -> int:
     """Return the line number of a block in a text, starting at 1. This is the line of the block with the same key, else
     of the most similar block, else the old line of the block. Takes as long as parsing the text."""
-    from octavo.documents.parse import parse  # lazy: the parser, 30 ms
-
     document = parse(text)
     match = document.find(block.key) if block.key else None
     if match is None and (similar_key := ThreadAnchors(document).most_similar_key(block.plain())):

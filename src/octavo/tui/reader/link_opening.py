@@ -11,6 +11,7 @@ from octavo.api.content import GetPage, Page
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, ContentRef, SiteRef
 from octavo.documents import links
+from octavo.documents.parse import parse
 from octavo.tui.core.external_links import confirm_link, copy_text, missing_link_reason, open_link, page_url
 from octavo.tui.core.page_queries import file_of, find_page, page_markdown
 from octavo.tui.core.routes import ToChangeRequest, ToCollection, ToPage, ToSearch
@@ -254,8 +255,6 @@ async def show_reusable_content(
 
 def _find_include(text: str, targets: LinkTargets | None, target: links.ReusableContentLink) -> Block | None:
     """Return the include block of reusable content in a page. None if there is none."""
-    from octavo.documents.parse import parse  # lazy: the parser, 30 ms
-
     found = (block for block in parse(text).walk() if block.kind == "include" and block.children)
     return next((each for each in found if targets and targets.resolve(str(each.attrs["target"])) == target), None)
 

@@ -17,6 +17,8 @@ from octavo.tui.render.deferred import (
     Tokens,
     highlight_code,
 )
+from octavo.tui.render.layout import render_block
+from octavo.tui.render.layout_context import Folds, LayoutContext
 
 if TYPE_CHECKING:
     from octavo.tui.render.styled_lines import Line
@@ -49,9 +51,6 @@ async def load_operation(query: OperationQuery) -> FoundOperation:
 
 async def load_operation_lines(layout: OperationLayout) -> list[Line]:
     """Lay out the details of an operation in a thread, and lay them out again once their code is highlighted."""
-    # lazy: the layout of blocks imports this package's deferred content
-    from octavo.tui.render.layout import render_block
-    from octavo.tui.render.layout_context import Folds, LayoutContext
     from octavo.tui.render.openapi import find_operation, render_operation_details
 
     tokens: AsyncCache[CodeQuery, Tokens] = AsyncCache(highlight_code)

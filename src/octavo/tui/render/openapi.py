@@ -10,6 +10,7 @@ from rich.style import Style
 from octavo.documents.blocks import Block
 from octavo.documents.openapi import Body, Operation, Response, Specification
 from octavo.documents.openapi_schemas import SchemaField
+from octavo.documents.parse import parse
 from octavo.tui.render.block_slices import has_end, has_start, slice_bounds
 from octavo.tui.render.deferred import DeferredContent, OperationLayout, OperationQuery
 from octavo.tui.render.embeds import file_name
@@ -362,8 +363,6 @@ def _render_field(context: LayoutContext, each: SchemaField, width: int) -> list
 def _render_markdown(context: LayoutContext, markdown: str, width: int, *, gap: bool = False) -> list[Line]:
     if not markdown:
         return []
-    from octavo.documents.parse import parse  # lazy: the parser, 30 ms, only for expanded blocks
-
     lines = context.flow(parse(markdown).blocks, width)
     for line in lines:
         line.block = None
