@@ -17,6 +17,7 @@ from octavo.api.places import Discussion
 from octavo.data.live import Snapshot
 from octavo.data.queries import collections_of
 from octavo.data.unsent_index import UnsentText
+from octavo.lazy_import import lazy
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE, PageDiscussion
 from octavo.tui.comments.thread_commands import UNSENT
 from octavo.tui.content.cursor_target import PAGE, ROW, SPACE
@@ -42,6 +43,8 @@ from octavo.tui.widgets.notices import Notices
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
+
+_open_row = lazy("octavo.tui.reader.page_dialogs:open_row")
 
 
 class SpaceList:
@@ -384,9 +387,7 @@ class ContentScreen(View, CopiesWhenReady):
 
     @on(PageView.TableRowRequested)
     def _on_row_wanted(self, message: PageView.TableRowRequested) -> None:
-        from octavo.tui.reader.page_dialogs import open_row  # lazy: not needed for the first screen
-
-        open_row(self.app, message)
+        _open_row(self.app, message)
 
     @on(Reader.Copied)
     def _on_copied(self, message: Reader.Copied) -> None:

@@ -18,12 +18,15 @@ from octavo.api import content
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.api.text import Raw
+from octavo.lazy_import import lazy
 from octavo.tui.core.unsent_texts import DialogDraft
 
 if TYPE_CHECKING:
     from octavo.data.drafts import Drafts
     from octavo.tui.core.session import Session
     from octavo.tui.core.shell import Shell
+
+_page_source = lazy("octavo.data.writes.content_writes:page_source")
 
 _NO_CHANGE_REQUEST = "-"
 """Stands for a change request that does not exist yet. No id is as short as this."""
@@ -176,10 +179,8 @@ def restore_line_endings(before: str, after: str) -> str:
 
 
 async def _is_unchanged(app: Shell, key: PageDraftKey, text: str) -> bool:
-    from octavo.data.writes.content_writes import page_source  # lazy: rarely needed
-
     try:
-        before = await page_source(app.session.live, key.base_ref, key.page)
+        before = await _page_source(app.session.live, key.base_ref, key.page)
     except ApiError:
         return False
     return before is not None and restore_line_endings(before.text, text) == before.text

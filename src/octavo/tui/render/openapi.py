@@ -389,6 +389,11 @@ def render_operation_block(context: LayoutContext, block: Block, width: int) -> 
     return box(rows, width, styles, title=head, edges=(has_start(block), has_end(block)))
 
 
+def render_operation_part(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render a section, parameter or response that stands outside an operation."""
+    return render_operation_parts(context, Block("api-method", children=(block,)), width)
+
+
 def render_operation_parts(context: LayoutContext, block: Block, width: int, named: str = "") -> list[Line]:
     """Render sections, parameters and responses. Each group follows its name, except the group that is `named`
     above."""
