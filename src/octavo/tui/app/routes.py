@@ -23,7 +23,7 @@ from octavo.tui.core.routes import (
     ToSearch,
     ToThread,
 )
-from octavo.tui.editing.routes import ToConflicts
+from octavo.tui.editing.page_drafts import ToConflicts
 from octavo.tui.terminal.textual_internals import is_whole
 
 if TYPE_CHECKING:

@@ -21,10 +21,10 @@ from octavo.lazy_import import lazy
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE, PageDiscussion
 from octavo.tui.comments.thread_commands import UNSENT
 from octavo.tui.content.cursor_target import PAGE, ROW, SPACE
-from octavo.tui.content.navigation import Navigation, VisitedPage
+from octavo.tui.content.navigation import Navigation, SpacesPane, VisitedPage
 from octavo.tui.content.open_space import OpenSpace
 from octavo.tui.content.side_panel import SidePanel
-from octavo.tui.content.spaces_pane import SpacesPane, SpaceTarget
+from octavo.tui.content.space_target import SpaceTarget
 from octavo.tui.core.item_labels import offline_mark
 from octavo.tui.core.routes import ToPage
 from octavo.tui.core.tree_rows import adjacent_page

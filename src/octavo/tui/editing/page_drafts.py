@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import count
@@ -19,9 +19,11 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.api.text import Raw
 from octavo.lazy_import import lazy
+from octavo.tui.core.routes import Route
 from octavo.tui.core.unsent_texts import DialogDraft
 
 if TYPE_CHECKING:
+    from octavo.api.change_requests import ChangeRequest
     from octavo.data.drafts import Drafts
     from octavo.tui.core.session import Session
     from octavo.tui.core.shell import Shell
@@ -66,6 +68,17 @@ class PageDraftKey:
         """Return the beginning of the name of the editor file."""
         digest = _page_digest(session, self.space, self.page)
         return f"page.{digest}.{self.change_request or _NO_CHANGE_REQUEST}.{self.revision}.{self.number}.{os.getpid()}"
+
+
+@dataclass(frozen=True)
+class ToConflicts(Route):
+    """The conflict view of a page, with the text of the user and the edits of other people."""
+
+    key: PageDraftKey
+    title: str
+    change_request: ChangeRequest
+    send: Callable[[Raw], None]
+    """Sends the text of the page when all conflicts are resolved."""
 
 
 @dataclass(frozen=True)

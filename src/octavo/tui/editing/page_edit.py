@@ -26,6 +26,7 @@ from octavo.tui.editing import target_request
 from octavo.tui.editing.page_drafts import (
     PageDraft,
     PageDraftKey,
+    ToConflicts,
     editor_folder,
     page_drafts,
     recover_drafts,
@@ -33,7 +34,6 @@ from octavo.tui.editing.page_drafts import (
     save_conflict_base,
     unused_key,
 )
-from octavo.tui.editing.routes import ToConflicts
 from octavo.tui.editing.target_request import PageOutcome, TargetRequest, write_page
 from octavo.tui.terminal.external_editor import FileNote, NotEdited, edit_text
 from octavo.tui.widgets.chooser import Choice, Picker
@@ -306,7 +306,7 @@ class PageEdit:
 
     def _resolve_conflicts(self, key: PageDraftKey, target: TargetRequest) -> None:
         if target.change_request is not None:
-            self.app.go(ToConflicts(self, key, target, target.change_request))
+            self.app.go(ToConflicts(key, self.title, target.change_request, partial(self.send, key, target)))
 
     async def _resolve_draft(self, draft: PageDraft) -> None:
         if (target := await self._load_target(draft.key)) is not None:
