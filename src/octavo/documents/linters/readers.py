@@ -24,6 +24,8 @@ Format = Literal["vale", "sarif", "rdjson", "rdjsonl", "checkstyle", "lines"]
 _MAX_DEPTH = 50
 _LINE = re.compile(r"(?P<path>[^\n]*?):(?P<line>\d{1,9})(?::(?P<column>\d{1,9}))?(?::\s*|\s+)(?P<message>\S[^\n]*)")
 _SEVERITY = re.compile(r"(error|warning|warn|info|note|suggestion|hint):\s*", re.IGNORECASE)
+_NAMED_RULE = re.compile(r"([a-z]\w*(?:[._-]\w+)*):\s+")
+"""The name of a rule at the beginning of a message, as proselint writes it."""
 _RULE = re.compile(
     r"\s*(?:\[(?:(?P<severity>error|warning|info)/)?([\w./@-]{1,100})\]|\(([\w./@-]{1,100})\))\s*$", re.IGNORECASE
 )
@@ -56,6 +58,8 @@ def _read_lines(text: str) -> Iterator[Report]:
             message = message[: ending.start()]
         if beginning := _SEVERITY.match(message):
             severity, message = beginning[1], message[beginning.end() :]
+        if not rule and (named := _NAMED_RULE.match(message)):
+            rule, message = named[1], message[named.end() :]
         yield Report(
             one_line(message),
             one_line(match["path"]),
