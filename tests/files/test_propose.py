@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from octavo.api import change_requests, content
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.places import ChangeRequestRef
@@ -157,13 +159,9 @@ async def test_change_request_edited_by_others_is_not_filled_silently(docs: Pull
     _, request = await propose(docs)
     await desk.edit(request.ref(desk.space), update(await desk.id("Usage"), "# Usage\n\nTheirs.\n"))
     docs.edit("setup.md", "Download", "Fetch")
-    try:
+    with pytest.raises(ProposalFailed, match=f"octavo propose --into {request.number}") as failed:
         await propose(docs)
-    except ProposalFailed as failed:
-        assert failed.kind == "blocked"
-        assert f"octavo propose --into {request.number}" in str(failed)
-    else:
-        raise AssertionError("the change request was filled")
+    assert failed.value.kind == "blocked"
     found = await desk.get(request.ref(desk.space))
     proposal = Proposal(docs.folder, docs.live, docs.client.download, "x", into=found)
     await proposal.send(await proposal.plan(), is_draft=False)

@@ -193,7 +193,7 @@ class Proposal:
         self.folder.save()
         sent = await create(self.live, self._space, self.subject)
         if sent.result is None:
-            raise _failure(sent.kind, sent.message)
+            raise sent.error or _failure(sent.kind, sent.message)
         return sent.result
 
     def _name_request(self) -> None:
@@ -229,7 +229,7 @@ class Proposal:
         if outcome.kind != "done":
             if outcome.message == NO_OPERATION:
                 raise ProposalFailed("Could not propose: this server takes no content through its API.")
-            raise _failure(outcome.kind, outcome.message)
+            raise outcome.error or _failure(outcome.kind, outcome.message)
         self._head = await SpaceReader(self.live.send, self.download, at).revision()
         return self._head
 
