@@ -1,7 +1,8 @@
-"""The sources of the role of a person in a space or collection, as text. Pure.
+"""Explains in a sentence why a person has a role in a space or collection. Pure.
 
-A role is given in a place or in a collection around it, to a person or to a team. A member of the organization may also
-inherit a role, up to the default level of the place. The highest role applies.
+A role is given to a person or to a team. It applies in its space or collection, and in everything inside a collection.
+A member of the organization may also inherit a role, but none higher than the default level of the space or collection.
+The highest role applies.
 """
 
 from __future__ import annotations
@@ -33,14 +34,14 @@ class Place:
     id: str
     title: str
     default_level: str | None = "inherit"
-    """The highest role that members of the organization inherit. `inherit`: as in the collection around it. None: no
-    role."""
+    """The highest role that members of the organization inherit here. `inherit` takes the level of the parent
+    collection. None if members inherit no role."""
     people: Mapping[str, str] = field(default_factory=dict)
     """Roles by user id."""
     teams: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Title and role of each team, by team id."""
     unread: str = ""
-    """Reason why the roles given here are not loaded. Empty if they are."""
+    """Why the roles given here could not be loaded. Empty if they are loaded."""
 
 
 @dataclass(frozen=True)
@@ -107,8 +108,8 @@ def role_sources(person: Person, chain: Sequence[Place], organization: str) -> t
 
 
 def no_access_reason(person: Person, chain: Sequence[Place], organization: str) -> str:
-    """Return why a person gets no role from the organization here, as a sentence. Empty if the person gets the role, or
-    has none."""
+    """Return a sentence that says why a person inherits no role from the organization here. Empty if nothing prevents
+    that."""
     if person.disabled:
         return f"The account of {person.name} is disabled in {organization} and has no access."
     if person.role is None:
@@ -120,7 +121,7 @@ def no_access_reason(person: Person, chain: Sequence[Place], organization: str) 
 
 
 def access_sentence(person: Person, chain: Sequence[Place], organization: str, role: str | None) -> str:
-    """Return why a person has access, as a sentence. `role` is the role according to the server."""
+    """Return a sentence that says why a person has access. `role` is the role according to the server."""
     here = chain[0].title
     found = role_sources(person, chain, organization)
     why = next((each for each in found if each.role == role), None)
@@ -147,7 +148,7 @@ def role_name(role: str | None) -> str:
 
 
 def _where(chain: Sequence[Place], depth: int) -> str:
-    """Return the place where a role was given, to follow the role."""
+    """Return the location where a role was given, as text to append to the name of the role."""
     if not depth:
         return " here"
     inside = f", which contains {chain[depth - 1].title}" if depth > 1 else ""
@@ -155,7 +156,8 @@ def _where(chain: Sequence[Place], depth: int) -> str:
 
 
 def _deciding(chain: Sequence[Place]) -> Place | None:
-    """Return the place whose default level applies. None if every level is `inherit`: then each role is inherited."""
+    """Return the place whose default level applies. None if every level is `inherit`. Members then inherit their full
+    role."""
     return next((each for each in chain if each.default_level != "inherit"), None)
 
 

@@ -42,7 +42,8 @@ def safe_name(name: str, otherwise: str = "file") -> str:
 
 
 def destination(written: str, name: str) -> Path:
-    """Return the path that `written` names, with ~ for home. In a folder the file is called `name`. Raises FileNotSaved."""
+    """Return the path that the user entered as `written`. `~` is the home folder. If the path is an existing folder,
+    append `name`. Raises FileNotSaved if the path cannot be used."""
     if not written or "\0" in written:
         raise FileNotSaved("Enter a file name.")
     try:
@@ -63,8 +64,8 @@ def destination(written: str, name: str) -> Path:
 async def save(path: Path, chunks: AsyncIterator[bytes], *, replace: bool = False) -> int:
     """Write `chunks` to `path`, readable by its owner only. Return the number of bytes.
 
-    The file appears or changes only when all bytes are written. Raises FileExists unless `replace`, NotSaved, and what
-    `chunks` raises.
+    The file appears or changes only when all bytes are written. Raises FileExists if the file exists and `replace` is
+    False, FileNotSaved if it cannot be written, and every error that `chunks` raises.
     """
     if not replace and await asyncio.to_thread(os.path.lexists, path):
         raise _is_there(path)
@@ -96,9 +97,10 @@ async def save(path: Path, chunks: AsyncIterator[bytes], *, replace: bool = Fals
 
 
 async def save_folder(path: Path, files: AsyncIterator[tuple[tuple[str, ...], bytes]]) -> int:
-    """Write `files`, each with its path, to a new folder. Return their number. Raises as `save` does.
+    """Write `files`, pairs of path segments and content, to a new folder. Return the number of files.
 
     Path segments are made safe, and no two files get the same path. The folder appears when all files are written.
+    Raises the same errors as `save`.
     """
     if await asyncio.to_thread(os.path.lexists, path):
         raise _is_there(path)
@@ -120,7 +122,7 @@ async def save_folder(path: Path, files: AsyncIterator[tuple[tuple[str, ...], by
 
 
 async def _to_its_end(step: Callable[[], T]) -> T:
-    """Run `step` in a thread, and return its result. A cancelled caller still waits for the end of a running step."""
+    """Run `step` in a thread, and return its result. If the caller is cancelled, wait for `step` first."""
     work = asyncio.get_running_loop().run_in_executor(None, step)
     try:
         return await asyncio.shield(work)
@@ -130,8 +132,8 @@ async def _to_its_end(step: Callable[[], T]) -> T:
 
 
 def _free(steps: tuple[str, ...], taken: dict[tuple[str, ...], int]) -> tuple[str, ...]:
-    """Return `steps`, changed if another file has this path in a file system that ignores case. `taken` counts the use
-    of each path."""
+    """Return `steps`, with a number added if the path is already used. Case is ignored, as in some file systems.
+    `taken` counts the uses of each path."""
     *folder, name = steps
     stem, dot, ending = name.partition(".")
     wanted = tuple(fold(step) for step in steps)
@@ -157,7 +159,7 @@ def _write_all(handle: int, content: bytes) -> None:
 
 
 def _put(written: str, path: Path, replace: bool) -> None:
-    """Rename the written file to `path`. A file that another program has created there stays."""
+    """Rename the written file to `path`. Without `replace`, never overwrite a file that another program has created."""
     if replace:
         os.replace(written, path)
         return
@@ -165,7 +167,7 @@ def _put(written: str, path: Path, replace: bool) -> None:
         os.link(written, path)
     except FileExistsError:
         raise _is_there(path) from None
-    except OSError:  # a file system without links: hold the name until the file takes it
+    except OSError:  # a file system without links: reserve the name with an empty file, then replace the empty file
         try:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         except FileExistsError:

@@ -13,13 +13,13 @@ from octavo.data.database import connect, private_file, set_aside
 from octavo.untrusted_input import parse_json
 
 MAX_SKIPPED_ROWS = 5000
-"""Number of unreadable rows that are skipped in a table."""
+"""Maximum number of unreadable rows that are skipped in a table."""
 TABLES = ("facts", "drafts", "sent", "once", "outbox", "inbox_marks")
-"""`sent` is before `outbox`: a sent write is not restored from a backup."""
+"""Tables in the order of their recovery. `sent` is before `outbox`, so that writes in `sent` are not restored."""
 
 
 def recover(path: Path, migrate: Callable[[sqlite3.Connection], None], now: datetime) -> str:
-    """Move the damaged file at `path` aside, and create a new file from its readable rows and from the newest backup.
+    """Rename the damaged file at `path`, and create a new file from its readable rows and from the newest backup.
 
     Return a sentence that says how much was recovered, and the path of the old file.
     """
@@ -38,7 +38,7 @@ def recover(path: Path, migrate: Callable[[sqlite3.Connection], None], now: date
 
 
 def _copy(source: Path, db: sqlite3.Connection, *, as_of_backup: bool = False) -> int:
-    """Add the rows of `source` that are not in `db` yet. Return their number."""
+    """Insert the rows of `source` that are not yet in `db`. Return the number of inserted rows."""
     try:
         old = connect(source)
     except sqlite3.Error:
@@ -85,9 +85,9 @@ def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> int:
 
 
 def _asks_first(row: dict[str, Any]) -> bool:
-    """Change a write from a backup, which may have been sent: it waits for the user, and is looked for before it is sent.
+    """Mark a write from a backup as failed, because it may already have been sent. Return False if it is unreadable.
 
-    False if it is unreadable.
+    The user then decides about the write, and Octavo searches the server for the write before sending it.
     """
     try:
         record = parse_json(row["record"])

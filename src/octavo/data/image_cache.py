@@ -1,4 +1,4 @@
-"""Image files on disk, which can be downloaded again."""
+"""Caches downloaded image files on disk."""
 
 from __future__ import annotations
 
@@ -15,10 +15,7 @@ MOST_BYTES = 64_000_000
 
 
 class ImageCache:
-    """Images by URL. Without a folder nothing is stored.
-
-    All methods block: call them in a thread.
-    """
+    """Images on disk, by URL. Without a folder nothing is stored. All methods block: call them in a thread."""
 
     def __init__(self, folder: Path | None, namespace: str = "", *, most_bytes: int = MOST_BYTES) -> None:
         name = hashlib.sha256(namespace.encode()).hexdigest()[:16]
@@ -26,7 +23,7 @@ class ImageCache:
         self._most_bytes = most_bytes
 
     def get(self, name: str) -> bytes | None:
-        """Return the image stored as `name`. None if there is none."""
+        """Return the content of the image stored as `name`. None if it is not stored."""
         path = self._path(name)
         if path is None or path.is_symlink():
             return None
@@ -38,7 +35,8 @@ class ImageCache:
         return data
 
     def put(self, name: str, data: bytes) -> None:
-        """Store an image, and delete the images used the longest ago if the cache is too large. Raises nothing."""
+        """Store an image. If the cache is too large, delete the least recently used images. Errors of the disk are
+        ignored."""
         path = self._path(name)
         if path is None or len(data) > self._most_bytes:
             return

@@ -1,5 +1,5 @@
-"""Schedules the builds of the inbox rows, and encodes the rows that are stored for the next start. Building them again from
-thousands of threads would take seconds."""
+"""Schedules the builds of the inbox rows, and encodes rows for storage.
+The stored rows are shown at the next start, because building rows from thousands of threads takes seconds."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ _PLAIN = ("key", "reason", "also", "words", "title", "context", "space_id", "sta
 
 
 class InboxBuilder:
-    """The rows of the inbox, and the task that builds them. Responses that arrive close together cause one build."""
+    """The rows of the inbox, and the task that builds them. Responses that arrive at nearly the same time cause one
+    build."""
 
     def __init__(self, build: Callable[[ReasonCache, bool], Awaitable[Inbox | None]], show: Callable[[], None]) -> None:
-        """`build` returns the new rows, or None if nothing has changed. Its second argument is true if something is known to
-        have changed. `show` is called after each build."""
+        """`build` returns the new inbox, or None if nothing has changed. Its second argument is True if the caller of
+        `schedule` knows of a change. `show` is called after each build."""
         self.inbox = Inbox()
         self.can_build = False
-        """Whether enough is loaded to build rows. Before, the rows are those of an earlier run."""
+        """Whether enough is loaded to build rows. Until then, the rows of an earlier run are shown."""
         self._build, self._show = build, show
         self._cache = ReasonCache()
         self._tasks = Tasks("Building the rows of the inbox")
@@ -38,8 +39,8 @@ class InboxBuilder:
         self._rescheduled = asyncio.Event()
 
     def schedule(self, wait: float, *, is_stale: bool = True) -> None:
-        """Build and show the rows within `wait` seconds. With `is_stale=False`, `build` has to find out whether anything has
-        changed."""
+        """Build and show the rows within `wait` seconds. Pass `is_stale=False` if `build` must check whether anything
+        has changed."""
         loop = asyncio.get_running_loop()
         at = loop.time() + wait
         self._build_at = min(self._build_at, at) if self._is_due else at
@@ -55,12 +56,12 @@ class InboxBuilder:
 
     @property
     def is_building(self) -> bool:
-        """Return whether a build is running or starts now, so that the rows are about to change."""
+        """Return whether a build is running or due now. The rows are then about to change."""
         is_due = self._is_due and self._build_at <= asyncio.get_running_loop().time()
         return self._is_building or is_due
 
     async def wait_idle(self) -> None:
-        """Build the rows now, and wait for them."""
+        """Build the rows now if anything has changed, and wait for the build."""
         self.schedule(0.0, is_stale=False)
         while self._task is not None and not self._task.done():
             await asyncio.wait([self._task])

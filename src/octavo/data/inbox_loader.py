@@ -41,9 +41,9 @@ from octavo.data.sync_queue import Rank
 from octavo.data.syncer import LoadFailure, RoundKind
 
 BUILD_INTERVAL_LOADING, BUILD_INTERVAL = 0.25, 3.0
-"""Shortest time in seconds between two builds of the rows while responses arrive: in a round, and after it."""
+"""Minimum seconds between two builds of the rows: during a round, and outside rounds."""
 CACHED_ROWS_TIMEOUT = 3.0
-"""Seconds after which rows are built from responses on disk if the lists have not arrived."""
+"""Seconds to wait for the lists before rows are built from responses on disk."""
 _LISTS = ("spaces", *UNDECIDED)
 _LABELS = {
     "spaces": "the spaces",
@@ -63,7 +63,7 @@ class InboxFailure:
     cause: str
     """The sentence of the error."""
     is_unreached: bool = False
-    """True if the server was not reached. Then cached rows are shown."""
+    """True if the server could not be reached. The rows then come from cached responses."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class InboxSnapshot:
     unknown: Unknown = _ALL_UNKNOWN
     """Responses that are not loaded yet and may lead to rows."""
     fetched: int = 0
-    """Number of the `due` responses that have arrived."""
+    """Number of responses of this round that have arrived."""
     due: int = 0
     """Number of responses that this round fetches."""
     is_loading: bool = False
@@ -82,7 +82,7 @@ class InboxSnapshot:
     is_known: bool = False
     """Whether the lists have been loaded, in this run or an earlier one."""
     is_first: bool = False
-    """Whether this is the first round and no rows were cached, so that rows appear one by one."""
+    """Whether this is the first round and no rows were cached. The rows then appear one by one."""
 
 
 class InboxLoader:
@@ -115,13 +115,14 @@ class InboxLoader:
         self._builder = InboxBuilder(self._build, self._show)
         self._cached_as = f"inbox of {organization.id}"
         self._cached: tuple[InboxRow, ...] | None = None
-        """The rows that are stored for the next start. None if there are none."""
+        """The rows stored on disk. None if no rows are stored."""
         live.outbox.observe_done(lambda entry: self._plan.finished.append(FinishedWrite(entry, live.now())))
 
     def subscribe(self, callback: Callable[[InboxSnapshot], None]) -> Callable[[], None]:
-        """Call `callback` now with the snapshot, and again on each change. Returns a function that ends this.
+        """Call `callback` now with the snapshot, and again on each change. Returns a function that removes the
+        subscriber.
 
-        The first subscriber begins a round. After the last one has left, no requests are sent.
+        The first subscriber starts a round. After the last subscriber has left, no requests are sent.
         """
         is_first, remove = not self._observers, self._observers.add(callback)
         if is_first:
@@ -143,14 +144,15 @@ class InboxLoader:
         return leave
 
     async def refresh(self) -> None:
-        """Fetch the lists and all responses that have changed, or wait for the running round. Sends nothing without
-        subscribers."""
+        """Fetch the lists and all responses that have changed. If a round is running, only wait for it. Does nothing
+        without subscribers."""
         if self._observers:
             await asyncio.wait([self._begin("refresh")])
             await self._builder.wait_idle()
 
     async def poll(self) -> None:
-        """Fetch all responses that have changed according to the present lists, or wait for the running round."""
+        """Fetch all responses that have changed according to the lists in memory. If a round is running, only wait for
+        it. Does nothing without subscribers."""
         if self._observers:
             await asyncio.wait([self._begin("poll")])
             await self._builder.wait_idle()
@@ -161,13 +163,13 @@ class InboxLoader:
             self._builder.schedule(self._pause if self.is_loading else 0.0)
 
     async def wait_for_rows(self) -> None:
-        """Build the rows from everything that is loaded, and wait for them. Sends nothing."""
+        """Build the rows from everything that is loaded, and wait for the build. Sends nothing."""
         self.rebuild()
         await self._builder.wait_idle()
 
     @property
     def is_loading(self) -> bool:
-        """Return whether a round runs."""
+        """Return whether a round is running."""
         return self._round is not None and not self._round.done()
 
     @property
@@ -182,13 +184,13 @@ class InboxLoader:
 
     @property
     def as_of(self) -> datetime | None:
-        """Return when the oldest of the lists was fetched. None if one of them never was."""
+        """Return when the oldest of the lists was fetched. None if a list was never fetched."""
         lists = [self._live.as_of(self._listings[name]) for name in _LISTS if name in self._lists]
         fetched = [each for each in lists if each is not None]
         return min(fetched) if len(fetched) == len(_LISTS) else None
 
     def snapshot(self) -> InboxSnapshot:
-        """Return the present snapshot. Sends nothing."""
+        """Return the current snapshot. Sends nothing."""
         inbox, syncer = self._builder.inbox, self._live.syncer
         is_first_build = self._cached is None and self._builder.is_building
         is_loading = (self.is_loading or is_first_build) and not self._is_quiet
@@ -205,13 +207,13 @@ class InboxLoader:
         )
 
     def change_request(self, at: ChangeRequestRef) -> ChangeRequest | None:
-        """Return a change request from the lists. None if no list has it."""
+        """Return a change request from the lists. None if no list contains it."""
         listed = chain(self._items("open"), self._items("draft"))
         return next((each for each in listed if each.id == at.change_request_id and each.space == at.space_id), None)
 
     @property
     def threads_of_requests(self) -> dict[ChangeRequestRef, tuple[Comment, ...]]:
-        """Return the open threads of each change request. A list that has not changed stays the same object."""
+        """Return the open threads of each change request. An unchanged list stays the same object between calls."""
         found = {}
         for url, want in self._plan.all_wants.items():
             items = self._responses.values.get(url)
@@ -241,10 +243,10 @@ class InboxLoader:
     # Rounds
 
     def _begin(self, kind: RoundKind) -> asyncio.Task[None]:
-        """Begin a round, or return the running one.
+        """Begin a round, or return the task of the running round.
 
-        A `start` waits for the lists that are being fetched, a `refresh` fetches them, `poll` and `moved` use the present
-        ones.
+        A `start` waits for lists that are being fetched. A `refresh` fetches the lists again. `poll` and `moved` use
+        the lists in memory.
         """
         if self._round is None or self._round.done():
             self._round = self._tasks.start(self._load(kind), name=f"inbox, {kind}")
@@ -268,8 +270,8 @@ class InboxLoader:
             self.rebuild()
 
     async def _plan_round(self, kind: RoundKind, *, is_from_disk: bool = False) -> None:
-        """Let the syncer fetch or read from disk the responses that follow from the present lists. With `is_from_disk`, they
-        are only read from disk."""
+        """Make the syncer load the responses that follow from the lists in memory. With `is_from_disk`, only the disk
+        is read."""
         plan, entries, syncer = self._plan, self._live.outbox.entries, self._live.syncer
         plan.lists, plan.is_from_disk = self._current_lists(), is_from_disk
         sending = [each for each in entries if each.state in ("held", "queued", "sending") and not each.needs_user]
@@ -297,7 +299,7 @@ class InboxLoader:
         except ApiError as error:
             self._errors["me"] = error
         if self._me != before:
-            self._live.syncer.drop(KEEPER)  # all responses are read again, because other threads concern this user
+            self._live.syncer.drop(KEEPER)  # read all responses again: other threads concern the new user
             self._plan.me = self._me.id if self._me is not None else ""
             self.rebuild()
 
@@ -347,7 +349,7 @@ class InboxLoader:
             self._builder.schedule(self._pause, is_stale=False)
 
     async def _build(self, cache: ReasonCache, is_stale: bool) -> Inbox | None:
-        """Return the rows from everything that is loaded. None if nothing has changed since the last build."""
+        """Build the inbox from everything that is loaded. Return None if nothing has changed since the last build."""
         new = self._responses.take_new()
         is_stale = self._plan.drop_finished() or is_stale
         for op, _ in new.values():
@@ -392,8 +394,8 @@ class InboxLoader:
         )
 
     def _failed(self) -> tuple[InboxFailure, ...]:
-        """Return the failures, one for each kind of response and cause. While a round runs, a failure of the last round stays
-        until its response arrives."""
+        """Return the failures, grouped by kind of response and cause. Failures of the last round are kept until their
+        response arrives or the round ends."""
         syncer = self._live.syncer
         waiting = syncer.queue.waiting(KEEPER) if self.is_loading else frozenset[str]()
         self._failures = {url: each for url, each in self._failures.items() if url in waiting}
@@ -407,5 +409,5 @@ class InboxLoader:
 
 
 def _is_cut_off(snapshot: Snapshot[Any]) -> bool:
-    """Return whether the last request did not reach the server."""
+    """Return whether the last request for a list did not reach the server."""
     return isinstance(snapshot.error, NotSent)

@@ -2,13 +2,13 @@
 
     marks = InboxMarks(state)
     await marks.mark_done(row)                 # hides the row until its next change
-    await marks.snooze(row, until=tomorrow)    # hides the row until then; None: until its next change
+    await marks.snooze(row, until=tomorrow)    # hides the row until then. With None, until its next change
     await marks.mark_read(row)
-    await marks.undo()                         # undoes the last of these
+    await marks.undo()                         # undoes the last change of marks
     marks.sort(rows).here                      # the rows that still need the user
 
-A mark has the stamp of its row. Marks have their own table, as there are many, several instances write them, and old marks
-are deleted.
+A mark stores the stamp that its row had, so that a changed row appears again. Marks have their own table in state.db,
+because there are many, several instances write them, and old marks are deleted.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from octavo.data.state_db import NotSaved, StateDb
 
 MarkKind = Literal["done", "snoozed", "read"]
 MOST_MARKS = 5000
-"""Most marks of a profile. The oldest are deleted when there are more."""
+"""Maximum number of marks of a profile. Beyond it, the oldest marks are deleted."""
 REMEMBERED = 100
-"""Number of marks that can be undone, in order."""
+"""Maximum number of changes that `undo` can undo, the newest first."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A mark of a row, and the row as it was then."""
+    """A mark of a row, with the texts of the row at that time."""
 
     key: str
     kind: MarkKind
@@ -45,7 +45,7 @@ class Mark:
     context: str = ""
 
     def hides(self, stamp: str, now: datetime) -> bool:
-        """Return True if the mark hides a row that has `stamp` now."""
+        """Return True if the mark hides its row, whose current stamp is `stamp`."""
         if self.kind == "snoozed" and self.until is not None:
             return now < self.until
         return self.kind != "read" and self.stamp == stamp
@@ -53,19 +53,19 @@ class Mark:
 
 @dataclass(frozen=True)
 class MarkedRows:
-    """The rows of an inbox by their marks."""
+    """The rows of an inbox, grouped by their marks."""
 
     here: tuple[InboxRow, ...] = ()
-    """Rows that need the user, in the order of the inbox."""
+    """Rows that are neither done nor snoozed, in the order of the inbox."""
     unread: frozenset[str] = frozenset()
     """Keys of the rows that changed since the user read them."""
     snoozed: tuple[tuple[InboxRow, datetime | None], ...] = ()
-    """Snoozed rows with the end of their snooze, the next to return first. Rows without an end are last."""
+    """Snoozed rows with the end of their snooze, the earliest end first. Rows without an end are last."""
     done: tuple[InboxRow, ...] = ()
 
 
 Marks = dict[tuple[str, bool], Mark]
-"""Marks by row key, and True for a read mark. A row may have a read mark and another mark."""
+"""Marks by row key and whether the mark is `read`. A row may have a read mark and another mark."""
 
 
 class InboxMarks:
@@ -75,10 +75,10 @@ class InboxMarks:
         self._state = state
         self._marks: Marks | None = None
         self._history: list[list[tuple[tuple[str, bool], Mark | None]]] = []
-        """The previous marks of each change, for undo."""
+        """For each change that can be undone: the affected keys, with the marks before the change."""
 
     def sort(self, rows: Iterable[InboxRow]) -> MarkedRows:
-        """Return `rows` by their current marks."""
+        """Group `rows` by their current marks."""
         now, marks = self._state.now(), self._all()
         here: list[InboxRow] = []
         asleep: list[tuple[InboxRow, datetime | None]] = []
@@ -98,7 +98,7 @@ class InboxMarks:
         return MarkedRows(tuple(here), frozenset(unread), tuple(asleep), tuple(done))
 
     def done_since(self, since: datetime) -> tuple[Mark, ...]:
-        """Return the rows marked as done since a time, the newest first. Their rows may no longer exist."""
+        """Return the done marks set since a time, the newest first. Their rows may no longer exist."""
         found = [each for each in self._all().values() if each.kind == "done" and each.marked_at >= since]
         return tuple(sorted(found, key=lambda each: each.marked_at, reverse=True))
 
@@ -135,7 +135,7 @@ class InboxMarks:
         return tuple(key for (key, _), _ in before)
 
     def reload(self) -> None:
-        """Read the marks from disk again: another instance may have changed them."""
+        """Read the marks from disk again at the next use, because another instance may have changed them."""
         self._marks = None
 
     async def _mark(self, kind: MarkKind, rows: Iterable[InboxRow], until: datetime | None = None) -> None:
@@ -150,7 +150,8 @@ class InboxMarks:
             await self._put({place: None for place, _ in oldest}, remember=False)
 
     async def _put(self, changes: dict[tuple[str, bool], Mark | None], *, remember: bool = True) -> None:
-        """Set or delete (None) marks, in memory now and on disk before this returns. Raises NotSaved."""
+        """Set marks, or delete those whose value is None. Memory changes immediately, and the disk before this returns.
+        Raises NotSaved, and then all marks are as before."""
         marks = self._all()
         before = [(place, marks.get(place)) for place in changes]
         _apply(marks, changes.items())

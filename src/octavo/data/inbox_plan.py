@@ -1,12 +1,12 @@
-"""Computes which responses the inbox needs, and when they are fetched again. Sends nothing and does not read the disk.
+"""Computes the wants of the inbox: which responses it needs, and which of them are fetched again. Pure.
 
 The lists of an organization contain the time of the last update and the number of open threads of each space and change
 request. A response is fetched again when its stamp (`stamps.py`) has changed. Lists do not show every change: a server
 need not change `updatedAt` when a review is requested or withdrawn, and these lists do not count replies. So each round
-also fetches a few other responses again, the oldest first: no change is missed forever.
+also fetches a few other responses again, the oldest first, so that no change is missed forever.
 
-The replies are wanted for each thread in a list of threads. Only they show whether a thread of others mentions the user
-or has a reply by the user. There may be thousands of such threads: in each round, the replies of
+There is a want for the replies of each thread. Only the replies show whether a thread of others mentions the user or
+has a reply by the user. There may be thousands of such threads. So in each round, the replies of
 `MAX_UNCERTAIN_THREADS` of them have rank NEEDED, and all others rank LATER.
 """
 
@@ -41,7 +41,7 @@ from octavo.data.writes.machine import OutboxEntry
 
 
 class Priority(IntEnum):
-    """The order of the wants within a rank, the first ones first."""
+    """Order of the wants within a rank, the smallest number first."""
 
     REQUESTED_REVIEWERS = 0
     MY_REVIEWS = 1
@@ -58,30 +58,30 @@ class Priority(IntEnum):
 
 KEEPER = "inbox"
 MAX_ITEMS = 10_000
-"""Most items of a list that are fetched."""
+"""Maximum number of items fetched of a list."""
 MAX_UNCERTAIN_THREADS = 200
-"""Most threads of others whose replies are needed in one round."""
+"""Maximum number of threads of others whose replies get rank NEEDED in a round."""
 MAX_RECHECKED_PAGES = 5
-"""Most pages of lists of threads that are fetched again in a round although their stamps are the same."""
+"""Maximum number of pages of thread lists that a round fetches again although their stamps are unchanged."""
 TEAMS_MAX_AGE = timedelta(hours=1)
-"""Age from which the teams of the user are fetched again at a start."""
+"""Age after which the teams of the user are fetched again at a start."""
 _MIN_INTERVAL = timedelta(hours=1)
 _LONGER_THAN_ANY_TIME = 1e11
-"""Seconds, more than any timestamp has: so the priority decides before the time of the update."""
+"""A number larger than any timestamp, so that the priority always outweighs the time of the last update."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 Lists: TypeAlias = tuple[tuple[Any, ...], ...]
-"""The items of the lists of an organization: the spaces, then the change requests of each status."""
+"""The items of the lists of an organization: first the spaces, then the change requests of each status."""
 _by_order = attrgetter("order")
 
 
 @dataclass(eq=False)
 class FinishedWrite:
-    """A confirmed write whose changed responses have not all been fetched again yet."""
+    """A confirmed write. It is kept until all responses that it changed have been fetched again."""
 
     entry: OutboxEntry
     done_at: datetime
     unfetched: set[str] | None = None
-    """The URLs of the changed responses that have not been fetched since. None if no round has begun since."""
+    """URLs of the changed responses not yet fetched after the write. None until the first round after the write."""
 
 
 class InboxPlanner:
@@ -96,14 +96,15 @@ class InboxPlanner:
         version_of: Callable[[str], Version | None],
         now: Callable[[], datetime],
     ) -> None:
-        """`version_of` returns the version of a URL on disk, None if there is none. `responses` gets the values."""
+        """`responses` receives the fetched values. `version_of` returns the version on disk of a URL, or None."""
         self.me = ""
         """The id of the user. Empty if it is not known."""
         self.lists: Lists = ()
         self.is_from_disk = False
-        """Whether only responses on disk are wanted, even if they are outdated."""
+        """Whether to read responses only from disk, even if they are outdated."""
         self.busy_places: frozenset[Discussion] = frozenset()
-        """Spaces and change requests that a write is being sent to. Their responses are not fetched meanwhile."""
+        """Spaces and change requests to which a write is being sent. Until it is sent, their responses are not
+        fetched."""
         self.finished: list[FinishedWrite] = []
         self._at, self._responses, self._version_of, self._now = at, responses, version_of, now
         self._computed_from: tuple[str, Lists] = ("", ())
@@ -116,7 +117,7 @@ class InboxPlanner:
         """The wants for replies that follow from each list of threads, by the URL of the list."""
         self._all: dict[str, Want] | None = None
         self._uncertain_left = 0
-        """Number of further threads of others whose replies may get rank NEEDED in this round."""
+        """How many more threads of others may get rank NEEDED for their replies in this round."""
 
     @property
     def all_wants(self) -> dict[str, Want]:
@@ -135,7 +136,7 @@ class InboxPlanner:
         return self._computed_from[1] == lists
 
     def wants(self, round_kind: RoundKind) -> Iterator[Want]:
-        """Return all wants. Those that are fetched again although their stamps are the same are repeated at the end."""
+        """Return all wants. Wants to fetch again in spite of an unchanged stamp are repeated at the end, as due."""
         now = self._now()
         if self.me:
             yield from self._as_allowed(self._teams_want(round_kind))
@@ -160,7 +161,7 @@ class InboxPlanner:
         self._responses.keep_only(self.all_wants.keys() | {self.teams_url})
 
     def follow(self, want: Want, value: Any) -> Iterable[Want]:
-        """Store a response. Return the wants for the replies of its threads, if it is a list of threads."""
+        """Store a response. If it is a list of threads, return the wants for their replies."""
         self._responses.new[want.url] = want.op, value.items
         version = self._version_of(want.url)
         for each in self.finished:
@@ -174,7 +175,7 @@ class InboxPlanner:
         return list(self._raise_needed(found, self._now()))
 
     def drop_finished(self) -> bool:
-        """Forget the writes whose changed responses have all been fetched. Return whether there were such writes."""
+        """Remove the writes whose changed responses have all been fetched. Return whether any were removed."""
         before = len(self.finished)
         self.finished = [each for each in self.finished if each.unfetched is None or each.unfetched]
         return len(self.finished) != before
@@ -201,15 +202,16 @@ class InboxPlanner:
         return teams.ListOfMember(at=self._at, user_id=self.me, limit=PAGE_LIMIT)
 
     def _as_allowed(self, want: Want) -> Iterator[Want]:
-        """Yield a want. If it must not be fetched now, yield it with the stamp of the copy on disk, so that it is only read.
-        Yields nothing if there is no copy."""
+        """Yield a want. If its response must not be fetched now, yield the want with the stamp of the copy on disk, so
+        that the Syncer only reads the copy. Yield nothing if there is no copy."""
         if not self.is_from_disk and getattr(want.op, "at", None) not in self.busy_places:
             yield want
         elif (version := self._version_of(want.url)) is not None and version.stamp:
             yield replace(want, stamp=version.stamp, max_age=None, is_unverified=True)
 
     def _raise_needed(self, wants: Iterable[Want], now: datetime) -> Iterator[Want]:
-        """Return the wants, but raise the first due ones of rank LATER to NEEDED, as far as this round allows."""
+        """Return the wants, with the first due wants of rank LATER raised to NEEDED, up to `MAX_UNCERTAIN_THREADS` in a
+        round."""
         allowed = [each for want in wants for each in self._as_allowed(want)]
         later = (each for each in allowed if each.rank is Rank.LATER and is_due(each, self._version_of(each.url), now))
         needed = {each.url for each in heapq.nsmallest(self._uncertain_left, later, key=_by_order)}
@@ -217,7 +219,7 @@ class InboxPlanner:
         return (replace(each, rank=Rank.NEEDED) if each.url in needed else each for each in allowed)
 
     def _changed_by_writes(self) -> Iterator[Want]:
-        """Return the wants of the responses that finished writes have changed since they were fetched, as due."""
+        """Return the wants of the responses that were fetched before a finished write changed them. They are due."""
         for each in self.finished:
             each.unfetched = set()
             for url in changed_by(each.entry):
@@ -227,9 +229,9 @@ class InboxPlanner:
                     yield replace(self.all_wants[url], max_age=timedelta())
 
     def _rechecks(self, taken: set[str], now: datetime) -> list[Want]:
-        """Choose a few wants that are not due, except those in `taken`, and return them as due.
+        """Choose a few wants that are not due and whose URLs are not in `taken`, and return them as due.
 
-        Places where somebody has recently posted in a thread of the user are chosen often, all others in turn.
+        Spaces and change requests with recent posts in threads of the user are chosen often, all others in turn.
         """
         not_due = [
             want
@@ -261,7 +263,7 @@ class InboxPlanner:
         return again + [replace(want, max_age=timedelta()) for want in requests if discussion_of(want) in few]
 
     def _last_posts(self) -> dict[Discussion, datetime]:
-        """Return the time of the last post in the threads of the user in each place."""
+        """Return the time of the last post in threads of the user, by space or change request."""
         found: dict[Discussion, datetime] = {}
         for url, want in self.all_wants.items():
             is_near = want.rank is not Rank.LATER
@@ -309,9 +311,9 @@ def space_wants(spaces: Iterable[Space]) -> Iterator[Want]:
 def reply_wants(at: Discussion, threads: Sequence[Comment], me: str, on_mine: bool) -> Iterator[Want]:
     """Return the wants for the replies of the open threads of a place.
 
-    They have rank NEEDED if the thread concerns the user as far as is known: the user wrote in it or is mentioned in its
-    first comment, or `on_mine`, the place is a change request of the user. Else they have rank LATER. Only newer
-    servers list who has replied.
+    They have rank NEEDED if the thread is known to concern the user: the user wrote in it, its first comment mentions
+    the user, or `on_mine` is True because the place is a change request of the user. All others have rank LATER.
+    Only newer servers list who has replied.
     """
     naming = mention_suffix(me)
     for thread in threads:

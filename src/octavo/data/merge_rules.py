@@ -1,6 +1,6 @@
 """The merge rules of a space, as far as they can be checked without the server. Pure.
 
-The server decides: a result found here is shown, and never prevents a write.
+The server decides whether a merge is allowed. A result of this module is only shown, and never prevents a write.
 """
 
 from __future__ import annotations
@@ -41,11 +41,13 @@ def inherits(space: Space) -> bool:
 
 
 def rules_for(space: Space, organization: Organization | None) -> MergeRules:
-    """Return the merge rules of a space. `organization` is needed only if the space inherits them."""
+    """Return the merge rules of a space. `organization` is needed only if the space inherits its rules."""
     if not inherits(space):
         return _rules(space.merge_rules, "space")
     if organization is None:
-        return MergeRules(is_known=space.merge_rules is None)  # a server without merge rules sends none
+        return MergeRules(
+            is_known=space.merge_rules is None
+        )  # a server without merge rules omits the field, so there are no rules
     return _rules(organization.merge_rules, "organization")
 
 
@@ -78,7 +80,8 @@ class MergeCandidate:
     """Names of users by id."""
 
     def missing(self, rule: Mapping[str, Any]) -> str:
-        """Return what is missing for a rule. Empty if the rule is met, or unknown to Octavo."""
+        """Return a phrase that says what a rule still requires. Empty if the rule is met, or if Octavo cannot check
+        it."""
         users = _users(rule)
         approving = [review.reviewer.id for review in self.reviews if review.status == "approved"]
         match rule.get("rule"):
@@ -106,7 +109,7 @@ class MergeCandidate:
         return ""
 
     def undecided_reason(self, rule: Mapping[str, Any]) -> str:
-        """Return why Octavo cannot check a rule. Empty if it can."""
+        """Return why Octavo cannot check a rule. Empty if Octavo can check it."""
         kind = str(rule.get("rule"))
         if kind == "require_author_to_merge" and (self._author is None or self.me is None):
             return "only the author can merge: the server will check this rule"
@@ -123,12 +126,12 @@ class MergeCandidate:
 
 
 def bypasses(rules: MergeRules, me: str | None) -> bool:
-    """Return whether `me` can bypass the rules."""
+    """Return whether a rule lets the user `me` bypass all rules."""
     return any(rule.get("rule") == "allow_bypass" and me in _users(rule) for rule in rules.rules)
 
 
 def requires_up_to_date(rules: MergeRules, me: str | None) -> bool:
-    """Return whether `me` may not merge an outdated change request."""
+    """Return whether the rules forbid the user `me` to merge an outdated change request."""
     asks = any(rule.get("rule") == "require_up_to_date_change_request" for rule in rules.rules)
     return asks and not bypasses(rules, me)
 

@@ -1,4 +1,4 @@
-"""Computes which responses a space needs to be available offline, and their stamps.
+"""Computes the wants of an offline space: the responses that its views need, with their stamps.
 
 The operations must be those of the views: a view finds a cached response only under the operation that it sends
 (`tests/journeys/test_offline.py` opens all views).
@@ -26,26 +26,28 @@ from octavo.data.sync_queue import Rank, Want
 from octavo.data.syncer import RoundKind
 
 LISTED, THREADS, CHANGES = 100, 200, (100, 1000)
-"""Items on a page as the views request them: of short lists; of threads, replies, files and links; and of changes."""
+"""Values of `limit` in the requests of views: for short lists, for threads, replies, files and links, and for changes.
+They must be the same here, because `limit` is part of the URL."""
 MAX_ITEMS = 10_000
-"""Most items of a list that are available offline."""
+"""Maximum number of items of a list that are available offline."""
 
 
 class OfflinePlanner:
     """Returns the wants of one offline space, and pins the responses. Each round has a new planner."""
 
     def __init__(self, space_id: str, cache: ResponseCache, pinned: Mapping[str, int | None]) -> None:
-        """`pinned` has the size of each response that is already pinned, by URL. None if it is not on disk."""
+        """`pinned` has the size of each response that is already pinned, by URL. The size is None if the response is
+        not on disk."""
         self.keeper = keeper_of(space_id)
         get = spaces.Get(at=SpaceRef(space_id=space_id))
         self.space_want = _want(self.keeper, get, stamps.NO_STAMP, "the space", needs_value=True, has_stamp=False)
         """The want for the space, from which all others follow."""
         self.space: Space | None = None
-        """The space. None until it was fetched in this round."""
+        """The space. None until it is fetched in this round."""
         self.pages = 0
         """Number of pages in the page tree."""
         self.incomplete: dict[Want, str] = {}
-        """Lists of which only the first items are available offline, each with a sentence that says so."""
+        """Wants of lists that were cut off after the first items, each with a sentence for the user."""
         self.wanted: set[str] = set()
         """The URLs of all wants of this round."""
         self._cache = cache
@@ -75,7 +77,7 @@ class OfflinePlanner:
                 self.space = value
                 self._cache.put_version(
                     self.space_want.url, stamps.space_stamp(value)
-                )  # the stamp that the list of spaces has for it
+                )  # the same stamp as for its item in the list of spaces
                 if value.deleted_at is None:
                     yield from of_space(value, self.keeper)
             case content.ListPages(at=SpaceRef() as at), PageTree():
@@ -93,7 +95,8 @@ class OfflinePlanner:
                     yield from of_changes(at, listed, value, self.keeper)
 
     def _prepared(self, wants: Iterable[Want]) -> Iterator[Want]:
-        """Return the wants. A response that is not pinned yet is to be read from disk if it is current, so that it is pinned."""
+        """Yield the wants. `needs_value` is set for each response that is not pinned yet, so that the Syncer reads it
+        from disk and passes it to this planner, which pins it."""
         for want in wants:
             self.wanted.add(want.url)
             if want.needs_value:
@@ -106,7 +109,9 @@ class OfflinePlanner:
                 and want.url not in self._cache.versions
                 and self._cache.read_body(want.op)
             ):
-                self._cache.put_version(want.url, want.stamp)  # a view has fetched this response, which never changes
+                self._cache.put_version(
+                    want.url, want.stamp
+                )  # a view has stored this response. It never changes, so it need not be fetched
             if isinstance(want.op, comments.ListReplies) and want.stamp.startswith("0 "):
                 empty: ListPage[Any] = ListPage(items=())
                 self._cache.put(want.op, empty)  # the thread has no replies, so no request is needed
@@ -125,7 +130,8 @@ def keeper_of(space_id: str) -> str:
 
 
 def of_space(space: Space, keeper: str) -> Iterator[Want]:
-    """Return the wants of a space, without its pages. The page tree is first, because it shows how many pages there are."""
+    """Return the wants of a space, without its pages. The page tree is first, because the progress shows the number of
+    pages."""
     at, whole = space.ref, stamps.space_stamp(space)
     revision, has_revision = space.revision or whole, bool(space.revision)
     tree = content.ListPages(at=at)
@@ -216,7 +222,8 @@ def _threads(keeper: str, at: Discussion, stamp: str, label: str, *, has_stamp: 
 def _want(
     keeper: str, op: Operation[Any], stamp: str, label: str, *, needs_value: bool = False, has_stamp: bool = True
 ) -> Want:
-    """Return a want. With `has_stamp=False`, the stamp does not show all changes: the response is fetched in each round."""
+    """Return a want. With `has_stamp=False`, the response is fetched in each round, because its stamp does not show all
+    changes."""
     stamp = stamps.IMMUTABLE if never_changes(op) else stamp
     is_whole = isinstance(op, Listing) and not isinstance(op, change_requests.ListOfOrganization)
     return Want(

@@ -1,4 +1,4 @@
-"""Ends of the redirects of a site: a page, a loop or a dead end. Pure."""
+"""Follows the redirects of a site to a page, a loop or a dead end. Pure."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ End = Literal["leads", "loop", "dead end"]
 
 @dataclass(frozen=True)
 class RedirectChain:
-    """A chain of redirects."""
+    """Redirects that a browser follows one after the other."""
 
     steps: tuple[str, ...]
     """The first URL, and the target of each redirect."""
     end: End
-    """`dead end`: the target of the last redirect is no longer on the site."""
+    """`leads` if the chain ends at a URL that exists. `dead end` if the last target is no longer on the site."""
 
     @property
     def description(self) -> str:
-        """Return the chain as text."""
+        """Return the chain as text for the user."""
         way = " → ".join(self.steps)
         if self.end == "loop":
             return f"{way}: a loop, so browsers show an error"
@@ -48,8 +48,8 @@ def follow_redirects(source: str, targets: Mapping[str, str | None], site: str) 
 
 
 def chain_ends(targets: Mapping[str, str | None], site: str) -> dict[str, End]:
-    """Return how the chain of each redirect ends, by its source. Each redirect is followed once, as thousands may form
-    one chain."""
+    """Return how the chain of each redirect ends, by the source of the redirect. Each redirect is followed only once,
+    because thousands may form one chain."""
     known: dict[str, End] = {}
     for source in targets:
         way: dict[str, None] = {}
@@ -75,7 +75,7 @@ def path_on_site(address: str, site: str) -> str:
     try:
         here, there = urlsplit(site), urlsplit(address)
     except ValueError:
-        return address  # browsers cannot read this URL either
+        return address  # an invalid URL cannot be on the site
     base = here.path.rstrip("/")
     if site and there.netloc == here.netloc and f"{there.path}/".startswith(f"{base}/"):
         return there.path[len(base) :].rstrip("/") or "/"

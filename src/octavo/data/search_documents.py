@@ -1,4 +1,4 @@
-"""Documents of the search index: the texts in a response, and the documents that no longer exist. Pure."""
+"""Converts responses to documents of the search index, and finds which documents no longer exist. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Part = Literal["page", "section", "comment", "quote", "reply", "change request"]
 
 @dataclass(frozen=True)
 class PagePart:
-    """A text of a document. `around` is context that helps to find the text, but ranks lower."""
+    """One searchable text of a document. A match in `around`, which is context such as the page title, ranks lower."""
 
     part: Part
     words: str
@@ -41,7 +41,7 @@ class PagePart:
 
 @dataclass(frozen=True)
 class SearchDocument:
-    """An item that can be found, and its place."""
+    """An item that a search can find, with its location."""
 
     kind: Kind
     space: str
@@ -58,25 +58,26 @@ class SearchDocument:
     path: str = ""
     """Path of a page in the page tree. It ends with a slash if there are pages below it."""
     file: str = ""
-    """Path of the file that holds the page in a Git repository."""
+    """Path of the file of the page in a Git repository."""
     number: int = 0
     at: datetime | None = None
     """Time when the item was written or changed."""
     stamp: bytes = b""
-    """Differs when the text differs. Empty if only the title of a page is known."""
+    """Hash of the texts. Empty if only the title of a page is known."""
     pieces: Callable[[], Iterable[PagePart]] = field(default=tuple, compare=False)
-    """Returns the texts. Called only if the stamp differs."""
+    """Function that returns the texts. It is called only if the stamp has changed."""
 
     @property
     def key(self) -> str:
-        """Return the key of the document in the index. Ids may contain spaces."""
+        """Return the key of the document in the index. Its parts are separated by U+001F, because ids may contain
+        spaces."""
         thread = self.thread if self.kind == "reply" else ""
         return "\x1f".join((self.kind, self.space, self.change_request, thread, self.id))
 
 
 @dataclass(frozen=True)
 class Scope:
-    """Documents of a kind in a place. A value of None matches any document."""
+    """A condition for documents. A field that is None matches any document."""
 
     kind: Kind
     space: str
@@ -88,7 +89,8 @@ class Scope:
 
 @dataclass(frozen=True)
 class IndexUpdate:
-    """The documents of a response, and the scopes of which they are all documents."""
+    """The documents of a response. `whole` are the scopes that the response lists completely: all their other documents
+    no longer exist."""
 
     documents: tuple[SearchDocument, ...] = ()
     whole: tuple[Scope, ...] = ()
@@ -125,8 +127,7 @@ def index_update(op: Operation[Any], value: Any) -> IndexUpdate:
 
 
 def removed_scopes(op: Operation[Any]) -> tuple[Scope, ...]:
-    """Return the scopes of documents that no longer exist: the server has deleted the target of `op`, or did not find
-    it."""
+    """Return the scopes of the documents that no longer exist because the target of `op` was deleted or not found."""
     match op:
         case GetPage(at=SpaceRef() as at, page_id=page):
             return (Scope("page", at.space_id, id=page),)

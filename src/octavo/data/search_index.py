@@ -1,13 +1,15 @@
-"""The search index on this machine: texts of cached responses. It may be deleted at any time.
+"""The full-text search index of cached responses on this machine. Its file may be deleted at any time.
 
     index.learn(op, response)                  # in the background, in batches
     hits = await index.search("tide table", spaces=("docs",))
 
-Each profile has its own file. A damaged or older file is replaced, and filled from the response cache.
+Each profile has its own file. A damaged or older file is replaced by a new file, which is filled from the response
+cache.
 
-FTS5 indexes words with `unicode61`, without accents, and with prefixes of two and three letters. Trigrams would take 143 MB
-instead of 74 MB for 70 000 passages (26 MB), three times as long to write, and would not find words of two letters, as most
-Chinese words are. Only the newest `MOST_RANKED` matches are ranked: to rank all of 60 000 would take 40 ms.
+FTS5 indexes words with `unicode61`, without accents, and with prefixes of two and three letters. A trigram index of 70
+000 passages (26 MB of text) would take 143 MB instead of 74 MB, and three times as long to write. It would not find
+words of two letters, such as most Chinese words. Only the newest `MOST_RANKED` matches are ranked, because ranking 60
+000 matches takes 40 ms.
 """
 
 from __future__ import annotations
@@ -71,20 +73,20 @@ INSERT INTO filling SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM filling);
 """
 MOST_LETTERS = 64_000_000
 MOST_DOCUMENTS = 200_000
-"""Limits of the index. Beyond them, pages known by title alone are deleted first, then the documents read the longest
-ago."""
+"""Limits of the index. Beyond them, pages known only by title are deleted first, then the documents that were fetched
+the longest ago."""
 TIDY_EVERY = 500
 """Number of documents written between two checks of the limits."""
 MOST_RANKED = 2000
-"""Number of matching passages that are ranked: the newest."""
+"""Maximum number of matching passages that are ranked. Older matches are ignored."""
 MOST_OF_ONE = 3
-"""Most passages of a page, or messages of a thread, in one result."""
+"""Maximum number of hits on the same page, thread or change request."""
 CLOSES_WITHIN = 0.5
 """Seconds that `close` waits for running writes."""
 MOST_FILES = 3
-"""Number of times a damaged file is replaced in one session."""
+"""Maximum number of times that a damaged file is replaced in one session."""
 AT_ONCE = 20
-"""Number of cached responses that are indexed at a time when the index is filled."""
+"""Number of cached responses that one step of filling the index reads."""
 
 _LEARNED_FROM = {
     *(
@@ -124,11 +126,11 @@ class Hit:
     """The headings above the match, outermost first."""
     anchor: str = ""
     nth: int = 0
-    """Number of earlier headings on the page with the same text as the last of `path`."""
+    """Number of earlier headings on the page that have the same text as the last heading of `path`."""
     change_request: str = ""
     page: str = ""
     node: str = ""
-    """Key of the block of a thread."""
+    """Key of the block that the thread is on."""
     author: str = ""
     about: str = ""
     """Status of a change request or a thread."""
@@ -136,7 +138,7 @@ class Hit:
     at: datetime | None = None
     """Time when the item was written or changed."""
     known_at: datetime | None = None
-    """Time of the last response that contained the item."""
+    """Time of the newest response that contained the item."""
     page_path: str = ""
     """Path of the page in the page tree."""
 
@@ -161,11 +163,11 @@ class PageName(NamedTuple):
 
 @dataclass(frozen=True)
 class IndexedCounts:
-    """Numbers of indexed documents, and the time of the newest response."""
+    """Number of indexed documents of each kind, and the time of the newest response."""
 
     pages: int = 0
     titles: int = 0
-    """Number of pages known by title alone."""
+    """Number of pages known only by title."""
     threads: int = 0
     replies: int = 0
     change_requests: int = 0
@@ -176,9 +178,9 @@ class IndexedCounts:
 
 
 class SearchIndex:
-    """The full-text index of one profile. Without a folder, the index is in memory.
+    """The full-text index of one profile. Without a folder, it is in memory.
 
-    The file is opened at the first write or search. Every access runs in a thread, never on the event loop.
+    The file is opened at the first write or search. All access to it runs in threads, never on the event loop.
     """
 
     def __init__(
@@ -191,17 +193,17 @@ class SearchIndex:
         most_documents: int = MOST_DOCUMENTS,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """Use the file of `namespace` in `folder`. `kept(after, most)` returns cached responses, which fill a new
-        index."""
+        """Use the file of `namespace` in `folder`. `kept(number, limit)` returns cached responses after a number. A new
+        index is filled with them."""
         name = hashlib.sha256(namespace.encode()).hexdigest()[:16]
         self._path = folder / f"index-v{VERSION}-{name}.db" if folder is not None else None
         self._kept = kept
         self._most_letters, self._most_documents = most_letters, most_documents
         self._now = now
         self.notice = ""
-        """Sentence that says why the index cannot be used. Empty while it can."""
+        """Sentence that says why the index cannot be used. Empty if it can be used."""
         self.changed: Callable[[], None] = _nobody
-        """Called in the thread of the index when search results may differ."""
+        """Called in the writer thread when search results may have changed."""
         self._updates: deque[tuple[Callable[[], IndexUpdate], datetime]] = deque()
         self._flushing = False
         self._written = 0
@@ -215,12 +217,12 @@ class SearchIndex:
     # Learning
 
     def learn(self, op: Operation[Any], value: Any) -> None:
-        """Index a response in the background. It replaces earlier documents of the same items."""
+        """Index a response in the background. Its documents replace earlier documents of the same items."""
         if value is not None and SPECS[type(op)].name in _LEARNED_FROM:
             self._schedule(partial(_learned, op, value), self._now())
 
     def remove(self, op: Operation[Any]) -> None:
-        """Remove the target of `op` from the index in the background: it was deleted."""
+        """Remove the target of `op`, which was deleted, from the index in the background."""
         if SPECS[type(op)].name in _LOST_BY:
             self._schedule(partial(_gone, op), self._now())
 
@@ -247,7 +249,7 @@ class SearchIndex:
 
     def _update(self, db: sqlite3.Connection, news: IndexUpdate, when: float) -> bool:
         differs = False
-        told = {each.key: each for each in news.documents}  # a response may contain an item twice
+        told = {each.key: each for each in news.documents}  # a dict, because a response may contain an item twice
         known = _known(db, list(told))
         same: list[int] = []
         for key, document in told.items():
@@ -271,7 +273,7 @@ class SearchIndex:
     ) -> None:
         self._written += 1
         if before is not None and before.stamp and not document.stamp:
-            # This response has only the title: the indexed text stays.
+            # This response has only the title, so keep the indexed text.
             db.execute(
                 "UPDATE documents SET title = ?, about = ?, lies = ?, file = ? WHERE id = ?",
                 (document.title, document.about, document.path, document.file, before.id),
@@ -298,7 +300,7 @@ class SearchIndex:
         db.execute("UPDATE documents SET letters = ? WHERE id = ?", (letters, number))
 
     def _evict(self, db: sqlite3.Connection) -> None:
-        """Delete the documents that were read the longest ago, if the index exceeds its limits."""
+        """If the index exceeds its limits, delete the documents that were fetched the longest ago."""
         count, letters = db.execute("SELECT count(*), total(letters) FROM documents").fetchone()
         if count <= self._most_documents and letters <= self._most_letters:
             return
@@ -323,15 +325,15 @@ class SearchIndex:
         spaces: Collection[str] | None = None,
         length: int = 160,
     ) -> tuple[Hit, ...]:
-        """Return the documents that contain every word of `typed`, the best first.
+        """Return hits for the documents that contain every word of `typed`, the best first.
 
-        `kinds` and `spaces` limit the search; None searches all spaces. Snippets have about `length` characters. Empty
-        if the index cannot be used: `notice` says why.
+        `kinds` and `spaces` limit the search. None searches all spaces. Snippets have about `length` characters. Empty
+        if the index cannot be used: then `notice` says why.
         """
         return await asyncio.to_thread(self._read, partial(_search, typed, limit, kinds, spaces, length), ())
 
     async def counts(self, spaces: Collection[str] | None = None) -> IndexedCounts:
-        """Return the numbers of indexed documents of `spaces`, or of all spaces."""
+        """Count the indexed documents of `spaces`. None counts those of all spaces."""
         return await asyncio.to_thread(self._read, partial(_extent, spaces), IndexedCounts())
 
     async def pages(self, space: str) -> tuple[PageName, ...]:
@@ -339,7 +341,7 @@ class SearchIndex:
         return await asyncio.to_thread(self._read, partial(_pages, space), ())
 
     async def replies(self) -> Mapping[tuple[Discussion, str], tuple[str, ...]]:
-        """Return the texts of the indexed replies, by place and thread id."""
+        """Return the texts of the indexed replies, by space or change request and thread id."""
         return await asyncio.to_thread(self._read, _replies, {})
 
     # The file
@@ -353,7 +355,7 @@ class SearchIndex:
         self._writer.submit(lambda db: None).exception()
 
     def close(self) -> None:
-        """Close the file. Updates that are not written yet are read from the cache at the next start."""
+        """Close the file. Updates that are not written yet are lost here, but still in the response cache."""
         self._closing = True
         self._updates.clear()
         self._writer.close(CLOSES_WITHIN)
@@ -365,7 +367,7 @@ class SearchIndex:
             self._writer.submit(work).add_done_callback(partial(self._check_result, self._writer))
 
     def _check_result(self, writer: Writer, job: Future[None]) -> None:
-        """Recover from errors of the file. Raises any other error, which is a bug."""
+        """Handle an error of the file. Raises any other error, which is a bug."""
         error = job.exception() if not job.cancelled() else None
         if error is None or writer is not self._writer:
             return
@@ -389,7 +391,7 @@ class SearchIndex:
         self._updates.clear()
 
     def _recreate(self) -> None:
-        """Replace a damaged file by an empty index."""
+        """Replace a damaged file by an empty one."""
         self._recreated += 1
         with self._lock:
             self._close_reader()
@@ -433,7 +435,7 @@ class SearchIndex:
         return db
 
     def _fill(self, db: sqlite3.Connection) -> None:
-        """Index some cached responses, then schedule the rest after other updates."""
+        """Index the next few cached responses, and schedule the next step after other updates."""
         assert self._kept is not None, "the index must have a source"
         ((done, after),) = db.execute("SELECT done, after FROM filling").fetchall()
         if done or self._closing:
@@ -442,7 +444,7 @@ class SearchIndex:
         last = answers[-1].number if answers else after
         for _, op, body, kept_at in answers:
             if op is not None and SPECS[type(op)].name in _LEARNED_FROM:
-                with suppress(ValueError):  # the cache deletes an unreadable response when it is read
+                with suppress(ValueError):  # skip unreadable responses: the cache deletes them at their next use
                     self._update(db, _learned(op, read(SPECS[type(op)].codec, body)), kept_at.timestamp())
         db.execute("UPDATE filling SET done = ?, after = ?", (last == after, last))
         if last != after:
@@ -452,7 +454,7 @@ class SearchIndex:
             self.changed()
 
     def _read(self, work: Callable[[sqlite3.Connection], R], nothing: R) -> R:
-        """Return the result of `work`, or `nothing` if the index cannot be used. Call this in a thread."""
+        """Return the result of `work`, or `nothing` if the index cannot be used. Blocks: call this in a thread."""
         if self.notice or self._closing:
             return nothing
         try:
@@ -484,7 +486,7 @@ class IndexedDocument:
     known_at: float
 
     def differs(self, document: SearchDocument) -> bool:
-        """Return True if `document`, which has the same key, has other content."""
+        """Return True if the content of `document`, which has the same key, differs from the indexed content."""
         if document.stamp:
             return self.stamp != document.stamp
         here, there = ((each.title, each.about, each.path, each.file) for each in (self, document))
@@ -508,23 +510,23 @@ def _nobody() -> None:
 
 
 def _many(values: Iterable[Any], most: int = 500) -> Iterator[list[Any]]:
-    """Yield the values in lists that fit into one statement."""
+    """Yield the values in lists of at most `most` values, so that each list fits into one statement."""
     rest = list(values)
     for start in range(0, len(rest), most):
         yield rest[start : start + most]
 
 
 _AMONG = "IN (SELECT value FROM json_each(?))"
-"""Condition for any number of values. SQLite limits the number of parameters of a statement."""
+"""SQL condition for membership in any number of values. It takes one parameter, because SQLite limits their number."""
 
 
 def _among(values: Iterable[int | str]) -> str:
-    """Return the parameter for `_AMONG`."""
+    """Return the values as the parameter for `_AMONG`."""
     return json.dumps(list(values))
 
 
 def _seconds(at: datetime) -> float:
-    """Return a time as it is stored. The first and last hours of the calendar exist in some time zones only."""
+    """Return a time as a timestamp, limited to times that exist in all time zones."""
     return max(_FIRST, min(at.timestamp(), _LAST))
 
 
@@ -577,7 +579,7 @@ def _delete_passages(db: sqlite3.Connection, where: str, *values: Any) -> None:
 
 
 def _insert_passages(db: sqlite3.Connection, number: int, document: SearchDocument) -> int:
-    """Index the passages of a document. Return their number of characters."""
+    """Index the passages of a document. Return the number of indexed characters."""
     from octavo.api.folding import fold
     from octavo.api.searchable import fold_to_index_text, to_index_text, word_parts
 
@@ -589,7 +591,7 @@ def _insert_passages(db: sqlite3.Connection, number: int, document: SearchDocume
         ).lastrowid
         shown = _scalars(each.words)
         said = [fold_to_index_text(_scalars(text)) for text in (each.around, each.title)]
-        # Most texts are indexed unchanged: SQLite folds simple cases and accents itself.
+        # Most texts are indexed unchanged, because SQLite folds simple case and accents itself.
         is_simple = fold(shown) == shown.lower()
         said += [to_index_text(shown), ""] if is_simple else [fold_to_index_text(shown), shown]
         said.insert(3, fold_to_index_text(word_parts(f"{_scalars(each.title)} {shown}")))
@@ -601,7 +603,7 @@ def _insert_passages(db: sqlite3.Connection, number: int, document: SearchDocume
 
 
 def _scalars(text: str) -> str:
-    """Return `text` without characters that SQLite cannot store. Sanitized text has none."""
+    """Return `text` without characters that SQLite cannot store. Sanitized text contains no such characters."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
 
 

@@ -1,4 +1,4 @@
-"""Words of the search index: search terms, their matches in a text, and the sections of a page. Pure."""
+"""Text functions of the search index: search terms, their matches in a text, and the sections of a page. Pure."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from octavo.api.searchable import SIGNED, diagram_labels, encode_mention, end_af
 
 LONGEST_QUERY, MOST_TERMS = 512, 24
 PIECE = 4000
-"""Characters of a passage. A longer section is split, so that snippets are found faster."""
+"""Maximum characters of a passage. Longer sections are split, so that making snippets is fast."""
 MOST_OF_A_PAGE = 400_000
-"""Characters of a page that are indexed."""
+"""Maximum characters of a page that are indexed."""
 _BEFORE = 32
-"""Characters of a snippet before the first match."""
+"""Number of characters of a snippet before the first match."""
 
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _UNSPACED = re.compile(f"([{_CJK}])")
@@ -41,9 +41,9 @@ class Passage(NamedTuple):
 
 
 class SearchTerms:
-    """The terms of a search. A match contains all of them.
+    """The terms of a search. A match contains all terms.
 
-    Long terms and the last term also match beginnings of words. No query syntax is read.
+    Long terms and the last term also match beginnings of words. There is no query syntax.
     """
 
     def __init__(self, typed: str) -> None:
@@ -53,17 +53,17 @@ class SearchTerms:
             (word, len(word) > 2 or not word.isascii() or (len(word) == 2 and place == len(words) - 1))
             for place, word in enumerate(words)
         )
-        """Each term, and True if it also matches the beginning of a word. A single letter would match nearly every
-        word."""
+        """Each term, and whether it also matches the beginning of a longer word. A single letter does not, because it
+        would match nearly every word."""
 
     def __bool__(self) -> bool:
         return bool(self.terms)
 
     @property
     def expression(self) -> str:
-        """Return the query for FTS5, for the columns `around`, `title`, `words` and `parts`.
+        """Return the FTS5 query for the columns `around`, `title`, `words` and `parts`.
 
-        Every term must match, and at least one outside `around`.
+        Every term must match, and at least one term in a column other than `around`.
         """
         terms = [_phrase(*term) for term in self.terms]
         own = " OR ".join(f"({term})" for term in terms)
@@ -98,8 +98,8 @@ class SearchTerms:
         return tuple(ranges)
 
     def excerpt(self, text: str, length: int) -> tuple[str, tuple[Range, ...]]:
-        """Return a snippet of about `length` characters in one line, where most terms are close together, and their
-        ranges in it."""
+        """Return a snippet of about `length` characters in one line, and the ranges of the terms in it. The snippet is
+        from the part of `text` where the most terms are close together."""
         text = " ".join(text.split())
         ranges = self.ranges(text)
         if len(text) <= length:
@@ -117,7 +117,7 @@ class SearchTerms:
                 if len(inside) > best:
                     best, first = len(inside), each.start
         start = max(0, min(first - _BEFORE, len(text) - length))
-        if start:  # start at the beginning of a word, if possible
+        if start:  # move the start to the beginning of a word, if possible
             space = text.find(" ", start, first)
             start = space + 1 if space >= 0 else start
         end = end_after_mention(text, min(len(text), start + length))
@@ -129,7 +129,7 @@ class SearchTerms:
 
     @cached_property
     def _patterns(self) -> list[tuple[re.Pattern[str], bool]]:
-        """Pattern of each term, and True if the term also matches the beginning of a word."""
+        """Return the pattern of each term, and whether the term also matches the beginning of a longer word."""
         found = ((_TOKEN.findall(_bare(word)[0]), may_go_on) for word, may_go_on in self.terms)
         return [
             (re.compile(r"[\W_]*".join(map(re.escape, tokens))), may_go_on) for tokens, may_go_on in found if tokens
@@ -151,13 +151,13 @@ def _phrase(word: str, may_go_on: bool) -> str:
 
 @cache
 def _letter(letter: str) -> str:
-    """Return a letter as `unicode61` compares letters: without accents."""
+    """Return a letter without accents, as the tokenizer `unicode61` does."""
     parts = "".join(part for part in unicodedata.normalize("NFD", letter) if not "\u0300" <= part <= "\u036f")
     return unicodedata.normalize("NFC", parts) or letter
 
 
 def _bare(folded: str) -> tuple[str, Sequence[int]]:
-    """Return folded text without accents, and the original index of each character."""
+    """Return folded text without accents, and for each character its index in `folded`."""
     if folded.isascii():
         return folded, range(len(folded))
     letters: list[str] = []
@@ -190,10 +190,9 @@ _RULE_OF_TABLE = re.compile(r"[ \t|:-]+$")
 
 
 def sections(markdown: str, title: str) -> Iterator[Passage]:
-    """Yield the sections of a page. A long section is split. A first heading that equals the page title starts no
-    section.
+    """Yield the sections of a page. A long section is split. The first heading is skipped if it equals the page title.
 
-    This reads lines, not Markdown: some headings or marks may be mistaken.
+    This reads single lines and does not parse Markdown, so it may misread some headings or inline markup.
     """
     path: list[tuple[int, str]] = []
     anchor, nth = "", 0
@@ -229,7 +228,8 @@ def sections(markdown: str, title: str) -> Iterator[Passage]:
 
 
 def _lines(markdown: str) -> Iterator[tuple[int, str]]:
-    """Yield each line with its heading level: 0 for text, -1 for code. A diagram yields its labels."""
+    """Yield the heading level and the text of each line. The level is 0 for text and -1 for code. A diagram yields its
+    labels."""
     lines = markdown.split("\n")
     start = 0
     if lines[0].rstrip() == "---":
@@ -273,7 +273,7 @@ def _lines(markdown: str) -> Iterator[tuple[int, str]]:
 
 
 def _words(line: str) -> str:
-    """Return the visible text of a line, without marks, tags and URLs."""
+    """Return the visible text of a line, without Markdown syntax, tags and URLs."""
     if _RULE_OF_TABLE.match(line):
         return ""
     line = _MARKER.sub("", line)
@@ -281,12 +281,12 @@ def _words(line: str) -> str:
     line = _MENTION.sub(lambda found: f" {encode_mention(unescape(found[1]))} ", line)
     line = _TAG.sub(lambda tag: f" {' '.join(_SAID_IN_TAG.findall(tag[0]))} ", line)
     line = _MARKS.sub("", line).replace("|", " ") if not line.isspace() else ""
-    # Character references are decoded only now, and must be sanitized like other text.
+    # Decoding character references may produce control characters, so sanitize after it.
     return safety.text(" ".join((unescape(line) if "&" in line else line).split()))
 
 
 def _said_by_link(found: re.Match[str]) -> str:
-    """Return the text of a link. A link that shows a page title returns a placeholder for that title."""
+    """Return the visible text of a link. For a link that shows the title of its page, return a placeholder."""
     is_picture, said, address, title = found.groups()
     path = unquote(address.partition("#")[0])
     repeats = ("/" in said or "." in said) and said in (address, path, path.rpartition("/")[2])

@@ -41,11 +41,11 @@ STEPS: tuple[tuple[str, ...], ...] = (
     ),
     ("ALTER TABLE once ADD COLUMN attempt TEXT",),
 )
-"""Steps of the schema, each one transaction. New steps are added; existing steps never change."""
+"""Migrations of the schema. Each is one transaction. Append new migrations, and never change existing ones."""
 
 
 class NotSaved(Exception):
-    """Nothing was written. `str(error)` is a sentence for the user."""
+    """Data could not be written to disk. `str(error)` is a sentence for the user."""
 
 
 def utc_now() -> datetime:
@@ -57,13 +57,13 @@ def _why(error: sqlite3.Error | OSError) -> str:
 
 
 WRITES = ("outbox", "sent", "once")
-"""Tables of the writes: waiting, done, and direct writes in progress."""
+"""Tables of the writes: writes that wait, writes that are done, and direct writes in progress."""
 
 
 class StateDb:
-    """`state.db` in a private folder. Each commit is on disk before `write` returns.
+    """The file `state.db`. Each commit is on disk before `write` returns.
 
-    A namespace is one profile: the others are neither read nor changed.
+    Each profile has its own namespace in the file. An instance of this class reads and changes only one namespace.
     """
 
     def __init__(
@@ -75,16 +75,16 @@ class StateDb:
         now: Callable[[], datetime] = utc_now,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Open the database in `folder`, or in memory without a folder. Raises nothing: `notices` say why a file could
-        not be used."""
+        """Open the database in `folder`, or in memory without a folder. If the file cannot be used, nothing is raised,
+        and `notices` says why."""
         self.namespace = namespace
         self.now = now
         self.sleep = sleep
         self.notices: tuple[str, ...] = ()
         self.save_error = ""
-        """Sentence that says why the last write failed. Empty after a write that succeeded."""
+        """Sentence that says why the last write failed. Empty if it succeeded."""
         self.save_error_cause = ""
-        """The cause alone, such as `the disk is full`."""
+        """The cause of the failure, such as `the disk is full`, to be used in a sentence."""
         self.read_only = False
         self._path = folder / "state.db" if folder else None
         self._facts: dict[str, Any] = {}
@@ -105,46 +105,46 @@ class StateDb:
         )
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Return the rows of a query, which must be fast: it blocks the event loop."""
+        """Return the rows of a query. The query must be fast, because it blocks the event loop."""
         return self._db.execute(query, values).fetchall()
 
     def read(self, work: Transaction[R]) -> R:
-        """Return the result of `work`, which must be fast: it blocks the event loop."""
+        """Return the result of `work`. It must be fast, because it blocks the event loop."""
         return work(self._db)
 
     async def write(self, work: Transaction[R]) -> R:
-        """Do `work` in one transaction, and return its result once it is on disk. Raises NotSaved.
+        """Run `work` in one transaction, and return its result when it is on disk. Raises NotSaved.
 
         Cancelling the caller does not undo `work`.
         """
         return await self.write_in_turn(work)
 
     def write_in_turn(self, work: Transaction[R]) -> Awaitable[R]:
-        """Do the same, and take the place in the order of writes now instead of at the first await."""
+        """Like `write`, but the order of writes is the order of the calls, not of the first awaits."""
         return self.wait_written(self.submit(work))
 
     async def wait_written(self, future: Future[R]) -> R:
-        """Return the result of submitted work. Raises NotSaved."""
+        """Wait for submitted work, and return its result. Raises NotSaved."""
         try:
             return await asyncio.shield(asyncio.wrap_future(future))
         except (sqlite3.Error, OSError) as error:
             raise self._failed(error) from error
 
     def write_now(self, work: Transaction[R]) -> R:
-        """Do `work` in a signal handler. Raises NotSaved."""
+        """Like `write`, but blocks. For signal handlers. Raises NotSaved."""
         return self.wait_written_now(self.submit(work))
 
     def wait_written_now(self, future: Future[R]) -> R:
-        """Return the result of submitted work in a signal handler. Waits up to two seconds, less after a failed write.
-        Raises NotSaved."""
+        """Like `wait_written`, but blocks. For signal handlers. Waits up to two seconds, or half a second after a
+        failed write. Raises NotSaved."""
         try:
             return future.result(0.5 if self.save_error else 2.0)
         except (sqlite3.Error, OSError) as error:  # TimeoutError is an OSError
             raise self._failed(error) from error
 
     def set_fact(self, name: str, value: Any) -> None:
-        """Store a fact, which is any JSON value. Written in the background, and only if it differs from the fact on
-        disk."""
+        """Store a fact, which is a JSON value with a name. It is written in the background if it differs from the fact
+        on disk."""
         self._facts[name] = value
         if not self.read_only:
             # Compare with the file, not with `_facts`: another instance may have changed the fact.
@@ -156,8 +156,8 @@ class StateDb:
             self.submit(lambda db: db.execute(statement, row))
 
     def change_fact(self, name: str, change: Callable[[Any], Any]) -> None:
-        """Replace the fact `name` by `change` of the fact on disk, which another instance may have changed. `change`
-        gets None if there is no fact. Written in the background."""
+        """Replace the fact `name` in the background. `change` gets the fact on disk, which another instance may have
+        changed, or None if there is no fact. It returns the new value."""
         self._facts.pop(name, None)
         if self.read_only:
             return
@@ -169,11 +169,12 @@ class StateDb:
         self.submit(work)
 
     async def read_fact(self, name: str) -> Any:
-        """Return the fact `name` on disk after all writes so far. None if there is no such fact. Raises NotSaved."""
+        """Wait for all earlier writes, and return the fact `name` on disk. None if there is no such fact. Raises
+        NotSaved."""
         return await self.write(lambda db: _fact(db, self.namespace, name))
 
     def get_fact(self, name: str, default: Any = None) -> Any:
-        """Return the fact `name`, else `default`."""
+        """Return the fact `name`, or `default` if there is no such fact."""
         if name not in self._facts:
             query = "SELECT value FROM facts WHERE namespace = ? AND name = ?"
             found = self.rows(query, self.namespace, name)
@@ -184,7 +185,7 @@ class StateDb:
         return self._facts[name]
 
     def clear(self, *, but: Sequence[str] = ()) -> None:
-        """Delete everything of this profile, except the tables `but` (`WRITES`). Raises NotSaved."""
+        """Delete the rows of this profile in all tables except those in `but`. Raises NotSaved."""
         self._facts.clear()
 
         def empty(db: sqlite3.Connection) -> None:
@@ -196,7 +197,8 @@ class StateDb:
         self.write_now(empty)
 
     def adopt(self, name: str) -> None:
-        """Move the rows of the namespace `name` to this profile, unless another instance is sending its writes."""
+        """Move the rows of the namespace `name` to this profile. Does nothing while another instance sends writes of
+        that namespace."""
         tables = ("drafts", "inbox_marks", *WRITES)
         there = [each for each in tables if self.rows(f"SELECT 1 FROM {each} WHERE namespace = ? LIMIT 1", name)]
         if not there:
@@ -214,16 +216,16 @@ class StateDb:
                     let_others()
 
     def changed(self) -> bool:
-        """Return True if this or another instance has written since the last call, and then notify `committed`."""
+        """Return True if any instance has written to the file since the last call. Then also notify `committed`."""
         before, self._version = self._version, self._data_version()
         if is_changed := self._version != before:
             self.committed.notify()
         return is_changed
 
     def try_lock(self, role: str, name: str = "") -> Callable[[], None] | None:
-        """Take the role `role` of this profile, or of the profile `name`, and return the function that gives it back.
+        """Lock `role` for the profile `name`, by default this profile. Return the function that unlocks it, or None if
 
-        None if another instance has the role. The kernel gives it back when the process ends. Raises NotSaved.
+        another instance has the lock. The kernel unlocks it when the process ends. Raises NotSaved.
         """
         if self._path is None:
             if role in self._locks:
@@ -291,8 +293,8 @@ class StateDb:
         self.notices = (*self.notices, sentence)
 
     def submit(self, work: Transaction[R]) -> Future[R]:
-        """Do `work` in one transaction after all earlier work. The future fails with NotSaved, or with the error of
-        SQLite or the disk."""
+        """Schedule `work` in one transaction, after all work submitted earlier. The future fails with NotSaved,
+        sqlite3.Error or OSError."""
         if self.read_only:
             refused: Future[R] = Future()
             refused.set_exception(NotSaved(self.save_error))
@@ -318,7 +320,7 @@ class StateDb:
 
 
 def _fact(db: sqlite3.Connection, namespace: str, name: str) -> Any:
-    """Return a fact. None if there is none, or it cannot be read."""
+    """Return a fact. None if it does not exist or cannot be decoded."""
     query = "SELECT value FROM facts WHERE namespace = ? AND name = ?"
     found = db.execute(query, (namespace, name)).fetchone()
     try:
@@ -328,10 +330,10 @@ def _fact(db: sqlite3.Connection, namespace: str, name: str) -> Any:
 
 
 def why_not_saved(error: Exception, path: Path | None) -> tuple[str, str]:
-    """Return why `path` could not be written or locked, and the next step."""
+    """Return why `path` could not be written or locked, and what the user can do about it."""
     name = getattr(error, "sqlite_errorname", "") or errno.errorcode.get(getattr(error, "errno", None) or 0, "")
     if isinstance(error, TimeoutError):
-        name = "BUSY"  # it waits for the lock
+        name = "BUSY"  # the writer is waiting for the lock of the file
     match name.removeprefix("SQLITE_").split("_")[0]:
         case "FULL" | "ENOSPC" | "EDQUOT":
             return "the disk is full", "Free some space, then try again"
@@ -356,7 +358,7 @@ def _migrate(db: sqlite3.Connection, path: Path | None, steps: Sequence[Sequence
             continue
         db.execute("BEGIN IMMEDIATE")
         try:
-            # Another instance may have been quicker.
+            # Another instance may have applied this migration meanwhile.
             if db.execute("PRAGMA user_version").fetchone()[0] < number:
                 for statement in statements:
                     db.execute(statement)

@@ -1,4 +1,4 @@
-"""Fetches the responses that Octavo wants, in the order of `sync_queue.py`.
+"""Fetches the responses that parts of Octavo need, in the order that `sync_queue.py` decides.
 
     page = await syncer.get(op)                      # the user waits
     syncer.run(planner, "poll")                      # a round: fetches the wants of the planner in the background
@@ -11,7 +11,7 @@ A planner returns wants and never sends a request:
     class ReadingListPlanner:
         keeper = "reading list"
 
-        def wants(self, round):                      # all wants, due or not: the queue fetches the due ones
+        def wants(self, round):                      # all wants, due or not. The queue fetches only the due ones
             yield Want(tree_op, url_of(tree_op), self.keeper, Rank.NEEDED, stamp=revision, needs_value=True)
 
         def follow(self, want, value):               # called with each response; returns further wants
@@ -41,16 +41,17 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 SLICE = 500
-"""Number of wants that are processed before other tasks may run."""
+"""Number of wants to process before other tasks of the event loop may run."""
 READ_SLICE = 40
-"""Number of responses that are read from disk before other tasks may run."""
+"""Number of responses to read from disk before other tasks of the event loop may run."""
 RATE_LIMIT_CHECK = 5.0
-"""Longest time in seconds between two checks whether the rate limit is still low."""
+"""Maximum seconds between two checks whether the rate limit is still nearly reached."""
 ENDED = "This session has ended."
 
 RoundKind = Literal["start", "poll", "refresh", "moved"]
-"""Why a round begins: at the start, in a poll, because the user refreshes, or because a list has changed meanwhile. Only
-`poll` and `refresh` fetch some responses again whose stamps are the same. Only `refresh` repeats refused requests."""
+"""Why a round begins: the view or app starts, a poll is due, the user refreshes, or a list has changed since the last
+round (`moved`). Only `poll` and `refresh` fetch some responses with unchanged stamps again. Only `refresh` repeats
+requests that the server refused."""
 
 
 class Planner(Protocol):
@@ -59,8 +60,8 @@ class Planner(Protocol):
     keeper: str
 
     def wants(self, round_kind: RoundKind) -> Iterable[Want]:
-        """Return all wants that follow from lists and facts, due or not. Of two wants for the same URL, the second one
-        counts."""
+        """Return all wants that the planner knows before the round, due or not. Of two wants for the same URL, the
+        later replaces the earlier."""
         ...
 
     def follow(self, want: Want, value: Any) -> Iterable[Want]:
@@ -72,12 +73,12 @@ class Planner(Protocol):
 
 
 class Progress(NamedTuple):
-    """The numbers of wants of a keeper."""
+    """Counts of the wants of a keeper."""
 
     wanted: int
     """Number of wants."""
     missing: int
-    """Number of wants that are not satisfied, including those that failed."""
+    """Number of wants that are not satisfied, including wants whose request has failed."""
     due: int
     """Number of wants that were due in this round."""
 
@@ -89,7 +90,7 @@ class LoadFailure(NamedTuple):
     cause: str
     """The sentence of the error."""
     is_unreached: bool = False
-    """Whether the server was not reached."""
+    """Whether the server could not be reached."""
 
 
 @dataclass(eq=False)
@@ -98,13 +99,13 @@ class _KeeperState:
 
     planner: Planner | None = None
     roots: frozenset[str] = frozenset()
-    """The URLs of the wants that the planner returned by itself, not for a response."""
+    """URLs of the wants that came from `Planner.wants`, not from a response."""
     wants: dict[str, Want] = field(default_factory=dict)
     """All wants, by URL."""
     children: dict[str, list[Want]] = field(default_factory=dict)
     """The wants that follow from each response, by its URL."""
     followed: dict[str, Version | None] = field(default_factory=dict)
-    """The last version of each response that the planner has used, by URL. It is not read from disk again."""
+    """The version of each response that the planner has used last, by URL. That version is not read from disk again."""
     due: dict[str, Rank] = field(default_factory=dict)
     """The ranks of the wants that were due in this round, by URL."""
     planning_tasks: int = 0
@@ -126,32 +127,34 @@ class Syncer(Generic[R]):
         now: Callable[[], datetime],
         rate_limit_wait: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        """`read` fetches a response; of a list, at least the given number of items. `accept` stores a response and returns
-        its value; its last argument is true if the response is fetched again because of a write. `fail` handles an error.
+        """`read` fetches a response. Its second argument is the minimum number of items of a list. `accept` stores a
+        response and returns its value. Its last argument is True if the response will be fetched again because of a
+        write.
 
-        `rate_limit_wait` returns the seconds that background requests have to wait because the rate limit runs rate_limit_wait.
+        `fail` handles an error. `rate_limit_wait` returns the seconds that background requests must wait because the
+        rate limit is nearly reached.
         """
         self.queue = SyncQueue(lambda url: cache.versions.get(url))
         self.changed: Observers[[str]] = Observers()
-        """Called with a keeper when its progress or its failures have changed."""
+        """Called with the name of a keeper when its progress or its failures have changed."""
         self._cache, self._read, self._accept, self._fail = cache, read, accept, fail
         self._now, self.rate_limit_wait = now, rate_limit_wait
         self._states: dict[str, _KeeperState] = {}
         self._waiters: dict[str, list[asyncio.Future[Any]]] = {}
-        """Callers of `get`, by URL."""
+        """Futures of the callers of `get`, by URL."""
         self._calls = count(1)
         self._tasks = Tasks("A refresh")
         self._running: dict[Flight, asyncio.Task[None]] = {}
         self._pump_timer: asyncio.Handle | None = None
         self._pump_scheduled = self._is_hidden = self._is_closed = False
         self._change = asyncio.Event()
-        """Set and replaced whenever a request has started or ended, or a round has ended."""
+        """Set and then replaced whenever a request starts or ends, or a round ends."""
 
     # For callers and planners
 
     async def get(self, op: Operation[T], rank: Rank = Rank.NOW) -> T:
-        """Fetch a response, or wait for the request that already runs. If this caller is canceled, the request goes on for
-        other callers. Raises ApiError."""
+        """Fetch a response. If a request for it is already running, wait for that request. If this caller is canceled,
+        the request continues for other callers. Raises ApiError."""
         if self._is_closed:
             raise NotSent(ENDED)
         url, keeper = encode(op).url, f"call {next(self._calls)}"
@@ -165,25 +168,25 @@ class Syncer(Generic[R]):
             self._cancel(self.queue.drop(keeper, (url,)))
 
     def add(self, want: Want) -> None:
-        """Fetch the response of one want soon, also if it could not be fetched before."""
+        """Fetch the response of one want soon, even if its request has failed before."""
         if not self._is_closed:
             self.queue.add(want, self._now())
             self._schedule_pump()
 
     def set_wants(self, keeper: str, wants: Iterable[Want]) -> None:
-        """Replace all wants of `keeper`, and cancel the requests that no keeper wants any more."""
+        """Replace all wants of `keeper`. Cancel the requests that no keeper wants any more."""
         self._cancel_round(keeper)
         new = {want.url: want for want in wants}
         self._states[keeper] = state = _KeeperState(roots=frozenset(new), wants=new)
         self._set_state(keeper, state)
 
     def drop(self, keeper: str) -> None:
-        """Remove all wants of `keeper`, and cancel the requests that no other keeper wants."""
+        """Remove all wants of `keeper`. Cancel the requests that no other keeper wants."""
         self._cancel_round(keeper)
         self._cancel(self.queue.set_wants(keeper, (), self._now()))
 
     def run(self, planner: Planner, round_kind: RoundKind) -> None:
-        """Begin a round of a planner, after its last round has ended."""
+        """Begin a round of a planner. If an earlier round of its keeper is running, wait for its end."""
         if self._is_closed:
             return
         state = self._states.setdefault(planner.keeper, _KeeperState())
@@ -195,39 +198,39 @@ class Syncer(Generic[R]):
         state.task.add_done_callback(partial(self._planning_ended, state))
 
     async def wait_idle(self, keeper: str, lowest: Rank = Rank.OFFLINE) -> None:
-        """Wait until no request for `keeper` of rank `lowest` or above runs or will start: all such wants are satisfied or
-        have failed, or background requests are paused."""
+        """Wait until no request for `keeper` of rank `lowest` or more urgent is running or will start. Then all such
+        wants are satisfied or have failed, or background requests are paused."""
         while not self.is_idle(keeper, lowest):
             await self._change.wait()
 
     def is_idle(self, keeper: str, lowest: Rank = Rank.OFFLINE) -> bool:
-        """Return whether the condition of `wait_idle` holds."""
+        """Return whether `wait_idle` would return immediately."""
         state = self._states.get(keeper)
         if self._is_closed:
             return True
         return not (state and state.planning_tasks) and self.queue.is_idle(keeper, lowest, self._now(), self._may_start)
 
     async def wait_change(self) -> None:
-        """Wait until a request has started or ended, or a round has ended."""
+        """Wait until a request starts or ends, or a round ends."""
         await self._change.wait()
 
     async def wait_all_idle(self) -> None:
-        """Wait until no request runs or is about to start. Raises an unexpected error of a request."""
+        """Wait until no request is running or about to start. Raises unexpected errors of requests."""
         while self.is_busy:
             await self._tasks.wait_idle()
             if self._pump_scheduled:
                 await self._change.wait()
 
     def progress(self, keeper: str, lowest: Rank = Rank.OFFLINE) -> Progress:
-        """Return the numbers of wants of `keeper` of rank `lowest` or above."""
+        """Count the wants of `keeper` of rank `lowest` or more urgent."""
         state = self._states.get(keeper) or _KeeperState()
         urls = {url for url, want in state.wants.items() if want.rank <= lowest}
         due = sum(rank <= lowest for rank in state.due.values())
         return Progress(len(urls), len(urls & self.queue.waiting(keeper)), due)
 
     def pause_reason(self, keeper: str) -> str | None:
-        """Return why requests for an idle keeper wait: the error that caused the pause, or empty if the rate limit is low.
-        None if no request waits."""
+        """Return why requests for an idle keeper wait. This is the message of the error that caused the pause, or an
+        empty text if the rate limit is nearly reached. None if no request waits."""
         if not self.queue.unfinished(keeper):
             return None
         return str(self.queue.paused_by) if self.queue.paused_by is not None else ""
@@ -246,7 +249,7 @@ class Syncer(Generic[R]):
     # For writes, and for the app
 
     def is_current(self, url: str) -> bool:
-        """Return whether the response on disk at `url` has not changed, according to the stamp of a want for it."""
+        """Return whether the response on disk for `url` is current, according to the stamp of a want for it."""
         wants = [state.wants[url] for state in self._states.values() if url in state.wants]
         version = self._cache.versions.get(url)
         is_stored = version is not None and not version.error
@@ -255,7 +258,7 @@ class Syncer(Generic[R]):
         )
 
     def invalidate(self, is_near: Callable[[Operation[Any]], bool]) -> None:
-        """Mark the running requests as stale whose responses a write may have changed. They are sent again.
+        """Mark running requests as stale if a write may change their responses. They are sent again after they end.
 
         `is_near` returns whether the write may change the response to an operation.
         """
@@ -269,22 +272,22 @@ class Syncer(Generic[R]):
         self._schedule_pump()
 
     def end_pause(self) -> None:
-        """End the pause, because the server has responded to a request such as a write."""
+        """End the pause. Called when the server has responded to a request, such as a write."""
         self.queue.end_pause()
         self._schedule_pump()
 
     def hide(self) -> None:
-        """Start no requests of ranks VISIBLE and LATER, because the terminal is hidden."""
+        """Start no requests of ranks VISIBLE and LATER while the terminal is hidden."""
         self._is_hidden = True
 
     def show(self) -> None:
-        """Start requests of all ranks again, because the terminal is visible."""
+        """Allow requests of all ranks again, because the terminal is visible."""
         self._is_hidden = False
         self._schedule_pump()
 
     @property
     def is_busy(self) -> bool:
-        """Return whether a request runs or is about to start."""
+        """Return whether a request is running or about to start."""
         return bool(self._tasks) or self._pump_scheduled
 
     async def close(self) -> None:
@@ -334,14 +337,16 @@ class Syncer(Generic[R]):
         self.changed.notify(keeper)
 
     def _due_again(self, want: Want) -> Want:
-        """Return a want as due if its request was refused before. Else return it unchanged."""
+        """Return a want as due if the server refused its request before. Otherwise return it unchanged."""
         version = self._cache.versions.get(want.url)
         return replace(want, max_age=timedelta()) if version is not None and version.error else want
 
     async def _follow_cached(self, state: _KeeperState, wants: Iterable[Want]) -> None:
-        """Read the responses from disk that the planner needs and that are not due, and add the wants that follow from them.
+        """Pass responses from disk to the planner, and add the wants that it returns for them.
+        Only responses are read that the planner needs, that are not due and whose version the planner has not used
+        before. A
 
-        A response that is not on disk any more is fetched. A version that the planner has used before is not read.
+        response that is no longer on disk is fetched.
         """
         versions, leading = self._cache.versions, [want for want in wants if want.needs_value]
         for start in range(0, len(leading), READ_SLICE):
@@ -370,7 +375,8 @@ class Syncer(Generic[R]):
                     self._schedule_pump()
 
     def _decode(self, wants: Iterable[tuple[Want, Version, Any]]) -> list[Any]:
-        """Decode these bodies. None for a body that cannot be read, or that has only a part of a list. From any thread."""
+        """Decode the bodies. The result is None for a body that cannot be decoded or that contains only a part of a
+        list. Can be called in any thread."""
         found = []
         for want, _, body in wants:
             decoded = self._cache.decode(want.op, *body) if body is not None else None
@@ -380,7 +386,7 @@ class Syncer(Generic[R]):
         return found
 
     async def _take_children(self, state: _KeeperState, want: Want, value: Any, version: Version | None) -> None:
-        """Add the wants that follow from a response, and remove those that followed from its earlier version only."""
+        """Add the wants that follow from a response. Remove the wants that followed only from its earlier version."""
         if self._states.get(want.keeper) is not state or state.planner is None:
             return  # the wants were dropped meanwhile
         state.followed[want.url] = version
@@ -423,7 +429,7 @@ class Syncer(Generic[R]):
         return not (self.rate_limit_wait() > 0 or (self._is_hidden and is_for_screen))
 
     def _schedule_pump(self) -> None:
-        """Start requests in the next iteration of the event loop, when all wants of this iteration are known."""
+        """Start requests in the next turn of the event loop, when all wants of this turn have been added."""
         if not (self._pump_scheduled or self._is_closed):
             if self._pump_timer is not None:
                 self._pump_timer.cancel()
@@ -433,7 +439,7 @@ class Syncer(Generic[R]):
         self._pump_scheduled, now = False, self._now()
         while (flight := self.queue.next(now, self._may_start)) is not None:
             task = self._running[flight] = self._tasks.start(self._run(flight), name=flight.url)
-            # A callback, because a task that is canceled before its first step runs none of its own code.
+            # Done in a callback, because a task canceled before its first step never runs its own code.
             task.add_done_callback(partial(self._flight_ended, flight))
         at, low = self.queue.wake_at(now), self.rate_limit_wait()
         waits = ([(at - now).total_seconds()] if at is not None else []) + (
@@ -454,8 +460,8 @@ class Syncer(Generic[R]):
                 self._accept_response(flight, response)
 
     def _accept_response(self, flight: Flight, response: R) -> None:
-        """Store a response and its version, and return the value to the callers that wait. Without an await, so that no
-        other task runs in between."""
+        """Store a response and its version, and pass the value to the callers that wait. There is no await, so that no
+        other task sees one without the other."""
         version = self.queue.end(flight, None, self._now())
         value = self._accept(flight.op, response, flight.is_stale)
         self._store_version(flight, version)

@@ -1,4 +1,5 @@
-"""Finds the target of unsent text: of drafts by their keys, and of pending comments. Pure."""
+"""Finds the targets of unsent texts. The key of a draft names its target. A pending comment has its target in the
+outbox. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ KIND_NAMES: Mapping[str, str] = MappingProxyType(
         "details": "page options",
     }
 )
-"""Name of the text of each kind, for messages."""
+"""Name of each kind of text, for messages."""
 CHANGE_REQUEST_KINDS = frozenset({"review", "subject", "description"})
 """Kinds of text that belong to a change request itself."""
 _CHANGES_A_HELD_ONE = "held "
@@ -41,27 +42,27 @@ class UnsentText:
 
     kind: str
     at: Discussion | None
-    """The space or change request of the text. None if unknown."""
+    """The space or change request that the text is for. None if unknown."""
     page: str = ""
     block: str = ""
     """Key of the block."""
     thread: str = ""
-    """Id of the first comment of the thread. The id of a pending comment that starts a thread."""
+    """Id of the first comment of the thread. For a pending comment that starts a thread, its own temporary id."""
     draft_key: str = ""
     """Key of the draft. Empty for a pending comment."""
     entry_id: str = ""
     """Id of the pending comment in the outbox. Empty for a draft."""
     is_late: bool = False
-    """True if the text could not be saved: it is lost when Octavo ends."""
+    """True if saving the text failed or takes long. It may be lost when Octavo ends."""
 
     @property
     def starts_a_thread(self) -> bool:
-        """Return True for a pending comment that starts a thread. The thread itself is shown."""
+        """Return True for a pending comment that starts a thread. Views show it as a thread, not as unsent text."""
         return self.entry_id != "" and self.thread.endswith(self.entry_id)
 
 
 def unsent_draft(draft_key: str) -> UnsentText:
-    """Return the target of a draft, which its key names."""
+    """Return the unsent text of a draft, with the target that its key names."""
     kind, *parts = draft_key.split(" ")
     if kind not in KIND_NAMES or not parts or not parts[0]:
         return UnsentText(kind, None, draft_key=draft_key)
@@ -83,19 +84,19 @@ def unsent_draft(draft_key: str) -> UnsentText:
 
 
 def pending_comment(entry: OutboxEntry) -> UnsentText:
-    """Return the target of a pending comment."""
+    """Return the unsent text of a pending comment, with its target."""
     facts = entry.facts
     return UnsentText("held", entry.at, facts.page, facts.node, facts.thread or entry.created_id, entry_id=entry.id)
 
 
 class UnsentIndex:
-    """All unsent texts by target."""
+    """All unsent texts, which can be looked up by target."""
 
     def __init__(
         self, drafts: Iterable[str] = (), held: Sequence[OutboxEntry] = (), late: frozenset[str] = frozenset()
     ) -> None:
-        """`drafts` are the keys of all drafts, `late` the keys of those that could not be saved. `held` are the pending
-        comments."""
+        """`drafts` are the keys of all drafts. `late` are the keys of drafts whose save failed or takes long. `held`
+        are the pending comments."""
         there = {each.id: pending_comment(each) for each in held}
         found = list(there.values())
         for draft_key in sorted(drafts):
@@ -111,11 +112,11 @@ class UnsentIndex:
         return bool(self._all)
 
     def of_draft(self, draft_key: str) -> tuple[UnsentText, ...]:
-        """Return the draft with this key, if there is such a draft."""
+        """Return the unsent text of the draft with this key. Empty if there is no such draft."""
         return tuple(each for each in self._all if each.draft_key == draft_key)
 
     def of_thread(self, at: Discussion, thread: str) -> tuple[UnsentText, ...]:
-        """Return the unsent texts of a thread. A pending comment that starts the thread is included."""
+        """Return the unsent texts of a thread, including a pending comment that starts the thread."""
         return tuple(self._threads.get((at, thread), ()))
 
     def of_place(self, at: Discussion) -> tuple[UnsentText, ...]:
@@ -127,10 +128,11 @@ class UnsentIndex:
         return tuple(each for each in self.of_place(at) if each.kind in CHANGE_REQUEST_KINDS or each.entry_id)
 
     def by_page(self, at: Discussion, threads: Iterable[Comment]) -> dict[str, list[UnsentText]]:
-        """Return the unsent texts of a place by page id. Texts of the whole place have the key "".
+        """Return the unsent texts of a space or change request by page id. Texts that belong to no page have the key
+        "".
 
-        `threads` are the threads of the place: they tell the page of a reply. An unsent page text belongs to the page
-        of its space, whichever change request receives it.
+        `threads` are the threads of `at`. They are needed to find the page of a reply. For a space, unsent page texts
+        are included whichever change request they are for.
         """
         words = list(self.of_place(at))
         if isinstance(at, SpaceRef):
@@ -168,7 +170,7 @@ class UnsentIndex:
 
 
 def by_block(words: Iterable[UnsentText]) -> dict[str, list[UnsentText]]:
-    """Return the texts that start threads on a page, by block key. Texts about the whole page have the key ""."""
+    """Return the texts that start threads, by block key. Texts about the whole page have the key ""."""
     found: defaultdict[str, list[UnsentText]] = defaultdict(list)
     for each in words:
         if each.kind == "comment":

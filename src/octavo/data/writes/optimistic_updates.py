@@ -1,4 +1,4 @@
-"""Optimistic updates: comments and replies on the responses on screen, before the server confirms the writes. No I/O.
+"""Applies the writes of comments and replies to cached responses before the server confirms them. Pure.
 
 An item that has no id yet has the id `pending-<entry id>`.
 """
@@ -29,9 +29,9 @@ _NOBODY = User(id="pending", display_name="You")
 
 
 def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry], me: User | None) -> tuple[Any, int]:
-    """Return the response `value` of `op` with `entries` on it, and the number of entries shown that are not done.
+    """Return the response `value` of `op` with `entries` applied, and the number of applied entries that are not done.
 
-    A new comment that was refused stays where it was written, until it is discarded. Other refused writes are not shown.
+    A new comment that was refused is shown until the user discards it. Other refused writes are not shown.
     """
     overlay = _OVERLAYS.get(type(op))
     if overlay is None or value is None:
@@ -50,7 +50,7 @@ def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry]
                 shown.add(entry.id)
         return value
 
-    # A list may have thousands of items: each entry is applied to its own item, not to the whole list.
+    # A list may have thousands of items. So apply each entry only to its own item.
     by_index = _entries_by_index(op, value.items, visible) if isinstance(value, ListPage) else {}
     if not by_index:
         return put(value, visible), len(shown)
@@ -68,9 +68,9 @@ def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry]
 
 
 def basis_of(op: DurableWrite, shown: Iterable[tuple[Operation[Any], Any]]) -> Basis:
-    """Return what the screen shows of the comment that `op` changes. Empty if the comment is not loaded as markdown.
+    """Return the state of the comment that `op` changes, as the user sees it. Empty if it is not loaded as Markdown.
 
-    `shown` are the cached responses, with their operations.
+    `shown` are the operations and values of the cached responses.
     """
     match op:
         case comments.UpdateReply() | comments.DeleteReply():
@@ -92,7 +92,7 @@ def basis_of(op: DurableWrite, shown: Iterable[tuple[Operation[Any], Any]]) -> B
 def _entries_by_index(
     op: Operation[Any], items: Sequence[Any], entries: Iterable[OutboxEntry]
 ) -> dict[int, list[OutboxEntry]]:
-    """Return the entries that change single items of a list, by the index of the item."""
+    """Return the entries that change a single item of a list, by the index of the item."""
     indexes: dict[Any, list[int]] = {}
     found: dict[int, list[OutboxEntry]] = {}
     if isinstance(op, comments.List | comments.ListReplies):
@@ -166,7 +166,7 @@ def _on_reply(read: comments.GetReply, reply: Reply, entry: OutboxEntry, me: Use
 
 
 def _on_counter(read: Operation[Any], holder: Any, entry: OutboxEntry, me: User) -> Any:
-    """Return a space or a change request with its number of open threads."""
+    """Return a space or change request with the number of open threads that it has after `entry`."""
     change = _open_count_change(entry)
     if change == 0 or not _has_threads_at(holder, entry.at):
         return holder
@@ -193,13 +193,14 @@ _OVERLAYS: Mapping[type[Operation[Any]], Callable[[Any, Any, OutboxEntry, User],
     change_requests.List: _on_counters,
     change_requests.ListOfOrganization: _on_counters,
 }
-"""The function that puts an entry on a response, by read operation. It returns the same object if the entry changes nothing."""
+"""The function that applies an entry to a response, by read operation. If the entry changes nothing, it returns the
+same object."""
 
 
 def _open_count_change(entry: OutboxEntry) -> int:
     """Return by how much a write changes the number of open threads."""
     if entry.state in ("failed", "pending"):
-        return 0  # Other people do not see a pending comment.
+        return 0  # other users do not see a pending comment, so the counter of the server excludes it
     match entry.op:
         case comments.Create():
             return 1
@@ -212,7 +213,7 @@ def _open_count_change(entry: OutboxEntry) -> int:
 
 
 def _has_threads_at(holder: Any, at: Discussion) -> bool:
-    """Return whether `at` is the space or the change request `holder`."""
+    """Return whether `holder` is the space or change request that `at` refers to."""
     change_request = at.change_request_id if isinstance(at, ChangeRequestRef) else None
     if holder.object == "space":
         return change_request is None and bool(holder.id == at.space_id)
@@ -228,7 +229,7 @@ def _matches_filter(read: comments.List, op: comments.Create, me: User) -> bool:
 
 
 def _has_created(page: ListPage[Any], op: comments.Create | comments.CreateReply, entry: OutboxEntry, me: User) -> bool:
-    """Return whether the response has the item that the write creates, although the write is not confirmed yet."""
+    """Return whether the response already contains the item that an unconfirmed write creates."""
     if any(item.id == entry.created_id for item in page.items):
         return True
     if entry.started_at is None or entry.state not in ("sending", "unknown"):
@@ -321,7 +322,7 @@ def _unreacted(reactions: tuple[Reaction, ...], emoji: str, me: User) -> tuple[R
 
 
 def _with_item(page: ListPage[C], item_id: str, change: Callable[[C], C]) -> ListPage[C]:
-    """Return the page with one item changed. The same object if nothing changes."""
+    """Return the page with one item changed. If nothing changes, return the same object."""
     items = tuple(change(item) if item.id == item_id else item for item in page.items)
     return page if all(map(is_, items, page.items)) else page.model_copy(update={"items": items})
 

@@ -1,4 +1,4 @@
-"""Uploads of local files: checked before sending, sent once, and read in parts."""
+"""Checks and uploads local files. A file is sent once, and is read in parts."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from octavo.api.places import OrganizationRef
 from octavo.data.live import Live
 
 LARGEST = 256 << 20
-"""Most bytes of an upload. The server may have a lower limit, and refuses the file before it is sent."""
+"""Maximum bytes of an upload. The server may have a lower limit: then it refuses the file before it is sent."""
 LONGEST_TEXT = 8 << 20
 _AT_ONCE = 1 << 16
 _FONTS = {b"wOF2": "font/woff2", b"wOFF": "font/woff"}
-"""The types of fonts, by the bytes their files begin with."""
+"""The media types of fonts, by the first four bytes of the file."""
 
 Put = Callable[[str, AsyncIterator[bytes], int, str], Awaitable[None]]
 Progress = Callable[[int, int], None]
-"""Called with the number of bytes that were sent, and the size of the file."""
+"""A function that is called with the number of bytes sent so far, and the size of the file."""
 
 
 class NotSendable(OSError):
@@ -33,7 +33,7 @@ class NotSendable(OSError):
 
 @dataclass(frozen=True)
 class FileToUpload:
-    """A local file that was checked, and may be uploaded."""
+    """A local file that was checked and can be uploaded."""
 
     path: Path
     kind: storage.UploadKind
@@ -43,7 +43,8 @@ class FileToUpload:
 
 
 def check_file(written: str, kind: storage.UploadKind) -> FileToUpload:
-    """Return the file that `written` names, with ~ for home. May block on a slow disk. Raises NotSendable."""
+    """Check and return the file at the path that the user entered. `~` is the home folder. Blocks while the disk is
+    read. Raises NotSendable."""
     path, opened = _opened(written)
     with opened:
         status = os.fstat(opened.fileno())
@@ -56,7 +57,8 @@ def check_file(written: str, kind: storage.UploadKind) -> FileToUpload:
 
 
 def read_text(written: str) -> str:
-    """Return the text of the file that `written` names. May block on a slow disk. Raises NotSendable."""
+    """Return the text of the file at the path that the user entered. Blocks while the disk is read. Raises
+    NotSendable."""
     path, opened = _opened(written)
     with opened:
         _check_size(path, os.fstat(opened.fileno()).st_size, LONGEST_TEXT)
@@ -71,7 +73,7 @@ def _opened(written: str) -> tuple[Path, IO[bytes]]:
     try:
         path = Path(written.strip()).expanduser().absolute()
         if not stat.S_ISREG(os.stat(path).st_mode):
-            raise NotSendable(f"{path} is not a file. Enter the path to a file.")  # opening a pipe may never end
+            raise NotSendable(f"{path} is not a file. Enter the path to a file.")  # opening a pipe could block forever
         return path, path.open("rb")
     except (RuntimeError, ValueError, OSError) as error:
         if isinstance(error, NotSendable):
@@ -90,7 +92,8 @@ def _check_size(path: Path, size: int, limit: int) -> None:
 async def upload(
     live: Live, put: Put, at: OrganizationRef, file: FileToUpload, on_progress: Progress
 ) -> storage.SignedUrl:
-    """Announce a file to the server, send it, and return its URL and storage key. Raises ApiError, NotSendable."""
+    """Request an upload URL for a file, and send the file to it. Return its URL and storage key. Raises ApiError and
+    NotSendable."""
     announced = storage.FileToSend(name=file.path.name[:255], type=file.type, size=file.size)
     target = await live.send(storage.Upload(at=at, file=announced, kind=file.kind))
     on_progress(0, file.size)
@@ -99,7 +102,7 @@ async def upload(
 
 
 async def _read(file: FileToUpload, on_progress: Progress) -> AsyncIterator[bytes]:
-    """Yield exactly as many bytes as were announced."""
+    """Yield the bytes of a file, exactly as many as were announced. Raises NotSendable if the file has changed."""
     done = 0
     try:
         opened = await asyncio.to_thread(file.path.open, "rb")
