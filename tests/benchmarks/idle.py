@@ -28,7 +28,7 @@ from octavo.client.client import Client
 from octavo.data import sync_queue
 from octavo.data.drafts import Drafts
 from octavo.data.inbox_loader import InboxLoader
-from octavo.data.inbox_plan import KEEPER
+from octavo.data.inbox_plan import OWNER
 from octavo.data.live import Live
 from octavo.data.polling import Poller
 from octavo.data.queries import spaces_of
@@ -68,7 +68,7 @@ async def measure(served: Served, kept: Path, hours: float, typing: bool) -> Non
     inbox = InboxLoader(live, Drafts(state), organization)
     inbox.subscribe(lambda snapshot: None)
     await inbox.refresh()
-    await live.syncer.wait_idle(KEEPER)
+    await live.syncer.wait_idle(OWNER)
     for space in (await live.cached_or_fetch(spaces_of(organization.id))).items:
         op = comments.List(at=space.ref, status="all", format="markdown", limit=200)
         live.watch(op, lambda snapshot: None, rank=Rank.AWAITED)

@@ -148,8 +148,8 @@ def _say(
     )
     print("  ", ", ".join(f"{name} {number}" for name, number in counted.asked.most_common()))
     print("  ", ", ".join(f"{reason} {number}" for reason, number in Counter(row.reason for row in now.rows).items()))
-    if now.unknown.words or now.failed:
-        print("  ", now.unknown.words, now.failed)
+    if now.unknown.summary or now.failed:
+        print("  ", now.unknown.summary, now.failed)
 
 
 def _memory() -> float:

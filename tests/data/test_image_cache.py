@@ -18,7 +18,7 @@ def test_a_picture_is_kept_for_one_account_alone(tmp_path: Path) -> None:
 
 
 def test_what_was_not_looked_at_longest_is_let_go(tmp_path: Path) -> None:
-    pictures = ImageCache(tmp_path, most_bytes=250)
+    pictures = ImageCache(tmp_path, max_bytes=250)
     for number, name in enumerate(("old", "older", "new")):
         pictures.put(name, bytes(100))
         for path in tmp_path.rglob("?" * 64):

@@ -323,8 +323,8 @@ def test_a_reason_makes_a_row_and_what_comes_nearest_to_it_makes_none(
     reason: str, words: str, there: InboxFacts, nearest: InboxFacts
 ) -> None:
     row = only(inbox_of(there)) if len(inbox_of(there).rows) == 1 else inbox_of(there).rows[-1]
-    assert (row.reason, row.words) == (reason, words)
-    assert not [each for each in inbox_of(nearest).rows if reason in (each.reason, *each.also)]
+    assert (row.reason, row.reason_text) == (reason, words)
+    assert not [each for each in inbox_of(nearest).rows if reason in (each.reason, *each.other_reasons)]
 
 
 def test_a_row_says_what_where_whose_and_since_when() -> None:
@@ -339,14 +339,14 @@ def test_a_row_says_what_where_whose_and_since_when() -> None:
 
 def test_one_thing_is_one_row_that_says_all_its_reasons_the_most_urgent_first() -> None:
     row = only(inbox_of(in_thread(comment(MIA), reply(TOM, MENTION))))
-    assert (row.reason, row.also) == ("new replies", ("mentioned",))
-    assert row.words == "1 new reply from Tom Lund · Tom Lund mentioned you"
+    assert (row.reason, row.other_reasons) == ("new replies", ("mentioned",))
+    assert row.reason_text == "1 new reply from Tom Lund · Tom Lund mentioned you"
     held = (entry(new_reply(at=AT), "pending"),)
     row = only(inbox_of(known(request(), requested={AT: (asked(),)}, entries=held)))
-    assert (row.reason, row.also) == ("review requested", ("unsent draft",))
+    assert (row.reason, row.other_reasons) == ("review requested", ("unsent draft",))
     unsent = (Draft("reply s k", "Half a", at_hour(6), "w"),)
     row = only(inbox_of(in_thread(comment(MIA), reply(TOM), drafts=unsent)))
-    assert (row.reason, row.also, row.target) == ("new replies", ("unsent draft",), ThreadRef(HERE, "k"))
+    assert (row.reason, row.other_reasons, row.target) == ("new replies", ("unsent draft",), ThreadRef(HERE, "k"))
 
 
 def test_rows_stand_by_urgency_and_those_of_one_reason_by_what_happened_last() -> None:
@@ -402,11 +402,11 @@ def test_what_was_not_read_makes_no_row_and_is_counted() -> None:
     inbox = inbox_of(unread)
     assert inbox.rows == ()
     assert inbox.unknown == Unknown(reviews=1, requested=1, places=2, replies=1)
-    assert inbox.unknown.words == (
+    assert inbox.unknown.summary == (
         "not loaded yet: reviews of 1 change request, reviewers of 1 change request, threads in 2 locations, "
         "replies in 1 thread"
     )
-    assert inbox_of(known(request())).unknown.words == ""
+    assert inbox_of(known(request())).unknown.summary == ""
 
 
 def test_without_knowing_who_one_is_only_what_lies_here_is_said() -> None:
@@ -415,7 +415,7 @@ def test_without_knowing_who_one_is_only_what_lies_here_is_said() -> None:
     )
     inbox = inbox_of(nobody)
     assert [row.reason for row in inbox.rows] == ["not sent"]
-    assert inbox.unknown.words == "not loaded yet: your account"
+    assert inbox.unknown.summary == "not loaded yet: your account"
 
 
 def test_words_of_others_are_one_line_of_safe_text() -> None:
@@ -448,7 +448,7 @@ def test_words_of_others_are_one_line_of_safe_text() -> None:
 def test_a_saved_filter_shows_what_all_of_it_holds_for(by: InboxFilter, is_among: bool) -> None:
     before = review(MIA, revision="r1")
     row = only(inbox_of(known(request(), reviews={AT: (before,)}, requested={AT: (asked(),)})))
-    assert (row.reason, row.also) == ("review requested", ("changed since review",))
+    assert (row.reason, row.other_reasons) == ("review requested", ("changed since review",))
     assert matches(row, by, "Handbook") is is_among
 
 

@@ -226,7 +226,7 @@ async def test_when_the_server_is_back_it_is_sent_at_once(
     await outbox.add(comment(here), action="comment")
     gate.errors.append(NotSent("Can't reach the server."))
     await deliver(outbox, clock)
-    outbox.online()
+    outbox.server_responded()
     clock.forward(seconds=0.6)
     await outbox.run_dry()
     assert await texts(ask, here) == ["Hello"]
@@ -240,7 +240,7 @@ async def test_a_busy_server_is_asked_when_it_said(
     at.forward(seconds=300)
     gate.errors.append(RateLimited("Too many requests.", Trace(retry_at=at())))
     await deliver(outbox, clock)
-    outbox.online()
+    outbox.server_responded()
     clock.forward(seconds=290)
     await outbox.run_dry()
     assert len(gate.asked) == 1
@@ -411,7 +411,7 @@ async def test_what_is_held_is_delivered_before_one_leaves(
 ) -> None:
     outbox = Outbox(gate, state, drafts, undo_seconds=30)
     await outbox.add(comment(here, "Before I go"), action="comment")
-    await outbox.send_now(within=20)
+    await outbox.send_now(max_wait=20)
     assert (outbox.entries, await texts(ask, here)) == ((), ["Before I go"])
     await outbox.close()
 
@@ -422,7 +422,7 @@ async def test_one_leaves_all_the_same_when_nothing_can_be_delivered(
     outbox = Outbox(gate, state, drafts, undo_seconds=30)
     gate.errors.extend(NotSent("There is no network.") for _ in range(9))
     await outbox.add(comment(here, "Later"), action="comment")
-    await outbox.send_now(within=20)
+    await outbox.send_now(max_wait=20)
     [entry] = outbox.entries
     assert entry.state == "queued"
     await outbox.close()

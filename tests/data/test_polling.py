@@ -173,10 +173,10 @@ async def test_it_looks_more_seldom_the_longer_nobody_types(looker: Looker, cloc
 async def test_nothing_is_asked_while_nobody_looks_and_at_once_when_somebody_does_again(
     looker: Looker, clock: Clock
 ) -> None:
-    looker.poller.hide()
+    looker.poller.on_terminal_hidden()
     clock.forward(hours=3)
     assert not looker.poller.is_due
-    looker.poller.show()
+    looker.poller.on_terminal_shown()
     assert looker.poller.is_due
 
 

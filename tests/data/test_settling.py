@@ -250,7 +250,7 @@ async def test_through_a_bad_line_everything_harmless_settles_without_a_key(
             me=MIA,
             undo_seconds=0.0,
             timeout=0.3,
-            settle=0.8,
+            arrival_margin=0.8,
             jitter=lambda: 0.0,
         )
         asked: Counter[str] = Counter()

@@ -20,7 +20,7 @@ STORES = """\
 
 Open on Mondays.
 
-Ask the keeper for the key, and bring it back before noon.
+Ask the owner for the key, and bring it back before noon.
 
 ## Cold room
 
@@ -162,7 +162,7 @@ async def test_a_side_that_is_cut_says_how_much_is_left_out(stage: Stage) -> Non
 async def test_a_suggestion_is_the_result_until_another_is_chosen(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
-        main, mine = STORES.replace("the keeper", "the harbour master"), STORES.replace("noon", "dusk")
+        main, mine = STORES.replace("the owner", "the harbour master"), STORES.replace("noon", "dusk")
         await contest.texts(STORES, main, mine)
         await contest.open()
         await contest.update()
@@ -186,7 +186,7 @@ async def test_a_suggestion_is_the_result_until_another_is_chosen(stage: Stage) 
 async def test_main_replaces_a_suggestion(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
-        main, mine = STORES.replace("the keeper", "the harbour master"), STORES.replace("noon", "dusk")
+        main, mine = STORES.replace("the owner", "the harbour master"), STORES.replace("noon", "dusk")
         await contest.texts(STORES, main, mine + "\nMore.\n")
         await contest.open()
         await contest.update()

@@ -27,12 +27,12 @@ Reads
                             its version and calls the callback again.
     Refresh the inbox       The app calls `Poller.run`, which fetches the lists of the organization and then calls
                             `InboxLoader.poll`. The counters and dates in these lists give each response a stamp.
-                            `InboxPlan` returns all responses that the inbox needs, with their stamps; the Syncer
+                            `InboxPlanner` returns all responses that the inbox needs, with their stamps; the Syncer
                             fetches those whose stamp differs from the version on disk. Each list of threads adds wants
                             for replies. As the lists of the organization do not count replies, a few lists of threads
                             are fetched again in each round: first those the user takes part in. `InboxLoader` builds
                             the rows from the responses in a thread.
-    Keep a space offline    `OfflinePlan` returns a want for the space. The response adds wants for its page tree, threads
+    Keep a space offline    `OfflinePlanner` returns a want for the space. The response adds wants for its page tree, threads
                             and change requests, and these add wants for pages and replies. Each response is pinned, so that
                             it is never evicted. After a crash, Octavo fetches only the responses that have no current
                             version on disk.

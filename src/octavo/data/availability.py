@@ -39,17 +39,17 @@ _FEATURES = {
 """The id of the site feature that an operation needs, by the name of the operation or of its API module."""
 
 
-def why_frozen(site: Site, op: type[Operation[Any]]) -> str | None:
+def frozen_feature_reason(site: Site, op: type[Operation[Any]]) -> str | None:
     """Return a sentence that says why the plan of a site no longer includes the feature of an operation. None if the
     feature is not frozen."""
     name = SPECS[op].name
-    wanted = _FEATURES.get(name) or _FEATURES.get(name.partition(".")[0])
-    found = next((each for each in site.features if each.id == wanted and each.frozen), None)
-    if found is None:
+    feature_id = _FEATURES.get(name) or _FEATURES.get(name.partition(".")[0])
+    feature = next((each for each in site.features if each.id == feature_id and each.frozen), None)
+    if feature is None:
         return None
-    called = found.id.removeprefix("sites-").replace("-", " ")
-    upgrade = f" Upgrade the site to the {found.plan} plan." if found.plan else ""
-    return f"The plan of “{site.title}” no longer includes {called}.{upgrade}"
+    feature_name = feature.id.removeprefix("sites-").replace("-", " ")
+    upgrade = f" Upgrade the site to the {feature.plan} plan." if feature.plan else ""
+    return f"The plan of “{site.title}” no longer includes {feature_name}.{upgrade}"
 
 
 class Availability:
@@ -66,15 +66,15 @@ class Availability:
     async def __call__(self, op: Operation[T]) -> T:
         """Return the response to `op`. Raises ApiError."""
         try:
-            answer = await self._send(op)
+            response = await self._send(op)
         except Rejected as error:
-            if why := await self._why(op, error):
-                self._note(op, *why)
+            if unavailability := await self._unavailability(op, error):
+                self._mark(op, *unavailability)
             raise
         if type(op) in self._missing and self.unavailable(op) is not None:
             del self._missing[type(op)]
             self.changed()
-        return answer
+        return response
 
     def unavailable(self, op: Operation[Any] | type[Operation[Any]]) -> str | None:
         """Return a sentence that says why an operation is unavailable. None if Octavo knows no reason.
@@ -83,50 +83,50 @@ class Availability:
         """
         if isinstance(op, type):
             return next(iter(self._missing.get(op, {}).values()), None)
-        known = self._missing.get(type(op), {})
-        return (known.get(route_of(op)) or known.get(location(op))) if known else None
+        reasons = self._missing.get(type(op), {})
+        return (reasons.get(route_of(op)) or reasons.get(location(op))) if reasons else None
 
-    def lacks(self, op: Operation[Any], sentence: str) -> None:
+    def mark_unavailable(self, op: Operation[Any], sentence: str) -> None:
         """Record that the server does not have an operation, for a caller who learned this without an error
         response."""
-        self._note(op, route_of(op), sentence)
+        self._mark(op, route_of(op), sentence)
 
-    def _note(self, op: Operation[Any], where: str, sentence: str) -> None:
+    def _mark(self, op: Operation[Any], where: str, sentence: str) -> None:
         if self._missing.setdefault(type(op), {}).get(where) != sentence:
             self._missing[type(op)][where] = sentence
             self.changed()
 
-    async def _why(self, op: Operation[Any], error: Rejected) -> tuple[str, str] | None:
+    async def _unavailability(self, op: Operation[Any], error: Rejected) -> tuple[str, str] | None:
         """Return the route or path where an operation is unavailable, and the reason. None if the error concerns only
         the values of this request."""
         if error.status == NOT_PAID:
             return location(op), f"Your plan does not include this feature: {error}"
-        if error.status in NO_METHOD or (isinstance(error, NotFound) and await self._is_all_else_there(op)):
-            asked = f"{SPECS[type(op)].method} {route_of(op)}"
-            return route_of(op), f"This server does not support this operation: it returned {error.status} for {asked}."
+        if error.status in NO_METHOD or (isinstance(error, NotFound) and await self._is_parent_found(op)):
+            route = f"{SPECS[type(op)].method} {route_of(op)}"
+            return route_of(op), f"This server does not support this operation: it returned {error.status} for {route}."
         return None
 
-    async def _is_all_else_there(self, op: Operation[Any]) -> bool:
+    async def _is_parent_found(self, op: Operation[Any]) -> bool:
         """Return whether a list was not found although its parent resource exists.
 
         Then the server does not have the operation: it would return an empty list with 200. Always False for other
         operations.
         """
-        above, _, last = route_of(op).rpartition("/")
-        if not isinstance(op, Listing) or last.startswith("{") or "{" not in above:
+        parent_route, _, last = route_of(op).rpartition("/")
+        if not isinstance(op, Listing) or last.startswith("{") or "{" not in parent_route:
             return False
         await asyncio.to_thread(
             load
         )  # `decode` needs all operations. They are loaded only here, because 404 for a list is rare.
-        address = location(op).rpartition("/")[0]
-        while not above.endswith("}"):
-            above, address = above.rpartition("/")[0], address.rpartition("/")[0]
+        parent_path = location(op).rpartition("/")[0]
+        while not parent_route.endswith("}"):
+            parent_route, parent_path = parent_route.rpartition("/")[0], parent_path.rpartition("/")[0]
         try:
-            holder = decode(Request("GET", address))
+            parent_op = decode(Request("GET", parent_path))
         except NoSuchOperation:
             return False
         try:
-            await self._send(holder)
+            await self._send(parent_op)
         except ApiError:
             return False
         return True

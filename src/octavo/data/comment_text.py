@@ -22,13 +22,13 @@ def mentions(markdown: str, me: str) -> bool:
 
 def plain_text(markdown: str) -> str:
     """Return a comment as one line of text, without URLs and Markdown syntax. A middle dot separates lines of code."""
-    said: list[str] = []
-    in_code = goes_on = False
-    for row in markdown.split("\n"):
-        words = _QUOTE.sub("", row).strip()
-        if words.startswith(("```", "~~~")):
-            in_code, goes_on = not in_code, False
-        elif words:
-            said += ["·", words] if goes_on else [words]
-            goes_on = in_code
-    return " ".join(_MARKED.sub(r"\2", _LINK.sub(r"\1", " ".join(said))).split())
+    parts: list[str] = []
+    in_code = follows_code = False
+    for line in markdown.split("\n"):
+        text = _QUOTE.sub("", line).strip()
+        if text.startswith(("```", "~~~")):
+            in_code, follows_code = not in_code, False
+        elif text:
+            parts += ["·", text] if follows_code else [text]
+            follows_code = in_code
+    return " ".join(_MARKED.sub(r"\2", _LINK.sub(r"\1", " ".join(parts))).split())

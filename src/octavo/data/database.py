@@ -15,7 +15,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Literal, TypeVar
 
-WAITS = 5.0
+BUSY_TIMEOUT = 5.0
 """Seconds to wait for another program that uses a file."""
 
 R = TypeVar("R")
@@ -64,13 +64,13 @@ def connect(
     if path is None:
         return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     if read_only:
-        return _readable(path)
-    db = sqlite3.connect(path, isolation_level=None, timeout=WAITS, check_same_thread=False)
+        return _connect_read_only(path)
+    db = sqlite3.connect(path, isolation_level=None, timeout=BUSY_TIMEOUT, check_same_thread=False)
     with closed_on_failure(db):
         db.text_factory = _text
-        mode = _journaled(db, "WAL")
+        mode = _set_journal_mode(db, "WAL")
         if mode != "wal":  # a network file system has no shared memory
-            _journaled(db, "DELETE")
+            _set_journal_mode(db, "DELETE")
             synchronous = "FULL"
         db.execute(f"PRAGMA synchronous = {synchronous}")
         db.execute("PRAGMA foreign_keys = ON")
@@ -78,13 +78,13 @@ def connect(
     return db
 
 
-def _journaled(db: sqlite3.Connection, mode: str) -> str:
+def _set_journal_mode(db: sqlite3.Connection, mode: str) -> str:
     """Set the journal mode, and return the mode that SQLite chose.
 
-    Retries for `WAITS` seconds: if two programs create a file at the same moment, SQLite refuses the second
+    Retries for `BUSY_TIMEOUT` seconds: if two programs create a file at the same moment, SQLite refuses the second
     immediately.
     """
-    until = time.monotonic() + WAITS
+    until = time.monotonic() + BUSY_TIMEOUT
     while True:
         try:
             return str(db.execute(f"PRAGMA journal_mode = {mode}").fetchone()[0])
@@ -109,11 +109,11 @@ def closed_on_failure(db: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def _readable(path: Path) -> sqlite3.Connection:
+def _connect_read_only(path: Path) -> sqlite3.Connection:
     """Return a read-only connection. Works also in a folder where SQLite cannot create its other files."""
-    for how in ("mode=ro", "mode=ro&immutable=1"):
-        uri = f"{path.absolute().as_uri()}?{how}"
-        db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=WAITS, check_same_thread=False)
+    for options in ("mode=ro", "mode=ro&immutable=1"):
+        uri = f"{path.absolute().as_uri()}?{options}"
+        db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=BUSY_TIMEOUT, check_same_thread=False)
         db.text_factory = _text
         with suppress(sqlite3.OperationalError), closed_on_failure(db):
             db.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -171,14 +171,14 @@ class Writer:
             self._thread.start()
         return future
 
-    def close(self, within: float = 2.0) -> None:
-        """Wait for the submitted work for up to `within` seconds. With 0, return immediately: the writer thread itself
+    def close(self, timeout: float = 2.0) -> None:
+        """Wait for the submitted work for up to `timeout` seconds. With 0, return immediately: the writer thread itself
         may then call this."""
         thread, self._thread = self._thread, None
         if thread is not None:
             self._queue.put(None)
-            if within:
-                thread.join(within)
+            if timeout:
+                thread.join(timeout)
 
     def _run(self) -> None:
         db: sqlite3.Connection | None = None

@@ -52,7 +52,7 @@ def _copy(source: Path, db: sqlite3.Connection, *, as_of_backup: bool = False) -
                     if db.execute("SELECT 1 FROM sent WHERE id = ?", [row["id"]]).fetchone():
                         continue
                     row.pop("position", None)
-                    if as_of_backup and not _asks_first(row):
+                    if as_of_backup and not _mark_as_failed(row):
                         continue
                 copied += _insert(db, table, row)
     finally:
@@ -62,16 +62,18 @@ def _copy(source: Path, db: sqlite3.Connection, *, as_of_backup: bool = False) -
 
 def _rows(old: sqlite3.Connection, table: str) -> Iterator[tuple[tuple[str, ...], tuple[Any, ...]]]:
     """Yield the readable rows of `table`, and skip unreadable rows."""
-    after, leap = -1, 0
+    last_rowid, skipped = -1, 0
     for _ in range(MAX_SKIPPED_ROWS):
         try:
-            cursor = old.execute(f"SELECT rowid, * FROM {table} WHERE rowid > ? ORDER BY rowid", (after + leap,))
+            cursor = old.execute(
+                f"SELECT rowid, * FROM {table} WHERE rowid > ? ORDER BY rowid", (last_rowid + skipped,)
+            )
             columns = tuple(column[0] for column in cursor.description[1:])
             for rowid, *values in cursor:
-                after, leap = rowid, 0
+                last_rowid, skipped = rowid, 0
                 yield columns, tuple(values)
         except sqlite3.DatabaseError:
-            leap += 1
+            skipped += 1
         else:
             return
 
@@ -84,7 +86,7 @@ def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> int:
         return 0
 
 
-def _asks_first(row: dict[str, Any]) -> bool:
+def _mark_as_failed(row: dict[str, Any]) -> bool:
     """Mark a write from a backup as failed, because it may already have been sent. Return False if it is unreadable.
 
     The user then decides about the write, and Octavo searches the server for the write before sending it.

@@ -18,7 +18,7 @@ from octavo.data.database import Transaction, moment
 from octavo.data.observers import Observers
 from octavo.data.state_db import NotSaved, StateDb
 
-SOON = 0.5
+LATE_AFTER = 0.5
 """Seconds after which an unfinished save counts as late."""
 
 
@@ -68,13 +68,13 @@ class Drafts:
 
     def unsaved(self) -> tuple[Draft, ...]:
         """Return the drafts of this process that are not on disk."""
-        behind = (key for key in self._unsaved_keys() if self._texts.get(key))
-        return tuple(Draft(key, self._texts[key], moment(self._written_at[key]), self._writer) for key in behind)
+        unsaved_keys = (key for key in self._unsaved_keys() if self._texts.get(key))
+        return tuple(Draft(key, self._texts[key], moment(self._written_at[key]), self._writer) for key in unsaved_keys)
 
     def late_keys(self) -> frozenset[str]:
         """Return the keys of `unsaved` drafts whose save failed or takes long."""
-        behind = self._unsaved_keys()
-        return frozenset(key for key in self._late if key in behind and self._texts.get(key))
+        unsaved_keys = self._unsaved_keys()
+        return frozenset(key for key in self._late if key in unsaved_keys and self._texts.get(key))
 
     @property
     def unsaved_reason(self) -> str:
@@ -139,31 +139,31 @@ class Drafts:
                 newest[key] = Draft(key, text, moment(self._written_at[key]), self._writer, key in late)
         return tuple(sorted(newest.values(), key=lambda draft: draft.saved_at, reverse=True))
 
-    def with_prefix(self, begin: str) -> tuple[Draft, ...]:
+    def with_prefix(self, prefix: str) -> tuple[Draft, ...]:
         """Return the drafts whose keys begin with `begin`, the newest first."""
-        found: dict[str, Draft] = {}
+        drafts: dict[str, Draft] = {}
         rows = self._state.rows(
             "SELECT place, text, saved_at, writer, revision FROM drafts"
             " WHERE namespace = ? AND substr(place, 1, ?) = ? ORDER BY saved_at DESC",
-            *(self._state.namespace, len(begin), begin),
+            *(self._state.namespace, len(prefix), prefix),
         )
         for key, text, saved_at, writer, revision in rows:
             text = self._texts.get(key, text)
-            if text and key not in found:
-                found[key] = Draft(key, text, moment(saved_at), writer)
+            if text and key not in drafts:
+                drafts[key] = Draft(key, text, moment(saved_at), writer)
                 self._seen[key] = (writer, revision)
-        return tuple(found.values())
+        return tuple(drafts.values())
 
     def save(self, key: str, text: str) -> Awaitable[None]:
         """Start to save `text`, and return an awaitable that ends when it is on disk. A blank text discards the draft.
 
         The text of the last call is stored, in whatever order the results are awaited. Awaiting raises NotSaved.
         """
-        work = self._accept(key, text)
+        work = self._stage(key, text)
         return self._wait_saved(key, self._edit_counts[key], self._submit(key, work))
 
     async def _wait_saved(self, key: str, count: int, future: Future[None]) -> None:
-        late = asyncio.get_running_loop().call_later(SOON, self._mark_late, key, count)
+        late = asyncio.get_running_loop().call_later(LATE_AFTER, self._mark_late, key, count)
         try:
             await self._state.wait_written(future)
         except NotSaved:
@@ -186,7 +186,7 @@ class Drafts:
 
     def save_now(self, key: str, text: str) -> None:
         """Save a draft in a signal handler. Waits for up to two seconds. Raises NotSaved."""
-        work = self._accept(key, text)
+        work = self._stage(key, text)
         count, future = self._edit_counts[key], self._submit(key, work)
         try:
             self._state.wait_written_now(future)
@@ -225,7 +225,7 @@ class Drafts:
             self._saving.pop(key, None)
             self.changed.notify()
 
-    def _accept(self, key: str, text: str) -> Transaction[None]:
+    def _stage(self, key: str, text: str) -> Transaction[None]:
         """Store `text` in memory, and return the transaction that saves it. Submit the transactions in the order of the
         calls."""
         self._edit_counts[key] = self.edit_count(key) + 1

@@ -118,9 +118,9 @@ class InboxRow:
     """Id of the row, the same in all builds of the inbox."""
     reason: Reason
     """The most urgent reason."""
-    also: tuple[Reason, ...]
+    other_reasons: tuple[Reason, ...]
     """The other reasons, the most urgent first."""
-    words: str
+    reason_text: str
     """All reasons as a sentence for the user."""
     title: str
     context: str
@@ -148,11 +148,11 @@ class Unknown:
     """Number of spaces and change requests whose threads are not loaded."""
     replies: int = 0
     """Number of threads whose replies are not loaded."""
-    is_being_read: bool = False
+    is_loading: bool = False
     """True while the missing responses are being loaded in the background."""
 
     @property
-    def words(self) -> str:
+    def summary(self) -> str:
         """Return a remark for the user that lists the missing responses. Empty if all are loaded."""
         parts = [
             "your account" if self.me else "",
@@ -162,7 +162,7 @@ class Unknown:
             _count_of("replies in", self.replies, "thread"),
         ]
         missing = ", ".join(filter(None, parts))
-        return f"{'loading' if self.is_being_read else 'not loaded yet'}: {missing}" if missing else ""
+        return f"{'loading' if self.is_loading else 'not loaded yet'}: {missing}" if missing else ""
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class _RowReason:
     """One reason why a row needs the user."""
 
     reason: Reason
-    words: str
+    text: str
     moment: datetime | None
     stamp: str
 
@@ -210,26 +210,26 @@ class _UnsortedRow:
     """A row whose reasons are still being collected."""
 
     key: str
-    about: RowTarget
+    target: RowTarget
     title: str
     context: str
     space_id: str
     reasons: list[_RowReason] = field(default_factory=list)
 
     def row(self) -> InboxRow:
-        claims = sorted(self.reasons, key=lambda each: _RANK[each.reason])
-        reasons = tuple(dict.fromkeys(each.reason for each in claims))
+        sorted_reasons = sorted(self.reasons, key=lambda each: _RANK[each.reason])
+        reasons = tuple(dict.fromkeys(each.reason for each in sorted_reasons))
         return InboxRow(
             key=self.key,
             reason=reasons[0],
-            also=reasons[1:],
-            words=" · ".join(each.words for each in claims),
+            other_reasons=reasons[1:],
+            reason_text=" · ".join(each.text for each in sorted_reasons),
             title=self.title,
             context=self.context,
-            moment=claims[0].moment,
+            moment=sorted_reasons[0].moment,
             space_id=self.space_id,
-            target=self.about,
-            stamp=" ".join(f"{each.reason}:{each.stamp}" for each in claims),
+            target=self.target,
+            stamp=" ".join(f"{each.reason}:{each.stamp}" for each in sorted_reasons),
         )
 
 
@@ -259,7 +259,7 @@ class _PlaceReasons:
     """The reasons found for the threads in one space or change request."""
 
     inputs: _ThreadInputs
-    found: tuple[tuple[Comment, tuple[_RowReason, ...]], ...]
+    reasons: tuple[tuple[Comment, tuple[_RowReason, ...]], ...]
     not_loaded: int
     """Number of threads whose replies are not loaded."""
 
@@ -284,14 +284,14 @@ def sort_rows(rows: Sequence[InboxRow]) -> tuple[InboxRow, ...]:
     return tuple(sorted(rows, key=lambda row: (_RANK[row.reason], -_seconds(row.moment), row.key)))
 
 
-def matches(row: InboxRow, by: InboxFilter, space: str) -> bool:
+def matches(row: InboxRow, row_filter: InboxFilter, space: str) -> bool:
     """Return whether a row passes a saved filter. `space` is the title of the space of the row."""
-    if by.reasons and not {row.reason, *row.also}.intersection(by.reasons):
+    if row_filter.reasons and not {row.reason, *row.other_reasons}.intersection(row_filter.reasons):
         return False
-    if by.space and by.space != row.space_id and fold(by.space) != fold(space):
+    if row_filter.space and row_filter.space != row.space_id and fold(row_filter.space) != fold(space):
         return False
-    text = fold(f"{row.title} {row.context} {row.words}")
-    return all(word in text for word in fold(by.words).split())
+    text = fold(f"{row.title} {row.context} {row.reason_text}")
+    return all(word in text for word in fold(row_filter.words).split())
 
 
 def message_facts(message: Message) -> MessageFacts:
@@ -429,13 +429,13 @@ class _InboxBuild:
                 " ".join(sorted(e.id for e in refusals_now)),
             )
         elif approvals and not refusals and request.status == "open" and not request.outdated:
-            may = self._may_merge(request, reviews)
-            if may is not None:
-                words = f"approved by {_reviewers(approvals)}{may}"
+            merge_remark = self._merge_remark(request, reviews)
+            if merge_remark is not None:
+                words = f"approved by {_reviewers(approvals)}{merge_remark}"
                 stamp = " ".join(sorted(each.id for each in approvals))
                 self._add_reason(at, request, "approved", words, _latest(approvals), stamp)
 
-    def _may_merge(self, request: ChangeRequest, reviews: Sequence[Review]) -> str | None:
+    def _merge_remark(self, request: ChangeRequest, reviews: Sequence[Review]) -> str | None:
         """Return a remark about merging, to append to the reason of a row. None if the user cannot merge the change
         request now."""
         space = self._facts.spaces.get(request.space or "")
@@ -467,7 +467,7 @@ class _InboxBuild:
             place = self._cache.places[at] = self._find_thread_reasons(inputs)
             self._cache.searched += 1
         self._not_loaded["replies"] += place.not_loaded
-        for root, reasons in place.found:
+        for root, reasons in place.reasons:
             self._thread_row(ThreadRef(at, root.id), root).reasons.extend(reasons)
 
     def _find_thread_reasons(self, inputs: _ThreadInputs) -> _PlaceReasons:
@@ -633,8 +633,8 @@ def _reviewers(reviews: Sequence[Review]) -> str:
 
 def _join_names(people: Sequence[str]) -> str:
     """Return up to two names, and the number of the others."""
-    once = list(dict.fromkeys(people))
-    return " and ".join(once) if len(once) < 3 else f"{once[0]}, {once[1]}, and {len(once) - 2} more"
+    unique = list(dict.fromkeys(people))
+    return " and ".join(unique) if len(unique) < 3 else f"{unique[0]}, {unique[1]}, and {len(unique) - 2} more"
 
 
 def _latest(reviews: Sequence[Review]) -> datetime | None:
@@ -649,8 +649,8 @@ def _seconds(moment: datetime | None) -> float:
     return moment.timestamp() if moment is not None else 0.0
 
 
-def _count_of(what: str, number: int, of: str) -> str:
-    return f"{what} {_count(number, of)}" if number else ""
+def _count_of(prefix: str, number: int, noun: str) -> str:
+    return f"{prefix} {_count(number, noun)}" if number else ""
 
 
 def _count(number: int, one: str, many: str = "") -> str:

@@ -31,7 +31,7 @@ from octavo.concurrency import Tasks
 from octavo.data.drafts import Draft, Drafts
 from octavo.data.inbox import Inbox, InboxFacts, InboxRow, ReasonCache, ThreadRef, Unknown, inbox_of
 from octavo.data.inbox_builder import InboxBuilder, pack_rows, unpack_rows
-from octavo.data.inbox_plan import KEEPER, MAX_ITEMS, FinishedWrite, InboxPlanner, Lists, discussion_of, url_of
+from octavo.data.inbox_plan import MAX_ITEMS, OWNER, FinishedWrite, InboxPlanner, Lists, discussion_of, url_of
 from octavo.data.inbox_responses import InboxResponses
 from octavo.data.live import Live
 from octavo.data.live_response import Snapshot
@@ -112,7 +112,7 @@ class InboxLoader:
         self._is_quiet = False
         """Whether the current round does not show that it is loading."""
         self._shown: InboxSnapshot | None = None
-        self._builder = InboxBuilder(self._build, self._show)
+        self._builder = InboxBuilder(self._build, self._publish)
         self._cached_as = f"inbox of {organization.id}"
         self._cached: tuple[InboxRow, ...] | None = None
         """The rows stored on disk. None if no rows are stored."""
@@ -130,10 +130,10 @@ class InboxLoader:
                 self._cached = unpack_rows(cached)
                 self._builder.inbox = Inbox(self._cached)
             for name, op in self._listings.items():
-                self._leaving.append(self._live.watch(op, partial(self._list_loaded, name), refetch=False))
+                self._leaving.append(self._live.watch(op, partial(self._on_list_loaded, name), refetch=False))
             self._leaving.append(self._live.outbox.observe(self.rebuild))
-            self._leaving.append(self._live.syncer.changed.add(self._progressed))
-            self._begin("start")
+            self._leaving.append(self._live.syncer.changed.add(self._on_progress))
+            self._begin_round("start")
         callback(self.snapshot())
 
         def leave() -> None:
@@ -147,14 +147,14 @@ class InboxLoader:
         """Fetch the lists and all responses that have changed. If a round is running, only wait for it. Does nothing
         without subscribers."""
         if self._observers:
-            await asyncio.wait([self._begin("refresh")])
+            await asyncio.wait([self._begin_round("refresh")])
             await self._builder.wait_idle()
 
     async def poll(self) -> None:
         """Fetch all responses that have changed according to the lists in memory. If a round is running, only wait for
         it. Does nothing without subscribers."""
         if self._observers:
-            await asyncio.wait([self._begin("poll")])
+            await asyncio.wait([self._begin_round("poll")])
             await self._builder.wait_idle()
 
     def rebuild(self) -> None:
@@ -175,7 +175,7 @@ class InboxLoader:
     @property
     def is_idle(self) -> bool:
         """Return whether nothing is being loaded and the rows are up to date with everything that is loaded."""
-        return not self.is_loading and self._builder.is_idle and self._live.syncer.is_idle(KEEPER)
+        return not self.is_loading and self._builder.is_idle and self._live.syncer.is_idle(OWNER)
 
     @property
     def lists(self) -> tuple[Listing[Any], ...]:
@@ -194,10 +194,10 @@ class InboxLoader:
         inbox, syncer = self._builder.inbox, self._live.syncer
         is_first_build = self._cached is None and self._builder.is_building
         is_loading = (self.is_loading or is_first_build) and not self._is_quiet
-        progress = syncer.progress(KEEPER, Rank.AHEAD)
+        progress = syncer.progress(OWNER, Rank.PREFETCH)
         return InboxSnapshot(
             rows=inbox.rows,
-            unknown=replace(inbox.unknown, is_being_read=not (is_loading or syncer.is_idle(KEEPER))),
+            unknown=replace(inbox.unknown, is_loading=not (is_loading or syncer.is_idle(OWNER))),
             fetched=progress.due - progress.missing if is_loading else 0,
             due=progress.due if is_loading else 0,
             is_loading=is_loading,
@@ -214,20 +214,20 @@ class InboxLoader:
     @property
     def threads_of_requests(self) -> dict[ChangeRequestRef, tuple[Comment, ...]]:
         """Return the open threads of each change request. An unchanged list stays the same object between calls."""
-        found = {}
+        threads = {}
         for url, want in self._plan.all_wants.items():
             items = self._responses.values.get(url)
             if items is not None and isinstance(want.op, comments.List) and isinstance(want.op.at, ChangeRequestRef):
-                found[want.op.at] = items
-        return found
+                threads[want.op.at] = items
+        return threads
 
     def comment(self, thread: ThreadRef) -> Comment | None:
         """Return the first comment of a thread, from memory or disk. None if it was not loaded."""
-        found: Sequence[Comment] | None = self._responses.values.get(url_of(comments.List, thread.at))
-        if found is None:
+        threads: Sequence[Comment] | None = self._responses.values.get(url_of(comments.List, thread.at))
+        if threads is None:
             cached = self._live.cache.get(open_threads_of(thread.at))
-            found = cached[0].items if cached is not None else ()
-        return next((each for each in found if each.id == thread.comment_id), None)
+            threads = cached[0].items if cached is not None else ()
+        return next((each for each in threads if each.id == thread.comment_id), None)
 
     def _stop(self) -> None:
         """End all requests, because the last subscriber has left."""
@@ -238,22 +238,22 @@ class InboxLoader:
         current, self._round, self._shown = self._round, None, None
         if current is not None:
             current.cancel()
-        self._live.syncer.drop(KEEPER)
+        self._live.syncer.drop(OWNER)
 
     # Rounds
 
-    def _begin(self, kind: RoundKind) -> asyncio.Task[None]:
+    def _begin_round(self, kind: RoundKind) -> asyncio.Task[None]:
         """Begin a round, or return the task of the running round.
 
         A `start` waits for lists that are being fetched. A `refresh` fetches the lists again. `poll` and `moved` use
         the lists in memory.
         """
         if self._round is None or self._round.done():
-            self._round = self._tasks.start(self._load(kind), name=f"inbox, {kind}")
-            self._round.add_done_callback(self._ended)
+            self._round = self._tasks.start(self._run_round(kind), name=f"inbox, {kind}")
+            self._round.add_done_callback(self._on_round_ended)
         return self._round
 
-    async def _load(self, kind: RoundKind) -> None:
+    async def _run_round(self, kind: RoundKind) -> None:
         self._is_quiet = kind == "poll"
         await self._load_user()
         if kind == "start" and self._cached is None:
@@ -264,7 +264,7 @@ class InboxLoader:
         if kind == "start":
             await self._plan_round(kind, is_from_disk=True)
         await self._plan_round(kind)
-        await self._live.syncer.wait_idle(KEEPER, Rank.AHEAD)
+        await self._live.syncer.wait_idle(OWNER, Rank.PREFETCH)
         if (drafts := self._drafts.all()) != self._drafts_before:
             self._drafts_before = drafts
             self.rebuild()
@@ -277,17 +277,17 @@ class InboxLoader:
         sending = [each for each in entries if each.state in ("held", "queued", "sending") and not each.needs_user]
         plan.busy_places = frozenset(each.at for each in sending)
         syncer.run(plan, kind)
-        await syncer.wait_idle(KEEPER, Rank.NOW)
+        await syncer.wait_idle(OWNER, Rank.NOW)
         plan.is_from_disk = False
         if not self._builder.can_build:
             self._builder.can_build = True
             self.rebuild()
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _on_round_ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and task.exception() is None:
             self._builder.can_build = True
             if task is self._round and not self._plan.is_computed_from(self._current_lists()):
-                self._begin("moved")
+                self._begin_round("moved")
         if self._observers:  # else the cache may be closed by now
             self._builder.schedule(0.0, is_stale=False)
 
@@ -299,7 +299,7 @@ class InboxLoader:
         except ApiError as error:
             self._errors["me"] = error
         if self._me != before:
-            self._live.syncer.drop(KEEPER)  # read all responses again: other threads concern the new user
+            self._live.syncer.drop(OWNER)  # read all responses again: other threads concern the new user
             self._plan.me = self._me.id if self._me is not None else ""
             self.rebuild()
 
@@ -317,7 +317,7 @@ class InboxLoader:
         await (self._live.refresh(op) if again else self._live.wait_loaded(op))
         await self._live.fetch_pages(op, MAX_ITEMS)
 
-    def _list_loaded(self, name: str, snapshot: Snapshot[ListPage[Any]]) -> None:
+    def _on_list_loaded(self, name: str, snapshot: Snapshot[ListPage[Any]]) -> None:
         items, before = self._items(name), self._lists.get(name)
         self._lists[name] = snapshot
         self._errors.pop(name, None)
@@ -326,10 +326,10 @@ class InboxLoader:
         self._builder.schedule(self._pause if self.is_loading else 0.0, is_stale=self._items(name) is not items)
         if self.is_loading or snapshot.loading or self._round is None:
             return
-        if before is not None and _is_cut_off(before) and not any(map(_is_cut_off, self._lists.values())):
-            self._begin("start")  # the server responds again: repeat failed requests
+        if before is not None and _is_unreached(before) and not any(map(_is_unreached, self._lists.values())):
+            self._begin_round("start")  # the server responds again: repeat failed requests
         elif not self._plan.is_computed_from(self._current_lists()):
-            self._begin("moved")
+            self._begin_round("moved")
 
     def _current_lists(self) -> Lists:
         return tuple(self._items(name) for name in _LISTS)
@@ -344,8 +344,8 @@ class InboxLoader:
     def _pause(self) -> float:
         return BUILD_INTERVAL_LOADING if self.is_loading else BUILD_INTERVAL
 
-    def _progressed(self, keeper: str) -> None:
-        if keeper == KEEPER:
+    def _on_progress(self, owner: str) -> None:
+        if owner == OWNER:
             self._builder.schedule(self._pause, is_stale=False)
 
     async def _build(self, cache: ReasonCache, is_stale: bool) -> Inbox | None:
@@ -360,7 +360,7 @@ class InboxLoader:
             return None
         return await asyncio.to_thread(inbox_of, self._facts(), cache)
 
-    def _show(self) -> None:
+    def _publish(self) -> None:
         snapshot, rows = self.snapshot(), self._builder.inbox.rows
         if not (self.is_loading or snapshot.failed) and rows is not self._cached and snapshot.is_known:
             self._cached = rows
@@ -371,23 +371,27 @@ class InboxLoader:
 
     def _facts(self) -> InboxFacts:
         values = self._responses.values
-        of: dict[type[Any], dict[Any, Sequence[Any]]] = {reviews.List: {}, reviews.ListRequested: {}, comments.List: {}}
+        by_operation: dict[type[Any], dict[Any, Sequence[Any]]] = {
+            reviews.List: {},
+            reviews.ListRequested: {},
+            comments.List: {},
+        }
         replies: dict[Discussion, dict[str, Sequence[Any]]] = {}
         for url, want in self._plan.all_wants.items():
             if (items := values.get(url)) is not None:
                 if isinstance(want.op, comments.ListReplies):
                     replies.setdefault(want.op.at, {})[want.op.comment_id] = items
                 else:
-                    of[type(want.op)][discussion_of(want)] = items
+                    by_operation[type(want.op)][discussion_of(want)] = items
         return InboxFacts(
             me=self._me or self._live.outbox.me,
             teams=frozenset(each.team.id for each in values.get(self._plan.teams_url, ())),
             organization=self._organization,
             spaces={each.id: each for each in self._items("spaces")},
             change_requests=(*self._items("open"), *self._items("draft")),
-            reviews=of[reviews.List],
-            requested=of[reviews.ListRequested],
-            threads=of[comments.List],
+            reviews=by_operation[reviews.List],
+            requested=by_operation[reviews.ListRequested],
+            threads=by_operation[comments.List],
             replies=replies,
             entries=(*self._live.outbox.entries, *(each.entry for each in self._plan.finished)),
             drafts=self._drafts.all(),
@@ -397,17 +401,17 @@ class InboxLoader:
         """Return the failures, grouped by kind of response and cause. Failures of the last round are kept until their
         response arrives or the round ends."""
         syncer = self._live.syncer
-        waiting = syncer.queue.waiting(KEEPER) if self.is_loading else frozenset[str]()
+        waiting = syncer.queue.waiting(OWNER) if self.is_loading else frozenset[str]()
         self._failures = {url: each for url, each in self._failures.items() if url in waiting}
-        self._failures |= {each.want.url: each for each in syncer.failures(KEEPER)}
-        found = [(_LABELS[name], str(error), isinstance(error, NotSent)) for name, error in self._errors.items()]
-        found += [(want.label, why, is_unreached) for want, why, is_unreached in self._failures.values()]
+        self._failures |= {each.want.url: each for each in syncer.failures(OWNER)}
+        failures = [(_LABELS[name], str(error), isinstance(error, NotSent)) for name, error in self._errors.items()]
+        failures += [(want.label, cause, is_unreached) for want, cause, is_unreached in self._failures.values()]
         return tuple(
-            InboxFailure(f"{label} in {number} locations" if number > 1 else label, why, is_unreached)
-            for (label, why, is_unreached), number in Counter(found).items()
+            InboxFailure(f"{label} in {number} locations" if number > 1 else label, cause, is_unreached)
+            for (label, cause, is_unreached), number in Counter(failures).items()
         )
 
 
-def _is_cut_off(snapshot: Snapshot[Any]) -> bool:
+def _is_unreached(snapshot: Snapshot[Any]) -> bool:
     """Return whether the last request for a list did not reach the server."""
     return isinstance(snapshot.error, NotSent)

@@ -40,7 +40,7 @@ class Mark:
     marked_at: datetime
     until: datetime | None = None
     """End of a snooze. None if the row returns at its next change."""
-    words: str = ""
+    reason_text: str = ""
     title: str = ""
     context: str = ""
 
@@ -55,7 +55,7 @@ class Mark:
 class MarkedRows:
     """The rows of an inbox, grouped by their marks."""
 
-    here: tuple[InboxRow, ...] = ()
+    active: tuple[InboxRow, ...] = ()
     """Rows that are neither done nor snoozed, in the order of the inbox."""
     unread: frozenset[str] = frozenset()
     """Keys of the rows that changed since the user read them."""
@@ -77,30 +77,30 @@ class InboxMarks:
         self._history: list[list[tuple[tuple[str, bool], Mark | None]]] = []
         """For each change that can be undone: the affected keys, with the marks before the change."""
 
-    def sort(self, rows: Iterable[InboxRow]) -> MarkedRows:
+    def group(self, rows: Iterable[InboxRow]) -> MarkedRows:
         """Group `rows` by their current marks."""
         now, marks = self._state.now(), self._all()
-        here: list[InboxRow] = []
-        asleep: list[tuple[InboxRow, datetime | None]] = []
+        active: list[InboxRow] = []
+        snoozed: list[tuple[InboxRow, datetime | None]] = []
         done: list[InboxRow] = []
         unread: set[str] = set()
         for row in rows:
-            away, seen = marks.get((row.key, False)), marks.get((row.key, True))
-            if away is None or not away.hides(row.stamp, now):
-                here.append(row)
-                if seen is None or seen.stamp != row.stamp:
+            hiding_mark, read_mark = marks.get((row.key, False)), marks.get((row.key, True))
+            if hiding_mark is None or not hiding_mark.hides(row.stamp, now):
+                active.append(row)
+                if read_mark is None or read_mark.stamp != row.stamp:
                     unread.add(row.key)
-            elif away.kind == "snoozed":
-                asleep.append((row, away.until))
+            elif hiding_mark.kind == "snoozed":
+                snoozed.append((row, hiding_mark.until))
             else:
                 done.append(row)
-        asleep.sort(key=lambda each: (each[1] is None, each[1].timestamp() if each[1] else 0.0))
-        return MarkedRows(tuple(here), frozenset(unread), tuple(asleep), tuple(done))
+        snoozed.sort(key=lambda each: (each[1] is None, each[1].timestamp() if each[1] else 0.0))
+        return MarkedRows(tuple(active), frozenset(unread), tuple(snoozed), tuple(done))
 
     def done_since(self, since: datetime) -> tuple[Mark, ...]:
         """Return the done marks set since a time, the newest first. Their rows may no longer exist."""
-        found = [each for each in self._all().values() if each.kind == "done" and each.marked_at >= since]
-        return tuple(sorted(found, key=lambda each: each.marked_at, reverse=True))
+        done_marks = [each for each in self._all().values() if each.kind == "done" and each.marked_at >= since]
+        return tuple(sorted(done_marks, key=lambda each: each.marked_at, reverse=True))
 
     async def mark_done(self, *rows: InboxRow) -> None:
         """Mark rows as done: they are hidden until their next change. Raises NotSaved, and then no row is marked."""
@@ -141,7 +141,9 @@ class InboxMarks:
     async def _mark(self, kind: MarkKind, rows: Iterable[InboxRow], until: datetime | None = None) -> None:
         now = self._state.now()
         new: dict[tuple[str, bool], Mark | None] = {
-            (row.key, kind == "read"): Mark(row.key, kind, row.stamp, now, until, row.words, row.title, row.context)
+            (row.key, kind == "read"): Mark(
+                row.key, kind, row.stamp, now, until, row.reason_text, row.title, row.context
+            )
             for row in rows
         }
         await self._put(new)
@@ -186,7 +188,7 @@ _DELETE = "DELETE FROM inbox_marks WHERE namespace = ? AND key = ? AND is_read =
 
 def _columns(mark: Mark) -> tuple[object, ...]:
     until = mark.until.timestamp() if mark.until is not None else None
-    return mark.kind, mark.stamp, mark.marked_at.timestamp(), until, mark.words, mark.title, mark.context
+    return mark.kind, mark.stamp, mark.marked_at.timestamp(), until, mark.reason_text, mark.title, mark.context
 
 
 def _mark_of(
@@ -196,21 +198,21 @@ def _mark_of(
     stamp: str,
     marked_at: float,
     until: float | None,
-    words: str,
+    reason_text: str,
     title: str,
     context: str,
 ) -> Mark:
-    known: MarkKind = "read" if is_read else "snoozed" if kind == "snoozed" else "done"
-    comes_back = moment(until) if until is not None else None
-    return Mark(key, known, stamp, moment(marked_at), comes_back, words, title, context)
+    mark_kind: MarkKind = "read" if is_read else "snoozed" if kind == "snoozed" else "done"
+    until_time = moment(until) if until is not None else None
+    return Mark(key, mark_kind, stamp, moment(marked_at), until_time, reason_text, title, context)
 
 
 def _apply(marks: Marks, changes: Iterable[tuple[tuple[str, bool], Mark | None]]) -> None:
-    for place, mark in changes:
+    for mark_key, mark in changes:
         if mark is None:
-            marks.pop(place, None)
+            marks.pop(mark_key, None)
         else:
-            marks[place] = mark
+            marks[mark_key] = mark
 
 
 def snooze_until(choice: Literal["hour", "tomorrow", "next week"], now: datetime, morning: int = 8) -> datetime:

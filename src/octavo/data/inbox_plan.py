@@ -56,7 +56,7 @@ class Priority(IntEnum):
     """Replies that may concern the user."""
 
 
-KEEPER = "inbox"
+OWNER = "inbox"
 MAX_ITEMS = 10_000
 """Maximum number of items fetched of a list."""
 MAX_UNCERTAIN_THREADS = 200
@@ -87,7 +87,7 @@ class FinishedWrite:
 class InboxPlanner:
     """Returns the wants of the inbox of one organization."""
 
-    keeper = KEEPER
+    owner = OWNER
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ class InboxPlanner:
             for want in self._places.values():
                 yield from self._as_allowed(want)
         self._uncertain_left = MAX_UNCERTAIN_THREADS
-        yield from self._raise_needed(chain.from_iterable(self._replies.values()), now)
+        yield from self._promote_needed(chain.from_iterable(self._replies.values()), now)
         if self.is_from_disk:
             return
         again = list(self._changed_by_writes()) if round_kind != "moved" else []
@@ -160,7 +160,7 @@ class InboxPlanner:
             yield from self._as_allowed(want)
         self._responses.keep_only(self.all_wants.keys() | {self.teams_url})
 
-    def follow(self, want: Want, value: Any) -> Iterable[Want]:
+    def on_response(self, want: Want, value: Any) -> Iterable[Want]:
         """Store a response. If it is a list of threads, return the wants for their replies."""
         self._responses.new[want.url] = want.op, value.items
         version = self._version_of(want.url)
@@ -172,7 +172,7 @@ class InboxPlanner:
         at = want.op.at
         found = list(reply_wants(at, value.items, self.me, at in self._mine)) if self.me else []
         self._replies[want.url], self._all = found, None
-        return list(self._raise_needed(found, self._now()))
+        return list(self._promote_needed(found, self._now()))
 
     def drop_finished(self) -> bool:
         """Remove the writes whose changed responses have all been fetched. Return whether any were removed."""
@@ -196,7 +196,7 @@ class InboxPlanner:
 
     def _teams_want(self, round_kind: RoundKind) -> Want:
         max_age, url = TEAMS_MAX_AGE if round_kind == "start" else None, self.teams_url
-        return Want(self._teams_op(), url, KEEPER, Rank.NEEDED, "teams", 0.0, "your teams", max_age, needs_value=True)
+        return Want(self._teams_op(), url, OWNER, Rank.NEEDED, "teams", 0.0, "your teams", max_age, needs_value=True)
 
     def _teams_op(self) -> teams.ListOfMember:
         return teams.ListOfMember(at=self._at, user_id=self.me, limit=PAGE_LIMIT)
@@ -209,7 +209,7 @@ class InboxPlanner:
         elif (version := self._version_of(want.url)) is not None and version.stamp:
             yield replace(want, stamp=version.stamp, max_age=None, is_unverified=True)
 
-    def _raise_needed(self, wants: Iterable[Want], now: datetime) -> Iterator[Want]:
+    def _promote_needed(self, wants: Iterable[Want], now: datetime) -> Iterator[Want]:
         """Return the wants, with the first due wants of rank LATER raised to NEEDED, up to `MAX_UNCERTAIN_THREADS` in a
         round."""
         allowed = [each for want in wants for each in self._as_allowed(want)]
@@ -228,7 +228,7 @@ class InboxPlanner:
                     each.unfetched.add(url)
                     yield replace(self.all_wants[url], max_age=timedelta())
 
-    def _rechecks(self, taken: set[str], now: datetime) -> list[Want]:
+    def _rechecks(self, excluded: set[str], now: datetime) -> list[Want]:
         """Choose a few wants that are not due and whose URLs are not in `taken`, and return them as due.
 
         Spaces and change requests with recent posts in threads of the user are chosen often, all others in turn.
@@ -236,42 +236,42 @@ class InboxPlanner:
         not_due = [
             want
             for want in self.all_wants.values()
-            if want.url not in taken and not is_due(want, self._version_of(want.url), now)
+            if want.url not in excluded and not is_due(want, self._version_of(want.url), now)
         ]
         posts = self._last_posts()
         threads = [want for want in not_due if isinstance(want.op, comments.List)]
-        near = [want for want in threads if discussion_of(want) in posts]
-        far = [want for want in threads if discussion_of(want) not in posts]
+        recent = [want for want in threads if discussion_of(want) in posts]
+        others = [want for want in threads if discussion_of(want) not in posts]
         requests = [want for want in not_due if isinstance(want.op, reviews.List | reviews.ListRequested)]
-        pages, room = self._responses.pages, MAX_RECHECKED_PAGES
+        pages, pages_left = self._responses.pages, MAX_RECHECKED_PAGES
 
         def chosen(
-            wants: Iterable[Want], most: int, expected_interval: Callable[[Want], timedelta] | None = None
+            wants: Iterable[Want], max_pages: int, expected_interval: Callable[[Want], timedelta] | None = None
         ) -> list[Want]:
-            nonlocal room
+            nonlocal pages_left
             by = {"expected_interval": expected_interval} if expected_interval is not None else {}
-            found = recheck(wants, self._version_of, most, now, pages=pages, **by)
-            room -= sum(pages.get(want.url, 1) for want in found)
+            found = recheck(wants, self._version_of, max_pages, now, pages=pages, **by)
+            pages_left -= sum(pages.get(want.url, 1) for want in found)
             return found
 
-        again = chosen(far, 1)
-        again += chosen(near, room, lambda want: max(now - posts[discussion_of(want)], _MIN_INTERVAL))
-        first = {want.url for want in again}
-        fits = [want for want in far if want.url not in first and pages.get(want.url, 1) <= room]
-        again += chosen(fits, room)
-        few = {discussion_of(want) for want in recheck(requests, self._version_of, 1, now)}
-        return again + [replace(want, max_age=timedelta()) for want in requests if discussion_of(want) in few]
+        again = chosen(others, 1)
+        again += chosen(recent, pages_left, lambda want: max(now - posts[discussion_of(want)], _MIN_INTERVAL))
+        chosen_urls = {want.url for want in again}
+        affordable = [want for want in others if want.url not in chosen_urls and pages.get(want.url, 1) <= pages_left]
+        again += chosen(affordable, pages_left)
+        chosen_places = {discussion_of(want) for want in recheck(requests, self._version_of, 1, now)}
+        return again + [replace(want, max_age=timedelta()) for want in requests if discussion_of(want) in chosen_places]
 
     def _last_posts(self) -> dict[Discussion, datetime]:
         """Return the time of the last post in threads of the user, by space or change request."""
-        found: dict[Discussion, datetime] = {}
+        last_posts: dict[Discussion, datetime] = {}
         for url, want in self.all_wants.items():
             is_near = want.rank is not Rank.LATER
             last = self._responses.last_post(want.op, url, self.me, is_mine=is_near)
             if last is not None:
                 at = discussion_of(want)
-                found[at] = max(found.get(at, last), last)
-        return found
+                last_posts[at] = max(last_posts.get(at, last), last)
+        return last_posts
 
 
 def change_request_wants(requests: Iterable[ChangeRequest], me: str) -> Iterator[Want]:
@@ -280,15 +280,15 @@ def change_request_wants(requests: Iterable[ChangeRequest], me: str) -> Iterator
         if not is_undecided(request):
             continue
         at, mine, is_open = ref_of(request), is_mine(request, me), request.status == "open"
-        stamp, when = stamps.reviews_stamp(request), request.updated_at
+        stamp, updated_at = stamps.reviews_stamp(request), request.updated_at
         others = Priority.REVIEWS_OF_OTHERS if is_open else Priority.DRAFTS
-        yield _want(reviews.List, at, stamp, Priority.MY_REVIEWS if mine else others, when)
+        yield _want(reviews.List, at, stamp, Priority.MY_REVIEWS if mine else others, updated_at)
         yield _want(
             reviews.ListRequested,
             at,
             stamp,
             Priority.REQUESTED_REVIEWERS if is_open and not mine else Priority.DRAFTS,
-            when,
+            updated_at,
         )
         if request.comments > 0:
             yield _want(
@@ -296,7 +296,7 @@ def change_request_wants(requests: Iterable[ChangeRequest], me: str) -> Iterator
                 at,
                 stamps.open_threads_stamp(request),
                 Priority.THREADS_ON_MINE if mine else Priority.THREADS_OF_OTHERS,
-                when,
+                updated_at,
             )
 
 
@@ -315,19 +315,21 @@ def reply_wants(at: Discussion, threads: Sequence[Comment], me: str, on_mine: bo
     the user, or `on_mine` is True because the place is a change request of the user. All others have rank LATER.
     Only newer servers list who has replied.
     """
-    naming = mention_suffix(me)
+    mention = mention_suffix(me)
     for thread in threads:
         if thread.is_open_thread and thread.replies > 0:
-            by, stamp = thread.repliers or (), stamps.replies_stamp(thread)
+            repliers, stamp = thread.repliers or (), stamps.replies_stamp(thread)
             is_sure = (
-                on_mine or naming in thread.body.text or me in (thread.posted_by.id, *(each.user.id for each in by))
+                on_mine
+                or mention in thread.body.text
+                or me in (thread.posted_by.id, *(each.user.id for each in repliers))
             )
-            last = max((each.updated_at for each in by if each.updated_at is not None), default=None)
-            when = last or thread.posted_at
+            last = max((each.updated_at for each in repliers if each.updated_at is not None), default=None)
+            updated_at = last or thread.posted_at
             if is_sure:
-                yield _want(comments.ListReplies, at, stamp, Priority.MY_REPLIES, when, thread.id)
+                yield _want(comments.ListReplies, at, stamp, Priority.MY_REPLIES, updated_at, thread.id)
             else:
-                yield _want(comments.ListReplies, at, stamp, Priority.OTHER_REPLIES, when, thread.id, Rank.LATER)
+                yield _want(comments.ListReplies, at, stamp, Priority.OTHER_REPLIES, updated_at, thread.id, Rank.LATER)
 
 
 def changed_by(entry: OutboxEntry) -> list[str]:
@@ -362,7 +364,7 @@ def _want(
     """Return a want. Of two wants with the same priority, the one that was updated last is fetched first."""
     op, url = _list_operation(kind, at, thread)
     order = priority * _LONGER_THAN_ANY_TIME - (updated_at.timestamp() if updated_at is not None else 0.0)
-    return Want(op, url, KEEPER, rank, stamp, order, _LABELS[kind], needs_value=True, min_items=MAX_ITEMS)
+    return Want(op, url, OWNER, rank, stamp, order, _LABELS[kind], needs_value=True, min_items=MAX_ITEMS)
 
 
 @lru_cache(maxsize=20_000)

@@ -51,7 +51,7 @@ MAX_CONFIRMED = 200
 """Maximum number of confirmed writes that are kept to be applied to older responses."""
 DECODED_IN_THREAD_FROM = 256 * 1024
 """Size in bytes from which a cached response is decoded in a thread."""
-NOT_HERE = "Not available offline: Octavo has not loaded this before."
+NOT_AVAILABLE_OFFLINE = "Not available offline: Octavo has not loaded this before."
 
 
 class _Fetched(NamedTuple):
@@ -108,7 +108,7 @@ class Live:
         """Confirmed writes of the outbox whose changed responses have not yet been fetched again."""
         self._closed = False
         outbox.basis_for = self._basis
-        outbox.observe_done(self._write_done)
+        outbox.observe_done(self._on_write_done)
         outbox.observe(self._apply_outbox)
 
     def unavailable(self, op: Operation[Any] | type[Operation[Any]]) -> str | None:
@@ -202,7 +202,7 @@ class Live:
         if response.watchers:
             self._add_want(response)  # if the request fails, the Syncer retries it for the watchers
         if not was_shown:
-            self._show(response)
+            self._notify_watchers(response)
         try:
             return await self.syncer.get(response.op, rank)
         except asyncio.CancelledError:
@@ -255,7 +255,7 @@ class Live:
         assert isinstance(response.op, Listing), "only a list has pages"
         before, now = response.value, self.now()
         response.loading = True
-        self._show(response)
+        self._notify_watchers(response)
         try:
             send = partial(self.syncer.get, rank=rank)
             _, value, pages = await self._read_list(response.op, send, response=response, after=before)
@@ -271,7 +271,7 @@ class Live:
                 )
         finally:
             self._note_canceled(response, is_shown=False)
-            self._show(response)
+            self._notify_watchers(response)
 
     async def fetch_pages(
         self,
@@ -294,16 +294,16 @@ class Live:
     async def write(self, op: Operation[T], *edits: tuple[Operation[Any], Callable[[Any], Any]]) -> T:
         """Send `op` now. Until the server responds, apply `edits` to the responses on screen. If `op` fails, remove
         them. Raises ApiError."""
-        made = [(self._response(target), Edit(change)) for target, change in edits]
-        for response, edit in made:
+        applied = [(self._response(target), Edit(change)) for target, change in edits]
+        for response, edit in applied:
             response.edits.append(edit)
-            self._show(response)
+            self._notify_watchers(response)
         try:
             result = await self.send(op)
         except BaseException as error:
-            for response, edit in made:
+            for response, edit in applied:
                 response.edits.remove(edit)
-                self._show(response)
+                self._notify_watchers(response)
             if isinstance(error, asyncio.CancelledError) or (
                 isinstance(error, ApiError) and error.outcome is Outcome.UNKNOWN
             ):
@@ -311,9 +311,9 @@ class Live:
             raise
         self._confirmations += 1
         self.syncer.end_pause()
-        for response, edit in made:
-            edit.confirmed = self._confirmations
-            self._show(response)
+        for response, edit in applied:
+            edit.confirmed_number = self._confirmations
+            self._notify_watchers(response)
         self.refresh_affected(op)
         return result
 
@@ -325,24 +325,26 @@ class Live:
         """
         changed, path = affected_path(op), location(op)
         target_id = changed.rpartition("/")[2]
-        self._forget_in_index(op)
+        self._remove_from_index(op)
 
-        def is_near(other: Operation[Any]) -> bool:
+        def is_affected(other: Operation[Any]) -> bool:
             other_path = location(other)
-            near = f"{changed}/".startswith(f"{other_path}/") or f"{other_path}/".startswith(f"{changed}/")
+            is_on_path = f"{changed}/".startswith(f"{other_path}/") or f"{other_path}/".startswith(f"{changed}/")
             response = self._responses.get(encode(other).url)
             return (
-                near or _is_list_about(other_path, path) or (response is not None and response.contains_item(target_id))
+                is_on_path
+                or _is_list_about(other_path, path)
+                or (response is not None and response.contains_item(target_id))
             )
 
-        self.syncer.invalidate(is_near)
+        self.syncer.invalidate(is_affected)
         for response in tuple(self._responses.values()):
-            if response.watchers and not response.is_final and is_near(response.op):
+            if response.watchers and not response.is_final and is_affected(response.op):
                 self._add_want(response)
                 if not response.last_snapshot.loading:
-                    self._show(response)
+                    self._notify_watchers(response)
 
-    def _forget_in_index(self, op: Operation[Any]) -> None:
+    def _remove_from_index(self, op: Operation[Any]) -> None:
         """Remove the target of `op` from the search index. Other responses may contain parts of the target, so each
         response is indexed again when it next arrives."""
         if self._index is not None:
@@ -373,7 +375,7 @@ class Live:
         if not self._closed:
             response.loading = True
             rank = min(each.rank for each in response.watchers)
-            self.syncer.add(Want(response.op, response.url, response.keeper, rank, max_age=timedelta()))
+            self.syncer.add(Want(response.op, response.url, response.owner, rank, max_age=timedelta()))
 
     def _leave(self, response: LiveResponse, watcher: Watcher) -> None:
         if watcher in response.watchers:
@@ -386,14 +388,14 @@ class Live:
         if response.next_page_task is not None and not any(each.min_items for each in response.watchers):
             response.next_page_task.cancel()
         if not response.watchers:
-            self.syncer.drop(response.keeper)
+            self.syncer.drop(response.owner)
             self._note_canceled(response)
 
     def _note_canceled(self, response: LiveResponse, *, is_shown: bool = True) -> None:
         """Update `loading` after a request was canceled. Another request for the same response may still run."""
         was_loading, response.loading = response.loading, self.syncer.queue.is_in_flight(response.url)
         if is_shown and was_loading and not response.loading:
-            self._show(response)
+            self._notify_watchers(response)
 
     async def _wait_until_loaded(self, response: LiveResponse) -> None:
         """Wait until no request for a response runs."""
@@ -458,9 +460,9 @@ class Live:
         was_shown = not response.loading and response.error is None and response.value == fetched.value
         response.error, response.loading = None, again
         value = self._store(response, fetched)
-        self.outbox.online()
+        self.outbox.server_responded()
         if not was_shown:
-            self._show(response)
+            self._notify_watchers(response)
         return value
 
     def _store(self, response: LiveResponse, fetched: _Fetched) -> Any:
@@ -475,7 +477,7 @@ class Live:
                 response.op, fetched.to_cache, unchanged_since=response.stored_at if is_same else None
             )
         if self._index is not None and response.indexed_value is not value:
-            self._index.learn(response.op, value)
+            self._index.add(response.op, value)
             response.indexed_value = value
         if unreadable:
             self.unreadable_items.notify(response.op, unreadable)
@@ -484,18 +486,22 @@ class Live:
     def _fail(self, op: Operation[Any], error: ApiError) -> None:
         """Store an error in the snapshot. For a background request, only 403 and 404 are shown to the watchers."""
         if isinstance(error, NotFound | Forbidden):
-            self._forget_in_index(op)
+            self._remove_from_index(op)
         response = self._responses.get(encode(op).url)
         if response is None or getattr(op, "page", None) is not None:
             return
-        if isinstance(error, NotSent) and not self._is_here(response) and not str(error).startswith(NOT_HERE):
-            error.args = (f"{NOT_HERE} {error}",)  # all callers of this request get the same error object
+        if (
+            isinstance(error, NotSent)
+            and not self._is_cached(response)
+            and not str(error).startswith(NOT_AVAILABLE_OFFLINE)
+        ):
+            error.args = (f"{NOT_AVAILABLE_OFFLINE} {error}",)  # all callers of this request get the same error object
         was_loading, before = response.loading, response.error
         if was_loading or isinstance(error, NotFound | Forbidden):
             response.error = copy(error)  # the copy has no traceback, which would keep stack frames in memory
         response.loading = False
         if was_loading or response.error is not before:
-            self._show(response)
+            self._notify_watchers(response)
 
     def _response(self, op: Operation[Any], *, read_disk: bool = True) -> LiveResponse:
         """Return the response to an operation, and create it if necessary. With `read_disk=False`, do not read the
@@ -506,7 +512,7 @@ class Live:
         response = self._responses.get(key)
         if response is None:
             response = self._responses[key] = LiveResponse(op, key, is_immutable=never_changes(op))
-            self._drop_idle()
+            self._evict_idle()
         if read_disk and not response.is_disk_read:
             response.is_disk_read = True
             if response.value is None and not _is_pending(op) and (body := self.cache.read_body(op)):
@@ -514,7 +520,7 @@ class Live:
         self._responses.move_to_end(key)
         return response
 
-    def _is_here(self, response: LiveResponse) -> bool:
+    def _is_cached(self, response: LiveResponse) -> bool:
         """Return whether a response is in memory or on disk."""
         return response.value is not None or (
             not response.is_disk_read and self.cache.read_body(response.op) is not None
@@ -530,11 +536,11 @@ class Live:
             decoded = await asyncio.to_thread(self.cache.decode, response.op, body, stored_at)
             if decoded and response.value is None:
                 response.load_stored(*decoded)
-                self._show(response)
+                self._notify_watchers(response)
 
         self._tasks.start(decode())
 
-    def _drop_idle(self) -> None:
+    def _evict_idle(self) -> None:
         idle = [key for key, response in self._responses.items() if self._is_idle(response)]
         for key in idle[: max(0, len(idle) - IDLE_IN_MEMORY)]:
             del self._responses[key]
@@ -556,13 +562,13 @@ class Live:
                 value, pending = apply_entries(response.op, value, applied, self.outbox.me)
             for edit in response.edits:
                 value = edit.change(value)
-                pending += not edit.confirmed
+                pending += not edit.confirmed_number
         response.last_snapshot = Snapshot(
             value, response.error, response.loading, response.fetched_at, pending, response.pages
         )
         return response.last_snapshot
 
-    def _show(self, response: LiveResponse) -> None:
+    def _notify_watchers(self, response: LiveResponse) -> None:
         snapshot = self._snapshot(response)
         for watcher in tuple(response.watchers):
             watcher.callback(snapshot)
@@ -570,14 +576,14 @@ class Live:
 
     def _fetch_wanted_pages(self, response: LiveResponse) -> None:
         """Fetch further pages of a list in the background if a watcher needs more items than are loaded."""
-        most = max((each.min_items for each in response.watchers), default=0)
-        if response.next_page_task is None and not self._closed and response.last_snapshot.needs_more(most):
+        min_items = max((each.min_items for each in response.watchers), default=0)
+        if response.next_page_task is None and not self._closed and response.last_snapshot.needs_more(min_items):
             assert isinstance(response.op, Listing), "only a list has more pages"
             rank = min(each.rank for each in response.watchers if each.min_items)
-            task = response.next_page_task = self._tasks.start(self.fetch_pages(response.op, most, rank=rank))
-            task.add_done_callback(partial(self._after_next_page, response))
+            task = response.next_page_task = self._tasks.start(self.fetch_pages(response.op, min_items, rank=rank))
+            task.add_done_callback(partial(self._on_next_page, response))
 
-    def _after_next_page(self, response: LiveResponse, task: asyncio.Task[None]) -> None:
+    def _on_next_page(self, response: LiveResponse, task: asyncio.Task[None]) -> None:
         response.next_page_task = None
         if not task.cancelled() and task.exception() is None:
             self._fetch_wanted_pages(response)  # another watcher may need more items
@@ -593,7 +599,7 @@ class Live:
                     for watcher in tuple(response.watchers):
                         watcher.callback(response.last_snapshot)
 
-    def _write_done(self, entry: OutboxEntry) -> None:
+    def _on_write_done(self, entry: OutboxEntry) -> None:
         self._confirmations += 1
         self._confirmed = [*self._confirmed[1 - MAX_CONFIRMED :], (self._confirmations, entry)]
         self._written.append(entry.op)

@@ -50,7 +50,7 @@ class Edit:
     """A change that a write makes to a response."""
 
     change: Callable[[Any], Any]
-    confirmed: int = 0
+    confirmed_number: int = 0
     """Sequence number of this write among the confirmed writes. 0 until it is confirmed."""
 
 
@@ -101,7 +101,7 @@ class LiveResponse:
     """Task that fetches further pages of the list for watchers."""
 
     @property
-    def keeper(self) -> str:
+    def owner(self) -> str:
         """Return the owner of the want for the watchers of the response."""
         return f"view {self.url}"
 
@@ -136,5 +136,5 @@ class LiveResponse:
         self.value = self.value if is_same else value
         self.pages, self.fetched_at, self.checked_at, self.writes_included = pages, now, now, writes
         self.wanted_pages = max(1, pages) if not self.is_extending else self.wanted_pages
-        self.edits = [edit for edit in self.edits if not edit.confirmed or edit.confirmed > writes]
+        self.edits = [edit for edit in self.edits if not edit.confirmed_number or edit.confirmed_number > writes]
         return is_same

@@ -26,7 +26,7 @@ class MergeRules:
     """The merge rules of a space."""
 
     rules: tuple[Mapping[str, Any], ...] = ()
-    of: Literal["space", "organization"] = "space"
+    source: Literal["space", "organization"] = "space"
     is_known: bool = True
 
     @property
@@ -51,17 +51,17 @@ def rules_for(space: Space, organization: Organization | None) -> MergeRules:
     return _rules(organization.merge_rules, "organization")
 
 
-def _rules(said: Any, of: Literal["space", "organization"]) -> MergeRules:
-    if _kind(said) != "rules":
-        return MergeRules((), of, is_known=_kind(said) in ("", "none"))
-    listed = said.get("rules")
-    if not isinstance(listed, list):
-        return MergeRules((), of, is_known=False)
-    return MergeRules(tuple(rule for rule in listed if isinstance(rule, dict)), of)
+def _rules(value: Any, source: Literal["space", "organization"]) -> MergeRules:
+    if _kind(value) != "rules":
+        return MergeRules((), source, is_known=_kind(value) in ("", "none"))
+    rules = value.get("rules")
+    if not isinstance(rules, list):
+        return MergeRules((), source, is_known=False)
+    return MergeRules(tuple(rule for rule in rules if isinstance(rule, dict)), source)
 
 
-def _kind(said: Any) -> str:
-    return str(said.get("type", "")) if isinstance(said, dict) else ""
+def _kind(value: Any) -> str:
+    return str(value.get("type", "")) if isinstance(value, dict) else ""
 
 
 def _users(rule: Mapping[str, Any]) -> tuple[str, ...]:
@@ -92,8 +92,8 @@ class MergeCandidate:
             case "require_all_reviews_approved" if len(approving) < len(self.reviews):
                 others = [review.reviewer.name for review in self.reviews if review.status != "approved"]
                 return f"{_joined(others)} requested changes"
-            case "require_specific_reviewers" if lacking := [user for user in users if user not in approving]:
-                return f"an approval by {self._named(lacking)} is required"
+            case "require_specific_reviewers" if missing_users := [user for user in users if user not in approving]:
+                return f"an approval by {self._named(missing_users)} is required"
             case "require_one_of_specific_reviewers" if not set(users) & set(approving):
                 return (
                     f"an approval by {self._named(users, ' or ')} is required" if users else "an approval is required"
@@ -132,8 +132,8 @@ def bypasses(rules: MergeRules, me: str | None) -> bool:
 
 def requires_up_to_date(rules: MergeRules, me: str | None) -> bool:
     """Return whether the rules forbid the user `me` to merge an outdated change request."""
-    asks = any(rule.get("rule") == "require_up_to_date_change_request" for rule in rules.rules)
-    return asks and not bypasses(rules, me)
+    is_required = any(rule.get("rule") == "require_up_to_date_change_request" for rule in rules.rules)
+    return is_required and not bypasses(rules, me)
 
 
 _KNOWN = frozenset(

@@ -104,7 +104,7 @@ class OfflineSpaces:
     def __init__(self, live: Live, state: StateDb) -> None:
         self._live, self._state = live, state
         self._spaces: dict[str, OfflineSpace] = {
-            each.id: _without_download(each) for each in _stored_spaces(state.get_fact(_FACT))
+            each.id: _without_running_download(each) for each in _stored_spaces(state.get_fact(_FACT))
         }
         self._edits = 0
         """Number of calls of `_store`. It shows whether a space was stored while others were being read."""
@@ -169,16 +169,16 @@ class OfflineSpaces:
         self._store(space_id)
 
     def _drop(self, space_id: str) -> None:
-        from octavo.data.offline_plan import keeper_of  # lazy: loads API areas
+        from octavo.data.offline_plan import owner_of  # lazy: loads API areas
 
-        keeper = keeper_of(space_id)
-        if self._planner is not None and self._planner.keeper == keeper:
+        owner = owner_of(space_id)
+        if self._planner is not None and self._planner.owner == owner:
             self._planner = None
-        self._live.syncer.drop(keeper)
+        self._live.syncer.drop(owner)
         self._due.pop(space_id, None)
         self._stamps.pop(space_id, None)
         if self._spaces.pop(space_id, None) is not None:
-            self._live.cache.unpin(keeper)
+            self._live.cache.unpin(owner)
             self._changed.notify()
 
     def refresh_changed(self, spaces: Iterable[Space]) -> None:
@@ -202,7 +202,7 @@ class OfflineSpaces:
             self._leave_state()
         await self._tasks.close()
         if self._planner is not None:
-            self._live.syncer.drop(self._planner.keeper)
+            self._live.syncer.drop(self._planner.owner)
         if self._release is not None:
             self._release()
             self._release = None
@@ -220,7 +220,7 @@ class OfflineSpaces:
             if not self._due:
                 if await self._sleep(ROUND_INTERVAL.total_seconds()):
                     self._due |= dict.fromkeys(self._spaces, "poll")
-            elif not await self._may_download():
+            elif not await self._try_become_downloader():
                 await self._sleep(LOCK_CHECK_INTERVAL)
             elif self._due:
                 space_id = next(iter(self._due))
@@ -241,21 +241,21 @@ class OfflineSpaces:
 
     async def _download(self, space_id: str, round_kind: RoundKind) -> bool:
         """Run one round of a space. Return False if the space itself could not be fetched."""
-        from octavo.data.offline_plan import OfflinePlanner, keeper_of  # lazy: loads API areas
+        from octavo.data.offline_plan import OfflinePlanner, owner_of  # lazy: loads API areas
 
         syncer = self._live.syncer
-        pinned = await asyncio.to_thread(self._read_pinned, keeper_of(space_id))
+        pinned = await asyncio.to_thread(self._read_pinned, owner_of(space_id))
         if space_id not in self._spaces:
             return True
         planner = self._planner = OfflinePlanner(space_id, self._live.cache, pinned)
         self._change(replace(self._spaces[space_id], state="reading", why=""))
         syncer.run(planner, round_kind)
         await self._show_until_idle(planner, space_id)
-        while self._planner is planner and (why := syncer.pause_reason(planner.keeper)) is not None:
+        while self._planner is planner and (why := syncer.pause_reason(planner.owner)) is not None:
             self._change(replace(self._spaces[space_id], state="waiting", why=why or _RATE_LIMIT))
             self._store(space_id)
             self._idle.set()
-            while syncer.is_idle(planner.keeper) and syncer.pause_reason(planner.keeper) is not None:
+            while syncer.is_idle(planner.owner) and syncer.pause_reason(planner.owner) is not None:
                 await syncer.wait_change()
             self._idle.clear()
             if self._planner is planner:
@@ -264,27 +264,27 @@ class OfflineSpaces:
         if self._planner is not planner:
             return True
         is_fetched = self._finish(planner, space_id, pinned)
-        syncer.drop(planner.keeper)  # the next round has its own planner
+        syncer.drop(planner.owner)  # the next round has its own planner
         return is_fetched
 
     async def _show_until_idle(self, planner: OfflinePlanner, space_id: str) -> None:
         """Report the progress repeatedly, until all responses have arrived or failed, or requests are paused."""
         for step in count(1):
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._live.syncer.wait_idle(planner.keeper), PROGRESS_INTERVAL)
+                await asyncio.wait_for(self._live.syncer.wait_idle(planner.owner), PROGRESS_INTERVAL)
                 break
             await self._show_progress(planner, space_id, with_size=step % STORED_EVERY == 0)
         await self._show_progress(planner, space_id, with_size=True)
 
     async def _show_progress(self, planner: OfflinePlanner, space_id: str, *, with_size: bool) -> None:
         """Report the progress. With `with_size`, also measure the size on disk, and store both for other instances."""
-        pinned = await asyncio.to_thread(self._read_pinned, planner.keeper) if with_size else {}
+        pinned = await asyncio.to_thread(self._read_pinned, planner.owner) if with_size else {}
         if self._planner is not planner:
             return  # the space was removed meanwhile
         syncer, known = self._live.syncer, self._spaces[space_id]
-        unfinished, failures = syncer.queue.unfinished(planner.keeper), syncer.failures(planner.keeper)
+        unfinished, failures = syncer.queue.unfinished(planner.owner), syncer.failures(planner.owner)
         failed = {each.want: each.cause for each in failures if each.want.url not in unfinished}
-        of = syncer.progress(planner.keeper).wanted
+        of = syncer.progress(planner.owner).wanted
         self._change(
             replace(
                 known,
@@ -303,7 +303,7 @@ class OfflineSpaces:
         from octavo.data.stamps import space_stamp  # lazy: loads API areas
 
         syncer, known, space = self._live.syncer, self._spaces[space_id], planner.space
-        failures = {each.want.url: each for each in syncer.failures(planner.keeper)}
+        failures = {each.want.url: each for each in syncer.failures(planner.owner)}
         failure = failures.get(planner.space_want.url)
         if (
             failure is not None and planner.space_want.url in self._live.cache.versions
@@ -315,16 +315,16 @@ class OfflineSpaces:
             self._change(replace(known, state="lost", why="This space was deleted."))
         else:
             if not any(map(planner.is_list, failures)):
-                self._live.cache.unpin(planner.keeper, pinned.keys() - planner.wanted)
+                self._live.cache.unpin(planner.owner, pinned.keys() - planner.wanted)
             self._stamps[space_id] = space_stamp(space)
             title = space.title or known.title
             self._change(replace(known, title=title, state="kept", why="", read_at=self._live.now()))
         self._store(space_id)
         return self._spaces[space_id].state != "waiting"
 
-    def _read_pinned(self, keeper: str) -> Mapping[str, int | None]:
+    def _read_pinned(self, owner: str) -> Mapping[str, int | None]:
         self._live.cache.flush()
-        return self._live.cache.pinned_sizes(keeper)
+        return self._live.cache.pinned_sizes(owner)
 
     def _change(self, space: OfflineSpace) -> None:
         before, self._spaces[space.id] = self._spaces.get(space.id), space
@@ -333,7 +333,7 @@ class OfflineSpaces:
 
     # Other instances
 
-    async def _may_download(self) -> bool:
+    async def _try_become_downloader(self) -> bool:
         """Return whether this instance may download, because it has the lock or locks do not work."""
         if self._release is not None or self._state.read_only:
             return True
@@ -349,7 +349,7 @@ class OfflineSpaces:
             self._was_refused = False
             await self._reload()
             self._live.cache.reload_versions()
-            self._spaces = {each.id: _without_download(each) for each in self._spaces.values()}
+            self._spaces = {each.id: _without_running_download(each) for each in self._spaces.values()}
             self._due |= dict.fromkeys(self._spaces, "start")
             self._changed.notify()
         return True
@@ -401,7 +401,7 @@ class OfflineSpaces:
                 self._add_due(space_id, "refresh")  # another instance has asked for a refresh
 
 
-def _without_download(kept: OfflineSpace) -> OfflineSpace:
+def _without_running_download(kept: OfflineSpace) -> OfflineSpace:
     """Return the space as waiting if an earlier run ended during its download."""
     return replace(kept, state="waiting") if kept.state == "reading" else kept
 

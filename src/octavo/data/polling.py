@@ -58,21 +58,21 @@ class Poller:
         """`visible` returns the operations whose responses are on screen. `after_round` is called at the end of each
         round; the app passes `InboxLoader.poll`."""
         self._live, self._visible, self._after_round = live, visible, after_round
-        self._key_at = self._polled_at = live.now()
+        self._last_key_at = self._polled_at = live.now()
         self._hidden = self._polling = False
         self._misses = 0
-        self._not_before = _LONG_AGO
+        self._retry_at = _LONG_AGO
         self._places = ListedPlaces()
 
     def key_pressed(self) -> None:
         """Record a key press: rounds are more frequent while the user is active."""
-        self._key_at = self._live.now()
+        self._last_key_at = self._live.now()
 
-    def hide(self) -> None:
+    def on_terminal_hidden(self) -> None:
         """Stop rounds while the terminal is hidden: `is_due` returns False."""
         self._hidden = True
 
-    def show(self) -> None:
+    def on_terminal_shown(self) -> None:
         """Allow rounds again, because the terminal is visible."""
         self._hidden = False
         self.key_pressed()
@@ -80,16 +80,16 @@ class Poller:
     @property
     def interval(self) -> timedelta:
         """Return the current time between two rounds."""
-        idle = self._live.now() - self._key_at
-        usual = next(each for longest, each in INTERVALS if idle <= longest)
-        missed = INTERVALS[0][1] * 2**self._misses if self._misses else usual
-        return max(usual, min(missed, INTERVALS[-1][1]))
+        idle = self._live.now() - self._last_key_at
+        normal = next(each for longest, each in INTERVALS if idle <= longest)
+        after_misses = INTERVALS[0][1] * 2**self._misses if self._misses else normal
+        return max(normal, min(after_misses, INTERVALS[-1][1]))
 
     @property
     def is_due(self) -> bool:
         """Return whether a round is due."""
         now = self._live.now()
-        if self._polling or now < self._not_before or not self.may_poll():
+        if self._polling or now < self._retry_at or not self.may_poll():
             return False
         return now - self._polled_at >= self.interval
 
@@ -136,31 +136,31 @@ class Poller:
         self._places.update(each.value for each in lists)
         plan = ViewPlanner(live, self._places, self._visible())
         live.syncer.run(plan, "poll")
-        await live.syncer.wait_idle(plan.keeper)
+        await live.syncer.wait_idle(plan.owner)
         plan.note_current()
 
     async def _current_status(self, unlisted: Sequence[ChangeRequest]) -> list[ChangeRequest]:
         """Fetch the first few of these change requests, to learn their new status. Change requests that were deleted or
         that the user may not read are left out. Raises ApiError for other errors."""
-        found = []
+        current = []
         for each in unlisted[:MAX_STATUS_LOOKUPS]:
             if each.space is not None and self.may_poll():
                 at = each.ref(SpaceRef(space_id=each.space))
                 with suppress(NotFound, Forbidden):
-                    found.append(await self._live.fetch(change_requests.Get(at=at), rank=Rank.AWAITED))
-        return found
+                    current.append(await self._live.fetch(change_requests.Get(at=at), rank=Rank.AWAITED))
+        return current
 
     def _count_miss(self, error: ApiError) -> None:
         most = MAX_MISSES_OFFLINE if error.outcome is Outcome.NOT_SENT else MAX_MISSES
         self._misses = min(most, self._misses + 1)
         if isinstance(error, RateLimited) and error.trace.retry_at is not None:
-            self._not_before = error.trace.retry_at
+            self._retry_at = error.trace.retry_at
 
 
 class ViewPlanner:
     """Returns the wants of the responses on screen. Each round has a new planner."""
 
-    keeper = "views"
+    owner = "views"
 
     def __init__(self, live: Live, places: ListedPlaces, visible: Iterable[Operation[Any]]) -> None:
         self._live, self._places, self._visible = live, places, set(visible)
@@ -184,25 +184,25 @@ class ViewPlanner:
         now, versions = self._live.now(), self._live.cache.versions
         self._stamped_wants = [each for op in self._watched if (each := self._want(op)).stamp]
         due = {each.url for each in self._stamped_wants if is_due(each, versions.get(each.url), now)}
-        rest = [self._want(op) for op in self._watched if not (is_of_content(op) and self._stamp(op))]
-        rest = [each for each in rest if each.url not in due]
-        shown = [each for each in rest if each.op in self._visible]
-        hidden = [each for each in rest if each.op not in self._visible]
-        again = recheck(shown, self._last_fetched, MAX_RECHECKED_VISIBLE, now)
-        again += recheck(hidden, self._last_fetched, MAX_RECHECKED_HIDDEN, now)
-        yield from (replace(each, order=1.0) for each in again)  # fetched after the responses that have changed
-        rechecked = {each.url for each in again}
+        unstamped = [self._want(op) for op in self._watched if not (is_of_content(op) and self._stamp(op))]
+        unstamped = [each for each in unstamped if each.url not in due]
+        shown = [each for each in unstamped if each.op in self._visible]
+        hidden = [each for each in unstamped if each.op not in self._visible]
+        rechecks = recheck(shown, self._last_fetched, MAX_RECHECKED_VISIBLE, now)
+        rechecks += recheck(hidden, self._last_fetched, MAX_RECHECKED_HIDDEN, now)
+        yield from (replace(each, order=1.0) for each in rechecks)  # fetched after the responses that have changed
+        rechecked = {each.url for each in rechecks}
         yield from (each for each in self._stamped_wants if each.url not in rechecked)
 
-    def follow(self, want: Want, value: Any) -> Iterator[Want]:
+    def on_response(self, want: Want, value: Any) -> Iterator[Want]:
         """Return the wants of the watched pages of a page tree, or of the watched replies of a list of threads."""
         match want.op:
             case content.ListPages(at=SpaceRef() as at):
-                told = [op for op in self._watched if isinstance(op, content.GetPage) and op.at == at]
-                yield from (each for op in told if (each := self._want(op)).stamp)
+                page_ops = [op for op in self._watched if isinstance(op, content.GetPage) and op.at == at]
+                yield from (each for op in page_ops if (each := self._want(op)).stamp)
             case comments.List(at=place):
-                replies = [op for op in self._watched if isinstance(op, comments.ListReplies) and op.at == place]
-                yield from (each for op in replies if (each := self._want(op)).stamp)
+                reply_ops = [op for op in self._watched if isinstance(op, comments.ListReplies) and op.at == place]
+                yield from (each for op in reply_ops if (each := self._want(op)).stamp)
 
     def note_current(self) -> None:
         """Record that the responses with unchanged stamps are current now."""
@@ -213,7 +213,7 @@ class ViewPlanner:
                 self._watched[want.op].checked_at = self._live.now()
 
     def _want(self, op: Operation[Any]) -> Want:
-        return Want(op, self._watched[op].url, self.keeper, Rank.VISIBLE, self._stamp(op))
+        return Want(op, self._watched[op].url, self.owner, Rank.VISIBLE, self._stamp(op))
 
     def _last_fetched(self, url: str) -> Version:
         answer = next(each for each in self._watched.values() if each.url == url)
@@ -280,24 +280,26 @@ class RemoteChangeDetector:
         """Count the changes between two responses to `op`."""
         if not isinstance(before, ListPage) or not isinstance(after, ListPage):
             return
-        known = {getattr(each, "id", None): each for each in before.items}
-        new = [each for each in after.items if getattr(each, "id", None) not in known]
+        old_items = {getattr(each, "id", None): each for each in before.items}
+        new_items = [each for each in after.items if getattr(each, "id", None) not in old_items]
         match op:
             case comments.List():
                 # If only a part of the list was loaded before, an old item may look new. Then new items are not
                 # counted.
                 if before.next is None:
-                    self._threads |= {each.id for each in new if each.is_open_thread and each.posted_by.id != self._me}
+                    self._threads |= {
+                        each.id for each in new_items if each.is_open_thread and each.posted_by.id != self._me
+                    }
                 for each in after.items:
-                    if (old := known.get(each.id)) is not None and each.replies > old.replies:
+                    if (old := old_items.get(each.id)) is not None and each.replies > old.replies:
                         self._count_replies(op.at, each.id, each.replies - old.replies)
             case comments.ListReplies():
                 if before.next is None:
-                    others = sum(each.posted_by.id != self._me for each in new)
+                    others = sum(each.posted_by.id != self._me for each in new_items)
                     self._count_replies(op.at, op.comment_id, others)
             case reviews.List():
                 if before.next is None:
-                    self._reviews |= {each.id for each in new if each.reviewer.id != self._me}
+                    self._reviews |= {each.id for each in new_items if each.reviewer.id != self._me}
             case change_requests.ListOfOrganization(status="open" | "draft") if not (before.next or after.next):
                 self._before |= {each.id: each for each in before.items}
                 self._after |= {each.id: each for each in after.items}
@@ -310,12 +312,12 @@ class RemoteChangeDetector:
     def changes(self, unlisted: Iterable[ChangeRequest]) -> RemoteChanges:
         """Return the counted changes. `unlisted` has the current versions of the change requests in the property of
         that name."""
-        begun = [each for name, each in self._after.items() if name not in self._before]
+        created = [each for name, each in self._after.items() if name not in self._before]
         return RemoteChanges(
             threads=len(self._threads),
             replies=sum(self._replies.values()),
             reviews=len(self._reviews),
-            change_requests=sum(each.created_by is None or each.created_by.id != self._me for each in begun),
+            change_requests=sum(each.created_by is None or each.created_by.id != self._me for each in created),
             merges=sum(each.status == "merged" for each in unlisted),
         )
 

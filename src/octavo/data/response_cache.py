@@ -62,7 +62,7 @@ MAX_BYTES = 200_000_000
 MAX_AGE = timedelta(days=90)
 _IS_PINNED = "EXISTS (SELECT 1 FROM pins WHERE pins.namespace = {0}.namespace AND pins.url = {0}.url)"
 _SET_TIME = "UPDATE answers SET kept_at = ? WHERE namespace = ? AND url = ?"
-TIDY_EVERY = 500
+EVICT_EVERY = 500
 """Number of stored responses between two evictions."""
 
 
@@ -90,17 +90,17 @@ class ResponseCache:
         folder: Path | None,
         namespace: str = "",
         *,
-        most_bytes: int = MAX_BYTES,
+        max_bytes: int = MAX_BYTES,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """Open `cache-v<schema>.db` in `folder`. If the file cannot be opened, keep responses in memory, and add a
         sentence for the user to `notices`."""
         self.notices: tuple[str, ...] = ()
         self._namespace = namespace
-        self._most_bytes = most_bytes
+        self._most_bytes = max_bytes
         self._now = now
         self._puts = 0
-        self._damaged = False
+        self._is_damaged = False
         self._path = folder / f"cache-v{SCHEMA_VERSION}.db" if folder else None
         self._db = self._open()
         self._writer = Writer(self._connect_writer, "octavo cache writer")
@@ -118,7 +118,7 @@ class ResponseCache:
 
     def read_body(self, op: Operation[Any]) -> tuple[bytes, datetime] | None:
         """Return the cached response to `op` as bytes, and when it was cached. None if it is not cached."""
-        if self._damaged:
+        if self._is_damaged:
             self._replace()
         url = encode(op).url
         if (put := self._unwritten.get(url)) is not None:
@@ -127,17 +127,17 @@ class ResponseCache:
         try:
             row = self._db.execute(query, (self._namespace, url)).fetchone()
         except sqlite3.DatabaseError:
-            self._damaged = True
+            self._is_damaged = True
             return None
         return (row[0], moment(row[1])) if row else None
 
-    def decode(self, op: Operation[Any], body: bytes, kept_at: datetime) -> tuple[Any, datetime] | None:
+    def decode(self, op: Operation[Any], body: bytes, stored_at: datetime) -> tuple[Any, datetime] | None:
         """Decode the result of `read_body`. If it cannot be decoded, delete the response and return None."""
         try:
-            return read(SPECS[type(op)].codec, body), kept_at
+            return read(SPECS[type(op)].codec, body), stored_at
         except ValueError:
             url = encode(op).url
-            self._later("DELETE FROM answers WHERE namespace = ? AND url = ?", lambda: (self._namespace, url))
+            self._execute_later("DELETE FROM answers WHERE namespace = ? AND url = ?", lambda: (self._namespace, url))
             return None
 
     def put(self, op: Operation[Any], value: Any, *, unchanged_since: float | None = None) -> float:
@@ -146,7 +146,7 @@ class ResponseCache:
         `unchanged_since` is the timestamp of an earlier call with an equal value. If that value is still on disk, only
         its timestamp is updated.
         """
-        url, moment_now, kept_for_ever = encode(op).url, self._now(), never_changes(op)
+        url, moment_now, is_immutable = encode(op).url, self._now(), never_changes(op)
         now = moment_now.timestamp()
         put = self._unwritten[url] = (value, moment_now)
 
@@ -158,7 +158,7 @@ class ResponseCache:
                 return
             body = _body(op, value)
             if db.execute(f"{_SET_TIME} AND body = ?", (now, self._namespace, url, body)).rowcount == 0:
-                row = (self._namespace, url, body, now, kept_for_ever)
+                row = (self._namespace, url, body, now, is_immutable)
                 db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
 
         def work(db: sqlite3.Connection) -> None:
@@ -170,7 +170,7 @@ class ResponseCache:
 
         self._write(work)
         self._puts += 1
-        if self._puts % TIDY_EVERY == 0 and self._path is not None:
+        if self._puts % EVICT_EVERY == 0 and self._path is not None:
             self._writer.submit(self._evict)
         return now
 
@@ -179,12 +179,12 @@ class ResponseCache:
         `requested_at` is when the request was sent, by default now."""
         version = self._known_versions()[url] = Version(stamp, requested_at or self._now(), error)
         row = (self._namespace, url, stamp, version.requested_at.timestamp(), error)
-        self._later("INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?)", lambda: row)
+        self._execute_later("INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?)", lambda: row)
 
     def drop_version(self, url: str) -> None:
         """Delete the version of a response that is no longer on disk."""
         self._known_versions().pop(url, None)
-        self._later("DELETE FROM versions WHERE namespace = ? AND url = ?", lambda: (self._namespace, url))
+        self._execute_later("DELETE FROM versions WHERE namespace = ? AND url = ?", lambda: (self._namespace, url))
 
     @property
     def versions(self) -> Mapping[str, Version]:
@@ -209,12 +209,12 @@ class ResponseCache:
             for url, stamp, read_at, error in self._db.execute(query, (self._namespace,)):
                 yield url, Version(stamp, moment(read_at), error)
         except sqlite3.DatabaseError:
-            self._damaged = True
+            self._is_damaged = True
 
     def put_derived(self, name: str, body: Callable[[], bytes]) -> None:
         """Store bytes that were computed from responses. `body` computes them, and is called in the background."""
         statement = "INSERT OR REPLACE INTO made VALUES (?, ?, ?)"
-        self._later(statement, lambda: (self._namespace, name, body()))
+        self._execute_later(statement, lambda: (self._namespace, name, body()))
 
     def read_derived(self, name: str) -> bytes | None:
         """Return the bytes that `put_derived` stored under `name`. None if nothing is stored."""
@@ -222,36 +222,36 @@ class ResponseCache:
             query = "SELECT body FROM made WHERE namespace = ? AND name = ?"
             row = self._db.execute(query, (self._namespace, name)).fetchone()
         except sqlite3.DatabaseError:
-            self._damaged = True
+            self._is_damaged = True
             return None
         return row[0] if row else None
 
-    def pin(self, keeper: str, url: str) -> None:
-        """Protect the response at `url` from eviction until `keeper` unpins it."""
-        row = (self._namespace, url, keeper)
-        self._later(_PIN, lambda: row)
+    def pin(self, owner: str, url: str) -> None:
+        """Protect the response at `url` from eviction until `owner` unpins it."""
+        row = (self._namespace, url, owner)
+        self._execute_later(_PIN, lambda: row)
 
-    def unpin(self, keeper: str, urls: Iterable[str] | None = None) -> None:
-        """Remove the pins of `keeper` for `urls`, or all its pins. Delete the responses that no other keeper has
+    def unpin(self, owner: str, urls: Iterable[str] | None = None) -> None:
+        """Remove the pins of `owner` for `urls`, or all its pins. Delete the responses that no other owner has
         pinned."""
-        named = None if urls is None else tuple(urls)
+        given_urls = None if urls is None else tuple(urls)
 
         def work(db: sqlite3.Connection) -> None:
-            mine = (self._namespace, keeper)
+            by_owner = (self._namespace, owner)
             query = "SELECT url FROM pins WHERE namespace = ? AND keeper = ?"
-            going = [url for (url,) in db.execute(query, mine)] if named is None else named
+            unpinned = [url for (url,) in db.execute(query, by_owner)] if given_urls is None else given_urls
             statement = "DELETE FROM pins WHERE namespace = ? AND keeper = ? AND url = ?"
-            db.executemany(statement, [(*mine, url) for url in going])
+            db.executemany(statement, [(*by_owner, url) for url in unpinned])
             for table in ("answers", "versions"):
                 db.executemany(
                     f"DELETE FROM {table} WHERE namespace = ? AND url = ? AND NOT {_IS_PINNED.format(table)}",
-                    [(self._namespace, url) for url in going],
+                    [(self._namespace, url) for url in unpinned],
                 )
 
         self._writer.submit(work)
 
-    def pinned_sizes(self, keeper: str) -> dict[str, int | None]:
-        """Return the size in bytes of each response that `keeper` has pinned, by URL. The size is None if the response
+    def pinned_sizes(self, owner: str) -> dict[str, int | None]:
+        """Return the size in bytes of each response that `owner` has pinned, by URL. The size is None if the response
         is
 
         not on disk. Can be called in any thread. Raises sqlite3.Error.
@@ -261,15 +261,15 @@ class ResponseCache:
             " WHERE pins.namespace = ? AND keeper = ?"
         )
         with self._reading() as db:
-            return dict(db.execute(query, (self._namespace, keeper)).fetchall())
+            return dict(db.execute(query, (self._namespace, owner)).fetchall())
 
     def mean_body_size(self, url_part: str) -> float | None:
         """Return the mean size in bytes of the responses whose URL contains `url_part`. None if no URL contains it. Can
         be called in any thread. Raises sqlite3.Error."""
         query = "SELECT avg(length(body)) FROM answers WHERE namespace = ? AND instr(url, ?)"
         with self._reading() as db:
-            found: float | None = db.execute(query, (self._namespace, url_part)).fetchone()[0]
-        return found
+            mean: float | None = db.execute(query, (self._namespace, url_part)).fetchone()[0]
+        return mean
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -298,7 +298,7 @@ class ResponseCache:
         self._unwritten.clear()
         self._versions = {}
         for table in (*_TABLES, "made"):
-            self._later(f"DELETE FROM {table} WHERE namespace = ?", lambda: (self._namespace,))
+            self._execute_later(f"DELETE FROM {table} WHERE namespace = ?", lambda: (self._namespace,))
 
     def flush(self) -> None:
         """Wait until everything is written."""
@@ -309,15 +309,15 @@ class ResponseCache:
         self._writer.close()
         self._db.close()
 
-    def _later(self, statement: str, values: Callable[[], tuple[Any, ...]]) -> None:
+    def _execute_later(self, statement: str, values: Callable[[], tuple[Any, ...]]) -> None:
         self._write(lambda db: db.execute(statement, values()))
 
-    def _write(self, does: Callable[[sqlite3.Connection], object]) -> None:
+    def _write(self, statement: Callable[[sqlite3.Connection], object]) -> None:
         def work(db: sqlite3.Connection) -> None:
             try:
-                does(db)
+                statement(db)
             except sqlite3.DatabaseError as error:
-                self._damaged = self._damaged or error.sqlite_errorname in ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+                self._is_damaged = self._is_damaged or error.sqlite_errorname in ("SQLITE_CORRUPT", "SQLITE_NOTADB")
                 raise
 
         self._writer.submit(work)
@@ -327,13 +327,13 @@ class ResponseCache:
         if path is not None:
             try:
                 private_folder(path.parent)
-                return self._prepared(path)
+                return self._open_at(path)
             except sqlite3.OperationalError as error:
                 self._notice(
                     f"Could not open the cache {path}: {error}. Nothing will be cached for the next time you start Octavo."
                 )
             except sqlite3.DatabaseError:
-                return self._rebuilt(path)
+                return self._create_new(path)
             except OSError as error:
                 self._notice(
                     f"Could not open the cache {path}: {error.strerror or error}. Nothing will be cached for the next time you start Octavo."
@@ -343,14 +343,14 @@ class ResponseCache:
         db.executescript(SCHEMA)
         return db
 
-    def _prepared(self, path: Path) -> sqlite3.Connection:
+    def _open_at(self, path: Path) -> sqlite3.Connection:
         private_file(path)
         db = connect(path)
         with closed_on_failure(db):
             db.executescript(SCHEMA)
             if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'readings'").fetchone():
                 _transaction(db, _FILL_VERSIONS)
-            for older in _older(path):
+            for older in _older_files(path):
                 self._take_over(db, older)
         return db
 
@@ -372,35 +372,35 @@ class ResponseCache:
             if is_busy(error):
                 return
             if error.sqlite_errorname != "SQLITE_NOTADB":
-                kept = set_aside(older, f"{older.name}.old")
+                old_file = set_aside(older, f"{older.name}.old")
                 self._notice(
-                    f"Could not read the offline copies: {error}. Octavo will download them again. The old file is {kept}."
+                    f"Could not read the offline copies: {error}. Octavo will download them again. The old file is {old_file}."
                 )
         for suffix in ("", "-wal", "-shm"):
             older.with_name(older.name + suffix).unlink(missing_ok=True)
 
-    def _rebuilt(self, path: Path) -> sqlite3.Connection:
+    def _create_new(self, path: Path) -> sqlite3.Connection:
         set_aside(path, f"{path.name}.damaged")
         self._notice("The cache was damaged. Octavo will load everything from the server again.")
-        return self._prepared(path)
+        return self._open_at(path)
 
     def _connect_writer(self) -> sqlite3.Connection:
         return connect(self._path) if self._path is not None else self._db
 
     def _replace(self) -> None:
         """Replace the damaged file with a new one."""
-        self._damaged = False
+        self._is_damaged = False
         if self._path is None:
             return
         self._writer.close()
         self._db.close()
-        self._db = self._rebuilt(self._path)
+        self._db = self._create_new(self._path)
         self._writer = Writer(self._connect_writer, "octavo cache writer")
 
     def _check(self, db: sqlite3.Connection) -> None:
         """Check the file for damage. If it is intact, evict."""
-        self._damaged = not is_intact(db)
-        if not self._damaged:
+        self._is_damaged = not is_intact(db)
+        if not self._is_damaged:
             self._evict(db)
 
     def _evict(self, db: sqlite3.Connection) -> None:
@@ -427,12 +427,12 @@ class ResponseCache:
             self.notices = (*self.notices, sentence)
 
 
-def _older(path: Path) -> list[Path]:
+def _older_files(path: Path) -> list[Path]:
     """Return the files of older schemas in the folder of `path`."""
-    return [each for each in path.parent.glob("cache-v*.db") if _number(each) < _number(path)]
+    return [each for each in path.parent.glob("cache-v*.db") if _schema_number(each) < _schema_number(path)]
 
 
-def _number(path: Path) -> int:
+def _schema_number(path: Path) -> int:
     number = path.stem.removeprefix("cache-v")
     return int(number) if number.isdecimal() else SCHEMA_VERSION
 

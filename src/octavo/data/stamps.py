@@ -94,9 +94,9 @@ class ListedPlaces:
 def stamp_from(listed: Space | ChangeRequest, op: Operation[Any], at: Discussion) -> str:
     """Return the stamp of the response to an operation on the space or change request `at`. `listed` is its item in a
     list."""
-    whole = space_stamp(listed) if isinstance(listed, Space) else change_request_stamp(listed)
+    place_stamp = space_stamp(listed) if isinstance(listed, Space) else change_request_stamp(listed)
     if is_of_content(op):
-        return listed.revision or whole
+        return listed.revision or place_stamp
     if op == open_threads_of(at):
         return open_threads_stamp(listed)
     if (
@@ -105,7 +105,7 @@ def stamp_from(listed: Space | ChangeRequest, op: Operation[Any], at: Discussion
         and op in (reviews_of(at), requested_of(at))
     ):
         return reviews_stamp(listed)
-    return whole
+    return place_stamp
 
 
 def is_of_content(op: Operation[Any]) -> bool:

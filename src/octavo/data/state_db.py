@@ -21,7 +21,7 @@ from octavo.untrusted_input import parse_json
 
 R = TypeVar("R")
 
-STEPS: tuple[tuple[str, ...], ...] = (
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         "CREATE TABLE facts (namespace TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL,"
         " PRIMARY KEY (namespace, name)) STRICT",
@@ -52,7 +52,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def _why(error: sqlite3.Error | OSError) -> str:
+def _cause(error: sqlite3.Error | OSError) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
@@ -71,7 +71,7 @@ class StateDb:
         folder: Path | None,
         namespace: str = "",
         *,
-        steps: Sequence[Sequence[str]] = STEPS,
+        migrations: Sequence[Sequence[str]] = MIGRATIONS,
         now: Callable[[], datetime] = utc_now,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -92,12 +92,12 @@ class StateDb:
         self.committed: Observers[[]] = Observers()
         """Called soon after this or another instance has written to the file."""
         try:
-            self._db = self._open(self._path, steps)
+            self._db = self._open(self._path, migrations)
         except (sqlite3.Error, OSError) as error:
-            self._set_read_only("Nothing is being saved: ", f"{self._path} cannot be opened ({_why(error)})", ".")
+            self._set_read_only("Nothing is being saved: ", f"{self._path} cannot be opened ({_cause(error)})", ".")
             self._path = None
             self._db = connect(None)
-            _migrate(self._db, None, steps)
+            _migrate(self._db, None, migrations)
         self._version = self._data_version()
         path = self._path
         self._writer = Writer(
@@ -117,9 +117,9 @@ class StateDb:
 
         Cancelling the caller does not undo `work`.
         """
-        return await self.write_in_turn(work)
+        return await self.write_ordered(work)
 
-    def write_in_turn(self, work: Transaction[R]) -> Awaitable[R]:
+    def write_ordered(self, work: Transaction[R]) -> Awaitable[R]:
         """Like `write`, but the order of writes is the order of the calls, not of the first awaits."""
         return self.wait_written(self.submit(work))
 
@@ -177,52 +177,56 @@ class StateDb:
         """Return the fact `name`, or `default` if there is no such fact."""
         if name not in self._facts:
             query = "SELECT value FROM facts WHERE namespace = ? AND name = ?"
-            found = self.rows(query, self.namespace, name)
+            rows = self.rows(query, self.namespace, name)
             try:
-                self._facts[name] = parse_json(found[0][0]) if found else default
+                self._facts[name] = parse_json(rows[0][0]) if rows else default
             except ValueError:
                 self._facts[name] = default
         return self._facts[name]
 
-    def clear(self, *, but: Sequence[str] = ()) -> None:
+    def clear(self, *, keep: Sequence[str] = ()) -> None:
         """Delete the rows of this profile in all tables except those in `but`. Raises NotSaved."""
         self._facts.clear()
 
         def empty(db: sqlite3.Connection) -> None:
             for table in ("facts", "drafts", "inbox_marks", *WRITES):
-                if table in but:
+                if table in keep:
                     continue
                 db.execute(f"DELETE FROM {table} WHERE namespace = ?", (self.namespace,))
 
         self.write_now(empty)
 
-    def adopt(self, name: str) -> None:
+    def adopt_namespace(self, namespace: str) -> None:
         """Move the rows of the namespace `name` to this profile. Does nothing while another instance sends writes of
         that namespace."""
         tables = ("drafts", "inbox_marks", *WRITES)
-        there = [each for each in tables if self.rows(f"SELECT 1 FROM {each} WHERE namespace = ? LIMIT 1", name)]
-        if not there:
+        tables_with_rows = [
+            each for each in tables if self.rows(f"SELECT 1 FROM {each} WHERE namespace = ? LIMIT 1", namespace)
+        ]
+        if not tables_with_rows:
             return
 
-        def file(db: sqlite3.Connection) -> None:
-            for each in there:
-                db.execute(f"UPDATE OR REPLACE {each} SET namespace = ? WHERE namespace = ?", (self.namespace, name))
+        def move(db: sqlite3.Connection) -> None:
+            for each in tables_with_rows:
+                db.execute(
+                    f"UPDATE OR REPLACE {each} SET namespace = ? WHERE namespace = ?", (self.namespace, namespace)
+                )
 
         with suppress(NotSaved):  # the next start tries again
-            if let_others := self.try_lock("outbox", name):
+            if unlock := self.try_lock("outbox", namespace):
                 try:
-                    self.write_now(file)
+                    self.write_now(move)
                 finally:
-                    let_others()
+                    unlock()
 
-    def changed(self) -> bool:
+    def check_changed(self) -> bool:
         """Return True if any instance has written to the file since the last call. Then also notify `committed`."""
         before, self._version = self._version, self._data_version()
         if is_changed := self._version != before:
             self.committed.notify()
         return is_changed
 
-    def try_lock(self, role: str, name: str = "") -> Callable[[], None] | None:
+    def try_lock(self, role: str, namespace: str = "") -> Callable[[], None] | None:
         """Lock `role` for the profile `name`, by default this profile. Return the function that unlocks it, or None if
 
         another instance has the lock. The kernel unlocks it when the process ends. Raises NotSaved.
@@ -232,8 +236,8 @@ class StateDb:
                 return None
             self._locks.add(role)
             return lambda: self._locks.discard(role)
-        of_profile = hashlib.sha256((name or self.namespace).encode()).hexdigest()[:16]
-        path = self._path.with_name(f"{role}-{of_profile}.lock")
+        namespace_hash = hashlib.sha256((namespace or self.namespace).encode()).hexdigest()[:16]
+        path = self._path.with_name(f"{role}-{namespace_hash}.lock")
         try:
             return lock_file(path)
         except OSError as error:
@@ -244,17 +248,17 @@ class StateDb:
         self._writer.close()
         self._db.close()
 
-    def _open(self, path: Path | None, steps: Sequence[Sequence[str]]) -> sqlite3.Connection:
+    def _open(self, path: Path | None, migrations: Sequence[Sequence[str]]) -> sqlite3.Connection:
         if path is None:
             db = connect(None)
-            _migrate(db, None, steps)
+            _migrate(db, None, migrations)
             return db
         try:
             private_folder(path.parent)
             private_file(path)
             db = connect(path, synchronous="FULL")
-            whole = is_intact(db)
-            if not whole:
+            is_undamaged = is_intact(db)
+            if not is_undamaged:
                 db.close()
         except PermissionError:
             return self._open_read_only(path)
@@ -263,19 +267,19 @@ class StateDb:
                 return self._open_read_only(path)
             raise
         except sqlite3.DatabaseError:
-            whole = False
-        if not whole:
+            is_undamaged = False
+        if not is_undamaged:
             from octavo.data.database_recovery import recover  # lazy: rarely needed
 
-            self._notice(recover(path, lambda fresh: _migrate(fresh, None, steps), self.now()))
+            self._notice(recover(path, lambda fresh: _migrate(fresh, None, migrations), self.now()))
             db = connect(path, synchronous="FULL")
         (version,) = db.execute("PRAGMA user_version").fetchone()
-        if version > len(steps):
+        if version > len(migrations):
             db.close()
             step = ". Nothing will be saved until you update Octavo."
             self._set_read_only("", f"{path} was written by a newer version of Octavo", step)
             return connect(path, read_only=True)
-        _migrate(db, path, steps)
+        _migrate(db, path, migrations)
         return db
 
     def _open_read_only(self, path: Path) -> sqlite3.Connection:
@@ -300,10 +304,10 @@ class StateDb:
             refused.set_exception(NotSaved(self.save_error))
             return refused
         future = self._writer.submit(work)
-        future.add_done_callback(self._noted)
+        future.add_done_callback(self._record_result)
         return future
 
-    def _noted(self, future: Future[Any]) -> None:
+    def _record_result(self, future: Future[Any]) -> None:
         error = None if future.cancelled() else future.exception()
         if error is None:
             self.save_error = self.save_error_cause = ""
@@ -322,9 +326,9 @@ class StateDb:
 def _fact(db: sqlite3.Connection, namespace: str, name: str) -> Any:
     """Return a fact. None if it does not exist or cannot be decoded."""
     query = "SELECT value FROM facts WHERE namespace = ? AND name = ?"
-    found = db.execute(query, (namespace, name)).fetchone()
+    row = db.execute(query, (namespace, name)).fetchone()
     try:
-        return parse_json(found[0]) if found else None
+        return parse_json(row[0]) if row else None
     except ValueError:
         return None
 
@@ -349,11 +353,11 @@ def why_not_saved(error: Exception, path: Path | None) -> tuple[str, str]:
     return f"{path} cannot be written ({error})", ""
 
 
-def _migrate(db: sqlite3.Connection, path: Path | None, steps: Sequence[Sequence[str]]) -> None:
+def _migrate(db: sqlite3.Connection, path: Path | None, migrations: Sequence[Sequence[str]]) -> None:
     (version,) = db.execute("PRAGMA user_version").fetchone()
-    if 0 < version < len(steps) and path is not None:
+    if 0 < version < len(migrations) and path is not None:
         _back_up(db, path, version)
-    for number, statements in enumerate(steps, 1):
+    for number, statements in enumerate(migrations, 1):
         if number <= version:
             continue
         db.execute("BEGIN IMMEDIATE")
@@ -371,7 +375,7 @@ def _migrate(db: sqlite3.Connection, path: Path | None, steps: Sequence[Sequence
 
 
 def _back_up(db: sqlite3.Connection, path: Path, version: int) -> None:
-    partly = path.with_name(f"{path.name}.v{version}.bak.{os.getpid()}")
-    private_file(partly)
-    db.execute("VACUUM INTO ?", [str(partly)])
-    partly.replace(path.with_name(f"{path.name}.v{version}.bak"))
+    temporary = path.with_name(f"{path.name}.v{version}.bak.{os.getpid()}")
+    private_file(temporary)
+    db.execute("VACUUM INTO ?", [str(temporary)])
+    temporary.replace(path.with_name(f"{path.name}.v{version}.bak"))

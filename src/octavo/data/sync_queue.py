@@ -6,7 +6,7 @@
         ...
     version = queue.end(flight, error, now)        # to be stored with the response
 
-Each URL is queued once, with the rank of its most urgent want. It has at most one request at a time, for all keepers.
+Each URL is queued once, with the rank of its most urgent want. It has at most one request at a time, for all owners.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Rank(IntEnum):
     """A refresh of a response on screen."""
     NEEDED = 3
     """The response may lead to a row of the inbox."""
-    AHEAD = 4
+    PREFETCH = 4
     """A prefetch of a response that the user will probably need soon."""
     LATER = 5
     """Replies in threads of others. They may mention the user, but there may be thousands of such threads."""
@@ -64,7 +64,7 @@ class Want:
 
     op: Operation[Any]
     url: str
-    keeper: str
+    owner: str
     """Name of the part of Octavo that needs the response, such as `inbox`."""
     rank: Rank
     stamp: str = ""
@@ -127,11 +127,11 @@ def recheck(
 
     chosen: list[Want] = []
     for want in sorted(wants, key=overdue, reverse=True):
-        needs = pages.get(want.url, 1)
-        if chosen and needs > max_pages:
+        page_count = pages.get(want.url, 1)
+        if chosen and page_count > max_pages:
             break
         chosen.append(replace(want, max_age=timedelta()))
-        max_pages -= needs
+        max_pages -= page_count
     return chosen
 
 
@@ -172,9 +172,9 @@ class SyncQueue:
         """Errors of wanted responses that could not be fetched, by URL."""
         self._version_of = version_of
         self._wants: dict[str, dict[str, Want]] = {}
-        """All wants that are not satisfied, by URL and then by keeper. The oldest URL is first."""
+        """All wants that are not satisfied, by URL and then by owner. The oldest URL is first."""
         self._urls: dict[str, set[str]] = {}
-        """The URLs of the wants of each keeper."""
+        """The URLs of the wants of each owner."""
         self._ready: dict[Rank, dict[str, float]] = {rank: {} for rank in Rank}
         """The URLs that may be fetched now, by rank, with the `order` of each."""
         self._general_failures: set[str] = set()
@@ -184,39 +184,39 @@ class SyncQueue:
         """The error that caused the pause. None after the server has responded again."""
         self._pauses_in_a_row = self._failures_in_a_row = self._background_starts = 0
 
-    def set_wants(self, keeper: str, wants: Iterable[Want], now: datetime) -> list[Flight]:
-        """Replace all wants of `keeper`. Return the running requests that no keeper wants any more. The caller cancels
+    def set_wants(self, owner: str, wants: Iterable[Want], now: datetime) -> list[Flight]:
+        """Replace all wants of `owner`. Return the running requests that no owner wants any more. The caller cancels
         them."""
         new = {want.url: want for want in wants}
-        before = self.waiting(keeper)
+        before = self.waiting(owner)
         for url in before - new.keys():
-            self._remove(url, keeper)
+            self._remove(url, owner)
         for want in new.values():
-            self._put(want, now)
+            self._set_want(want, now)
         return self._take_unwanted(before)
 
-    def drop(self, keeper: str, urls: Iterable[str]) -> list[Flight]:
-        """Remove the wants of `keeper` for these URLs. Return the running requests that the caller must cancel."""
-        gone = set(urls) & self.waiting(keeper)
-        for url in gone:
-            self._remove(url, keeper)
-        return self._take_unwanted(gone)
+    def drop(self, owner: str, urls: Iterable[str]) -> list[Flight]:
+        """Remove the wants of `owner` for these URLs. Return the running requests that the caller must cancel."""
+        removed = set(urls) & self.waiting(owner)
+        for url in removed:
+            self._remove(url, owner)
+        return self._take_unwanted(removed)
 
     def add(self, want: Want, now: datetime) -> bool:
         """Add or replace a want, even if its request has failed before. Return False if the response on disk satisfies
         the want."""
         self._clear_failure(want)
-        return self._put(want, now)
+        return self._set_want(want, now)
 
     def prioritize(self, url: str) -> None:
         """Raise all wants for the response at `url` to rank NOW."""
-        for keeper, want in self._wants.get(url, {}).items():
-            self._wants[url][keeper] = replace(want, rank=Rank.NOW)
+        for owner, want in self._wants.get(url, {}).items():
+            self._wants[url][owner] = replace(want, rank=Rank.NOW)
         self._update_ready(url)
 
-    def retry(self, keeper: str) -> None:
-        """Allow the failed requests of `keeper` again. Called at the beginning of a round."""
-        for url in self.waiting(keeper) & (self.errors.keys() - self._general_failures):
+    def retry(self, owner: str) -> None:
+        """Allow the failed requests of `owner` again. Called at the beginning of a round."""
+        for url in self.waiting(owner) & (self.errors.keys() - self._general_failures):
             del self.errors[url]
             self._update_ready(url)
 
@@ -266,8 +266,8 @@ class SyncQueue:
             if flight.stamp and not flight.is_stale:
                 version = Version(flight.stamp, flight.started_at, str(error) if error is not None else "")
             wants = self._wants.get(url, {})
-            for keeper in [keeper for keeper, want in wants.items() if flight.satisfies(want)]:
-                self._remove(url, keeper)
+            for owner in [owner for owner, want in wants.items() if flight.satisfies(want)]:
+                self._remove(url, owner)
         else:
             self._record_failure(flight, error, now)
         self._update_ready(url)
@@ -293,25 +293,27 @@ class SyncQueue:
         """Return whether a request for `url` is running or about to start."""
         return url in self.flights or url in self._ready[Rank.NOW] or url in self._ready[Rank.AWAITED]
 
-    def waiting(self, keeper: str) -> frozenset[str]:
-        """Return the URLs of the unsatisfied wants of `keeper`, including wants whose request has failed."""
-        return frozenset(self._urls.get(keeper, ()))
+    def waiting(self, owner: str) -> frozenset[str]:
+        """Return the URLs of the unsatisfied wants of `owner`, including wants whose request has failed."""
+        return frozenset(self._urls.get(owner, ()))
 
-    def unfinished(self, keeper: str) -> frozenset[str]:
-        """Return the URLs that will still be fetched for `keeper` in this round. URLs whose request has failed are left
+    def unfinished(self, owner: str) -> frozenset[str]:
+        """Return the URLs that will still be fetched for `owner` in this round. URLs whose request has failed are left
         out."""
-        return frozenset(url for url in self.waiting(keeper) if url not in self.errors or url in self._general_failures)
+        return frozenset(url for url in self.waiting(owner) if url not in self.errors or url in self._general_failures)
 
-    def is_idle(self, keeper: str, lowest: Rank, now: datetime, allowed: Callable[[Rank], bool]) -> bool:
-        """Return whether no request for `keeper` of rank `lowest` or more urgent is running or will start.
+    def is_idle(self, owner: str, lowest: Rank, now: datetime, allowed: Callable[[Rank], bool]) -> bool:
+        """Return whether no request for `owner` of rank `lowest` or more urgent is running or will start.
 
         Then all such wants are satisfied or have failed, or background requests are paused.
         """
-        urls = self.waiting(keeper)
-        runs = any(url in urls and self._rank(url) <= lowest for url in self.flights)
-        is_quiet = self._is_paused(now)
-        may = [rank for rank in Rank if rank <= lowest and (rank <= Rank.AWAITED or (allowed(rank) and not is_quiet))]
-        return not runs and all(self._ready[rank].keys().isdisjoint(urls) for rank in may)
+        urls = self.waiting(owner)
+        is_running = any(url in urls and self._rank(url) <= lowest for url in self.flights)
+        is_paused = self._is_paused(now)
+        startable = [
+            rank for rank in Rank if rank <= lowest and (rank <= Rank.AWAITED or (allowed(rank) and not is_paused))
+        ]
+        return not is_running and all(self._ready[rank].keys().isdisjoint(urls) for rank in startable)
 
     def _may_start(self, rank: Rank, now: datetime, allowed: Callable[[Rank], bool]) -> bool:
         if rank <= Rank.AWAITED:
@@ -320,9 +322,11 @@ class SyncQueue:
             return False
         if rank is Rank.LATER and timedelta() < self._spaced_until - now <= LATER_INTERVAL:
             return False
-        busy = [self._rank(url) if url in self._wants else Rank.OFFLINE for url in self.flights]
-        room = 1 if self._pauses_in_a_row else MAX_BACKGROUND
-        return sum(each > Rank.AWAITED for each in busy) < room and busy.count(rank) < LIMITS.get(rank, MAX_BACKGROUND)
+        running_ranks = [self._rank(url) if url in self._wants else Rank.OFFLINE for url in self.flights]
+        limit = 1 if self._pauses_in_a_row else MAX_BACKGROUND
+        return sum(each > Rank.AWAITED for each in running_ranks) < limit and running_ranks.count(rank) < LIMITS.get(
+            rank, MAX_BACKGROUND
+        )
 
     def _is_paused(self, now: datetime) -> bool:
         """Return whether background requests are paused. A pause longer than the maximum is ignored: the clock was set
@@ -330,17 +334,17 @@ class SyncQueue:
         return now < self._limited_until or timedelta() < self._paused_until - now <= LONGEST_PAUSE
 
     def _take_unwanted(self, urls: Iterable[str]) -> list[Flight]:
-        """Remove the running requests for these URLs that no keeper wants any more, and return them."""
+        """Remove the running requests for these URLs that no owner wants any more, and return them."""
         return [self.flights.pop(url) for url in urls if url in self.flights and url not in self._wants]
 
     def _start(self, url: str, now: datetime) -> Flight:
         wants = self._wants[url].values()
         stamps = [want.stamp for want in wants]
-        known = [stamp for stamp in stamps if stamp]
+        known_stamps = [stamp for stamp in stamps if stamp]
         flight = self.flights[url] = Flight(
             self._best_want(url).op,
             url,
-            known[-1] if known else "",  # the want that was added last has the stamp of the newest list
+            known_stamps[-1] if known_stamps else "",  # the want that was added last has the stamp of the newest list
             frozenset(stamps),
             max(want.min_items for want in wants),
             now,
@@ -361,26 +365,26 @@ class SyncQueue:
         self._failures_in_a_row += isinstance(error, ApiError) and error.outcome is Outcome.UNKNOWN
         if isinstance(error, RateLimited) and error.trace.retry_at is not None:
             self._limited_until = max(self._limited_until, error.trace.retry_at)
-        is_news = not self._pauses_in_a_row or flight.started_at >= self._paused_until
-        if is_news and (affects_all_requests(error) or self._failures_in_a_row >= MAX_FAILURES):
+        is_new_failure = not self._pauses_in_a_row or flight.started_at >= self._paused_until
+        if is_new_failure and (affects_all_requests(error) or self._failures_in_a_row >= MAX_FAILURES):
             longest = LONGEST_UNREACHED if _is_not_sent(error) else LONGEST_PAUSE
             self._paused_until = now + min(longest, FIRST_PAUSE * 2 ** min(self._pauses_in_a_row, 10))
             self._pauses_in_a_row += 1
             self.paused_by = error
 
-    def _put(self, want: Want, now: datetime) -> bool:
-        earlier = self._wants.get(want.url, {}).get(want.keeper)
+    def _set_want(self, want: Want, now: datetime) -> bool:
+        earlier = self._wants.get(want.url, {}).get(want.owner)
         if want.stamp and not is_due(want, self._version_of(want.url), now):
             if earlier is not None:
-                self._remove(want.url, want.keeper)
+                self._remove(want.url, want.owner)
                 self._update_ready(want.url)
             return False
         if earlier is None or earlier.stamp != want.stamp:
             self._clear_failure(want)
             if earlier is not None:
-                self._wants[want.url].pop(want.keeper)  # added again below, as the newest
-        self._wants.setdefault(want.url, {})[want.keeper] = want
-        self._urls.setdefault(want.keeper, set()).add(want.url)
+                self._wants[want.url].pop(want.owner)  # added again below, as the newest
+        self._wants.setdefault(want.url, {})[want.owner] = want
+        self._urls.setdefault(want.owner, set()).add(want.url)
         self._update_ready(want.url)
         return True
 
@@ -394,11 +398,11 @@ class SyncQueue:
         self.errors.pop(url, None)
         self._general_failures.discard(url)
 
-    def _remove(self, url: str, keeper: str) -> None:
-        del self._wants[url][keeper]
-        self._urls[keeper].discard(url)
-        if not self._urls[keeper]:
-            del self._urls[keeper]
+    def _remove(self, url: str, owner: str) -> None:
+        del self._wants[url][owner]
+        self._urls[owner].discard(url)
+        if not self._urls[owner]:
+            del self._urls[owner]
         if not self._wants[url]:
             del self._wants[url]
             self._clear_error(url)

@@ -2,19 +2,19 @@
 
     page = await syncer.get(op)                      # the user waits
     syncer.run(planner, "poll")                      # a round: fetches the wants of the planner in the background
-    await syncer.wait_idle("inbox", Rank.AHEAD)
+    await syncer.wait_idle("inbox", Rank.PREFETCH)
     syncer.progress("inbox"), syncer.failures("inbox")
     syncer.drop("inbox")                             # cancels its requests
 
 A planner returns wants and never sends a request:
 
     class ReadingListPlanner:
-        keeper = "reading list"
+        owner = "reading list"
 
         def wants(self, round):                      # all wants, due or not. The queue fetches only the due ones
-            yield Want(tree_op, url_of(tree_op), self.keeper, Rank.NEEDED, stamp=revision, needs_value=True)
+            yield Want(tree_op, url_of(tree_op), self.owner, Rank.NEEDED, stamp=revision, needs_value=True)
 
-        def follow(self, want, value):               # called with each response; returns further wants
+        def on_response(self, want, value):          # called with each response; returns further wants
             return [...] if isinstance(value, PageTree) else ()
 """
 
@@ -57,14 +57,14 @@ requests that the server refused."""
 class Planner(Protocol):
     """Returns the responses that a part of Octavo needs."""
 
-    keeper: str
+    owner: str
 
     def wants(self, round_kind: RoundKind) -> Iterable[Want]:
         """Return all wants that the planner knows before the round, due or not. Of two wants for the same URL, the
         later replaces the earlier."""
         ...
 
-    def follow(self, want: Want, value: Any) -> Iterable[Want]:
+    def on_response(self, want: Want, value: Any) -> Iterable[Want]:
         """Use the response to a want, and return the wants that follow from it.
 
         Called with each response that arrives, and with the responses on disk of wants that have `needs_value`.
@@ -73,7 +73,7 @@ class Planner(Protocol):
 
 
 class Progress(NamedTuple):
-    """Counts of the wants of a keeper."""
+    """Counts of the wants of a owner."""
 
     wanted: int
     """Number of wants."""
@@ -94,17 +94,17 @@ class LoadFailure(NamedTuple):
 
 
 @dataclass(eq=False)
-class _KeeperState:
-    """The wants of a keeper, and its rounds."""
+class _OwnerState:
+    """The wants of a owner, and its rounds."""
 
     planner: Planner | None = None
     roots: frozenset[str] = frozenset()
     """URLs of the wants that came from `Planner.wants`, not from a response."""
     wants: dict[str, Want] = field(default_factory=dict)
     """All wants, by URL."""
-    children: dict[str, list[Want]] = field(default_factory=dict)
+    wants_after: dict[str, list[Want]] = field(default_factory=dict)
     """The wants that follow from each response, by its URL."""
-    followed: dict[str, Version | None] = field(default_factory=dict)
+    used_versions: dict[str, Version | None] = field(default_factory=dict)
     """The version of each response that the planner has used last, by URL. That version is not read from disk again."""
     due: dict[str, Rank] = field(default_factory=dict)
     """The ranks of the wants that were due in this round, by URL."""
@@ -136,10 +136,10 @@ class Syncer(Generic[R]):
         """
         self.queue = SyncQueue(lambda url: cache.versions.get(url))
         self.changed: Observers[[str]] = Observers()
-        """Called with the name of a keeper when its progress or its failures have changed."""
+        """Called with the name of a owner when its progress or its failures have changed."""
         self._cache, self._read, self._accept, self._fail = cache, read, accept, fail
         self._now, self.rate_limit_wait = now, rate_limit_wait
-        self._states: dict[str, _KeeperState] = {}
+        self._states: dict[str, _OwnerState] = {}
         self._waiters: dict[str, list[asyncio.Future[Any]]] = {}
         """Futures of the callers of `get`, by URL."""
         self._calls = count(1)
@@ -157,15 +157,15 @@ class Syncer(Generic[R]):
         the request continues for other callers. Raises ApiError."""
         if self._is_closed:
             raise NotSent(ENDED)
-        url, keeper = encode(op).url, f"call {next(self._calls)}"
+        url, owner = encode(op).url, f"call {next(self._calls)}"
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._waiters.setdefault(url, []).append(future)
-        self.add(Want(op, url, keeper, rank, max_age=timedelta()))
+        self.add(Want(op, url, owner, rank, max_age=timedelta()))
         try:
             return await future
         finally:
             self._remove_waiter(url, future)
-            self._cancel(self.queue.drop(keeper, (url,)))
+            self._cancel(self.queue.drop(owner, (url,)))
 
     def add(self, want: Want) -> None:
         """Fetch the response of one want soon, even if its request has failed before."""
@@ -173,42 +173,42 @@ class Syncer(Generic[R]):
             self.queue.add(want, self._now())
             self._schedule_pump()
 
-    def set_wants(self, keeper: str, wants: Iterable[Want]) -> None:
-        """Replace all wants of `keeper`. Cancel the requests that no keeper wants any more."""
-        self._cancel_round(keeper)
+    def set_wants(self, owner: str, wants: Iterable[Want]) -> None:
+        """Replace all wants of `owner`. Cancel the requests that no owner wants any more."""
+        self._cancel_round(owner)
         new = {want.url: want for want in wants}
-        self._states[keeper] = state = _KeeperState(roots=frozenset(new), wants=new)
-        self._set_state(keeper, state)
+        self._states[owner] = state = _OwnerState(roots=frozenset(new), wants=new)
+        self._set_state(owner, state)
 
-    def drop(self, keeper: str) -> None:
-        """Remove all wants of `keeper`. Cancel the requests that no other keeper wants."""
-        self._cancel_round(keeper)
-        self._cancel(self.queue.set_wants(keeper, (), self._now()))
+    def drop(self, owner: str) -> None:
+        """Remove all wants of `owner`. Cancel the requests that no other owner wants."""
+        self._cancel_round(owner)
+        self._cancel(self.queue.set_wants(owner, (), self._now()))
 
     def run(self, planner: Planner, round_kind: RoundKind) -> None:
-        """Begin a round of a planner. If an earlier round of its keeper is running, wait for its end."""
+        """Begin a round of a planner. If an earlier round of its owner is running, wait for its end."""
         if self._is_closed:
             return
-        state = self._states.setdefault(planner.keeper, _KeeperState())
+        state = self._states.setdefault(planner.owner, _OwnerState())
         if state.planner is not planner:
-            state.planner, state.followed = planner, {}
+            state.planner, state.used_versions = planner, {}
         state.planning_tasks += 1
         work = self._run_round(planner, state, round_kind, state.task)
-        state.task = self._tasks.start(work, name=f"{planner.keeper}, {round_kind}")
-        state.task.add_done_callback(partial(self._planning_ended, state))
+        state.task = self._tasks.start(work, name=f"{planner.owner}, {round_kind}")
+        state.task.add_done_callback(partial(self._on_planning_ended, state))
 
-    async def wait_idle(self, keeper: str, lowest: Rank = Rank.OFFLINE) -> None:
-        """Wait until no request for `keeper` of rank `lowest` or more urgent is running or will start. Then all such
+    async def wait_idle(self, owner: str, lowest: Rank = Rank.OFFLINE) -> None:
+        """Wait until no request for `owner` of rank `lowest` or more urgent is running or will start. Then all such
         wants are satisfied or have failed, or background requests are paused."""
-        while not self.is_idle(keeper, lowest):
+        while not self.is_idle(owner, lowest):
             await self._change.wait()
 
-    def is_idle(self, keeper: str, lowest: Rank = Rank.OFFLINE) -> bool:
+    def is_idle(self, owner: str, lowest: Rank = Rank.OFFLINE) -> bool:
         """Return whether `wait_idle` would return immediately."""
-        state = self._states.get(keeper)
+        state = self._states.get(owner)
         if self._is_closed:
             return True
-        return not (state and state.planning_tasks) and self.queue.is_idle(keeper, lowest, self._now(), self._may_start)
+        return not (state and state.planning_tasks) and self.queue.is_idle(owner, lowest, self._now(), self._may_start)
 
     async def wait_change(self) -> None:
         """Wait until a request starts or ends, or a round ends."""
@@ -221,30 +221,30 @@ class Syncer(Generic[R]):
             if self._pump_scheduled:
                 await self._change.wait()
 
-    def progress(self, keeper: str, lowest: Rank = Rank.OFFLINE) -> Progress:
-        """Count the wants of `keeper` of rank `lowest` or more urgent."""
-        state = self._states.get(keeper) or _KeeperState()
+    def progress(self, owner: str, lowest: Rank = Rank.OFFLINE) -> Progress:
+        """Count the wants of `owner` of rank `lowest` or more urgent."""
+        state = self._states.get(owner) or _OwnerState()
         urls = {url for url, want in state.wants.items() if want.rank <= lowest}
         due = sum(rank <= lowest for rank in state.due.values())
-        return Progress(len(urls), len(urls & self.queue.waiting(keeper)), due)
+        return Progress(len(urls), len(urls & self.queue.waiting(owner)), due)
 
-    def pause_reason(self, keeper: str) -> str | None:
-        """Return why requests for an idle keeper wait. This is the message of the error that caused the pause, or an
+    def pause_reason(self, owner: str) -> str | None:
+        """Return why requests for an idle owner wait. This is the message of the error that caused the pause, or an
         empty text if the rate limit is nearly reached. None if no request waits."""
-        if not self.queue.unfinished(keeper):
+        if not self.queue.unfinished(owner):
             return None
         return str(self.queue.paused_by) if self.queue.paused_by is not None else ""
 
-    def failures(self, keeper: str) -> tuple[LoadFailure, ...]:
-        """Return the wants of `keeper` whose responses could not be fetched."""
-        found = []
-        for url, want in self._states[keeper].wants.items() if keeper in self._states else ():
+    def failures(self, owner: str) -> tuple[LoadFailure, ...]:
+        """Return the wants of `owner` whose responses could not be fetched."""
+        failures = []
+        for url, want in self._states[owner].wants.items() if owner in self._states else ():
             version = self._cache.versions.get(url)
             if (error := self.queue.errors.get(url)) is not None:
-                found.append(LoadFailure(want, str(error), isinstance(error, NotSent)))
+                failures.append(LoadFailure(want, str(error), isinstance(error, NotSent)))
             elif version is not None and version.error and version.stamp == want.stamp:
-                found.append(LoadFailure(want, version.error))
-        return tuple(found)
+                failures.append(LoadFailure(want, version.error))
+        return tuple(failures)
 
     # For writes, and for the app
 
@@ -257,13 +257,13 @@ class Syncer(Generic[R]):
             is_stored and any(want.stamp and not want.is_unverified for want in wants) and not self.queue.is_wanted(url)
         )
 
-    def invalidate(self, is_near: Callable[[Operation[Any]], bool]) -> None:
+    def invalidate(self, is_affected: Callable[[Operation[Any]], bool]) -> None:
         """Mark running requests as stale if a write may change their responses. They are sent again after they end.
 
         `is_near` returns whether the write may change the response to an operation.
         """
         for flight in self.queue.flights.values():
-            if is_near(flight.op):
+            if is_affected(flight.op):
                 flight.is_stale = True
 
     def prioritize(self, url: str) -> None:
@@ -276,11 +276,11 @@ class Syncer(Generic[R]):
         self.queue.end_pause()
         self._schedule_pump()
 
-    def hide(self) -> None:
+    def on_terminal_hidden(self) -> None:
         """Start no requests of ranks VISIBLE and LATER while the terminal is hidden."""
         self._is_hidden = True
 
-    def show(self) -> None:
+    def on_terminal_shown(self) -> None:
         """Allow requests of all ranks again, because the terminal is visible."""
         self._is_hidden = False
         self._schedule_pump()
@@ -304,70 +304,70 @@ class Syncer(Generic[R]):
     # Rounds
 
     async def _run_round(
-        self, planner: Planner, state: _KeeperState, round_kind: RoundKind, before: asyncio.Task[None] | None
+        self, planner: Planner, state: _OwnerState, round_kind: RoundKind, before: asyncio.Task[None] | None
     ) -> None:
         if before is not None:
             await asyncio.wait([before])
         roots: dict[str, Want] = {}
         async for want in _in_slices(planner.wants(round_kind)):
-            roots[want.url] = self._due_again(want) if round_kind == "refresh" else want
-        if self._states.get(planner.keeper) is not state:
+            roots[want.url] = self._due_if_refused(want) if round_kind == "refresh" else want
+        if self._states.get(planner.owner) is not state:
             return  # the wants were dropped meanwhile
-        self.queue.retry(planner.keeper)
+        self.queue.retry(planner.owner)
         state.roots, state.wants = frozenset(roots), dict(roots)
         to_visit, children = list(roots), dict[str, list[Want]]()
         for url in to_visit:
-            if url in state.children:
-                children[url] = state.children[url]
+            if url in state.wants_after:
+                children[url] = state.wants_after[url]
                 to_visit += [each.url for each in children[url] if each.url not in state.wants]
                 state.wants |= {each.url: each for each in children[url] if each.url not in state.wants}
-        state.children = children
-        state.followed = {url: version for url, version in state.followed.items() if url in state.wants}
-        self._set_state(planner.keeper, state)
-        await self._follow_cached(state, roots.values())
+        state.wants_after = children
+        state.used_versions = {url: version for url, version in state.used_versions.items() if url in state.wants}
+        self._set_state(planner.owner, state)
+        await self._use_cached_responses(state, roots.values())
 
-    def _planning_ended(self, state: _KeeperState, task: asyncio.Task[None]) -> None:
+    def _on_planning_ended(self, state: _OwnerState, task: asyncio.Task[None]) -> None:
         state.planning_tasks -= 1
         self._notify_change()
 
-    def _set_state(self, keeper: str, state: _KeeperState) -> None:
-        self._cancel(self.queue.set_wants(keeper, state.wants.values(), self._now()))
-        state.due = {url: state.wants[url].rank for url in self.queue.waiting(keeper)}
+    def _set_state(self, owner: str, state: _OwnerState) -> None:
+        self._cancel(self.queue.set_wants(owner, state.wants.values(), self._now()))
+        state.due = {url: state.wants[url].rank for url in self.queue.waiting(owner)}
         self._schedule_pump()
-        self.changed.notify(keeper)
+        self.changed.notify(owner)
 
-    def _due_again(self, want: Want) -> Want:
+    def _due_if_refused(self, want: Want) -> Want:
         """Return a want as due if the server refused its request before. Otherwise return it unchanged."""
         version = self._cache.versions.get(want.url)
         return replace(want, max_age=timedelta()) if version is not None and version.error else want
 
-    async def _follow_cached(self, state: _KeeperState, wants: Iterable[Want]) -> None:
+    async def _use_cached_responses(self, state: _OwnerState, wants: Iterable[Want]) -> None:
         """Pass responses from disk to the planner, and add the wants that it returns for them.
         Only responses are read that the planner needs, that are not due and whose version the planner has not used
         before. A
 
         response that is no longer on disk is fetched.
         """
-        versions, leading = self._cache.versions, [want for want in wants if want.needs_value]
-        for start in range(0, len(leading), READ_SLICE):
-            if self._states.get(leading[start].keeper) is not state:
+        versions, wants_with_value = self._cache.versions, [want for want in wants if want.needs_value]
+        for start in range(0, len(wants_with_value), READ_SLICE):
+            if self._states.get(wants_with_value[start].owner) is not state:
                 return  # the wants were dropped meanwhile
-            waiting, batch = self.queue.waiting(leading[start].keeper), list[tuple[Want, Version, Any]]()
-            for want in leading[start : start + READ_SLICE]:
+            waiting, batch = self.queue.waiting(wants_with_value[start].owner), list[tuple[Want, Version, Any]]()
+            for want in wants_with_value[start : start + READ_SLICE]:
                 version = versions.get(want.url)
-                is_new = version is not None and not version.error and state.followed.get(want.url) != version
+                is_new = version is not None and not version.error and state.used_versions.get(want.url) != version
                 if is_new and version is not None and want.url not in waiting:
                     batch.append((want, version, self._cache.read_body(want.op)))
             if not batch:
                 await asyncio.sleep(0)
                 continue
             for (want, version, _), value in zip(batch, await asyncio.to_thread(self._decode, batch), strict=True):
-                if self._states.get(want.keeper) is not state:
+                if self._states.get(want.owner) is not state:
                     return  # the wants were dropped meanwhile
                 if self._cache.versions.get(want.url) != version:
                     continue  # a newer response was fetched meanwhile
                 if value is not None:
-                    await self._take_children(state, want, value, version)
+                    await self._add_wants_after(state, want, value, version)
                 else:
                     self._cache.drop_version(want.url)
                     self.queue.add(want, self._now())
@@ -377,35 +377,37 @@ class Syncer(Generic[R]):
     def _decode(self, wants: Iterable[tuple[Want, Version, Any]]) -> list[Any]:
         """Decode the bodies. The result is None for a body that cannot be decoded or that contains only a part of a
         list. Can be called in any thread."""
-        found = []
+        values = []
         for want, _, body in wants:
             decoded = self._cache.decode(want.op, *body) if body is not None else None
             value = decoded[0] if decoded is not None else None
             is_cut = want.min_items and isinstance(value, ListPage) and value.next is not None
-            found.append(None if is_cut else value)
-        return found
+            values.append(None if is_cut else value)
+        return values
 
-    async def _take_children(self, state: _KeeperState, want: Want, value: Any, version: Version | None) -> None:
+    async def _add_wants_after(self, state: _OwnerState, want: Want, value: Any, version: Version | None) -> None:
         """Add the wants that follow from a response. Remove the wants that followed only from its earlier version."""
-        if self._states.get(want.keeper) is not state or state.planner is None:
+        if self._states.get(want.owner) is not state or state.planner is None:
             return  # the wants were dropped meanwhile
-        state.followed[want.url] = version
-        children = [child async for child in _in_slices(state.planner.follow(want, value))]
-        if self._states.get(want.keeper) is not state:
+        state.used_versions[want.url] = version
+        children = [child async for child in _in_slices(state.planner.on_response(want, value))]
+        if self._states.get(want.owner) is not state:
             return  # the wants were dropped meanwhile
         not_due = list[Want]()
         if want.needs_value:
-            gone = (
-                {each.url for each in state.children.get(want.url, ())} - {each.url for each in children} - state.roots
+            removed = (
+                {each.url for each in state.wants_after.get(want.url, ())}
+                - {each.url for each in children}
+                - state.roots
             )
-            state.children[want.url] = children
-            for url in gone:
+            state.wants_after[want.url] = children
+            for url in removed:
                 state.wants.pop(url, None)
-                state.followed.pop(url, None)
-            self._cancel(self.queue.drop(want.keeper, gone))
+                state.used_versions.pop(url, None)
+            self._cancel(self.queue.drop(want.owner, removed))
         async for child in _in_slices(children):
-            is_outdated = want.needs_value and state.children.get(want.url) is not children
-            if is_outdated or self._states.get(want.keeper) is not state:
+            is_outdated = want.needs_value and state.wants_after.get(want.url) is not children
+            if is_outdated or self._states.get(want.owner) is not state:
                 return  # a newer response has arrived, or the wants were dropped
             state.wants[child.url] = child
             if self.queue.add(child, self._now()):
@@ -414,11 +416,11 @@ class Syncer(Generic[R]):
             else:
                 not_due.append(child)
         if not_due:
-            await self._follow_cached(state, not_due)
-        self.changed.notify(want.keeper)
+            await self._use_cached_responses(state, not_due)
+        self.changed.notify(want.owner)
 
-    def _cancel_round(self, keeper: str) -> None:
-        state = self._states.pop(keeper, None)
+    def _cancel_round(self, owner: str) -> None:
+        state = self._states.pop(owner, None)
         if state is not None and state.task is not None:
             state.task.cancel()
 
@@ -440,7 +442,7 @@ class Syncer(Generic[R]):
         while (flight := self.queue.next(now, self._may_start)) is not None:
             task = self._running[flight] = self._tasks.start(self._run(flight), name=flight.url)
             # Done in a callback, because a task canceled before its first step never runs its own code.
-            task.add_done_callback(partial(self._flight_ended, flight))
+            task.add_done_callback(partial(self._on_flight_ended, flight))
         at, low = self.queue.wake_at(now), self.rate_limit_wait()
         waits = ([(at - now).total_seconds()] if at is not None else []) + (
             [min(low, RATE_LIMIT_CHECK)] if low > 0 else []
@@ -473,9 +475,9 @@ class Syncer(Generic[R]):
                 want = state.wants.get(flight.url)
                 if want is not None and state.planner is not None and flight.satisfies(want):
                     state.planning_tasks += 1
-                    task = self._tasks.start(self._take_children(state, want, value, version))
-                    task.add_done_callback(partial(self._planning_ended, state))
-        self._notify_keepers(flight.url)
+                    task = self._tasks.start(self._add_wants_after(state, want, value, version))
+                    task.add_done_callback(partial(self._on_planning_ended, state))
+        self._notify_owners(flight.url)
 
     def _accept_failure(self, flight: Flight, error: ApiError) -> None:
         version = self.queue.end(flight, error, self._now())
@@ -485,17 +487,17 @@ class Syncer(Generic[R]):
             for future in self._waiters.pop(flight.url, ()):
                 if not future.done():
                     future.set_exception(error)
-        self._notify_keepers(flight.url)
+        self._notify_owners(flight.url)
 
     def _store_version(self, flight: Flight, version: Version | None) -> None:
         if version is not None:
             self._cache.put_version(flight.url, version.stamp, version.error, version.requested_at)
 
-    def _notify_keepers(self, url: str) -> None:
-        for keeper in [keeper for keeper, state in self._states.items() if url in state.wants]:
-            self.changed.notify(keeper)
+    def _notify_owners(self, url: str) -> None:
+        for owner in [owner for owner, state in self._states.items() if url in state.wants]:
+            self.changed.notify(owner)
 
-    def _flight_ended(self, flight: Flight, task: asyncio.Task[None]) -> None:
+    def _on_flight_ended(self, flight: Flight, task: asyncio.Task[None]) -> None:
         del self._running[flight]
         if self.queue.flights.get(flight.url) is flight:
             # The client canceled the task, or it raised an unexpected error. The callers must not wait forever.

@@ -32,7 +32,7 @@ KIND_NAMES: Mapping[str, str] = MappingProxyType(
 """Name of each kind of text, for messages."""
 CHANGE_REQUEST_KINDS = frozenset({"review", "subject", "description"})
 """Kinds of text that belong to a change request itself."""
-_CHANGES_A_HELD_ONE = "held "
+_PENDING_EDIT_PREFIX = "held "
 """Prefix of the draft key of an edited pending comment. The id of the comment follows."""
 
 
@@ -93,20 +93,20 @@ class UnsentIndex:
     """All unsent texts, which can be looked up by target."""
 
     def __init__(
-        self, drafts: Iterable[str] = (), held: Sequence[OutboxEntry] = (), late: frozenset[str] = frozenset()
+        self, drafts: Iterable[str] = (), pending: Sequence[OutboxEntry] = (), late: frozenset[str] = frozenset()
     ) -> None:
         """`drafts` are the keys of all drafts. `late` are the keys of drafts whose save failed or takes long. `held`
         are the pending comments."""
-        there = {each.id: pending_comment(each) for each in held}
-        found = list(there.values())
+        pending_texts = {each.id: pending_comment(each) for each in pending}
+        texts = list(pending_texts.values())
         for draft_key in sorted(drafts):
-            changes = there.get(draft_key.removeprefix(_CHANGES_A_HELD_ONE))
-            if changes is None:
-                found.append(replace(unsent_draft(draft_key), is_late=draft_key in late))
+            edited = pending_texts.get(draft_key.removeprefix(_PENDING_EDIT_PREFIX))
+            if edited is None:
+                texts.append(replace(unsent_draft(draft_key), is_late=draft_key in late))
             else:
-                edit = UnsentText("edit", changes.at, changes.page, changes.block, changes.thread, draft_key)
-                found.append(replace(edit, is_late=draft_key in late))
-        self._all: tuple[UnsentText, ...] = tuple(found)
+                edit = UnsentText("edit", edited.at, edited.page, edited.block, edited.thread, draft_key)
+                texts.append(replace(edit, is_late=draft_key in late))
+        self._all: tuple[UnsentText, ...] = tuple(texts)
 
     def __bool__(self) -> bool:
         return bool(self._all)
@@ -134,48 +134,48 @@ class UnsentIndex:
         `threads` are the threads of `at`. They are needed to find the page of a reply. For a space, unsent page texts
         are included whichever change request they are for.
         """
-        words = list(self.of_place(at))
+        texts = list(self.of_place(at))
         if isinstance(at, SpaceRef):
-            words += [
+            texts += [
                 each
                 for each in self._all
                 if each.kind == "page" and isinstance(each.at, ChangeRequestRef) and each.at.space_id == at.space_id
             ]
-        wanted = {each.thread for each in words if each.thread and not each.page}
+        thread_ids = {each.thread for each in texts if each.thread and not each.page}
         pages: dict[str, str] = {}
-        if wanted:
-            pages = {each.id: each.target.page.id for each in threads if each.id in wanted and each.target.page}
-        found: defaultdict[str, list[UnsentText]] = defaultdict(list)
-        for each in words:
+        if thread_ids:
+            pages = {each.id: each.target.page.id for each in threads if each.id in thread_ids and each.target.page}
+        by_page: defaultdict[str, list[UnsentText]] = defaultdict(list)
+        for each in texts:
             page = each.page or pages.get(each.thread, "")
             if page or each.kind not in CHANGE_REQUEST_KINDS:
-                found[page].append(each)
-        return dict(found)
+                by_page[page].append(each)
+        return dict(by_page)
 
     @cached_property
     def _threads(self) -> Mapping[tuple[Discussion, str], Sequence[UnsentText]]:
-        found: defaultdict[tuple[Discussion, str], list[UnsentText]] = defaultdict(list)
+        by_thread: defaultdict[tuple[Discussion, str], list[UnsentText]] = defaultdict(list)
         for each in self._all:
             if each.thread and each.at is not None:
-                found[each.at, each.thread].append(each)
-        return found
+                by_thread[each.at, each.thread].append(each)
+        return by_thread
 
     @cached_property
     def _places(self) -> Mapping[Discussion, Sequence[UnsentText]]:
-        found: defaultdict[Discussion, list[UnsentText]] = defaultdict(list)
+        by_place: defaultdict[Discussion, list[UnsentText]] = defaultdict(list)
         for each in self._all:
             if each.at is not None:
-                found[each.at].append(each)
-        return found
+                by_place[each.at].append(each)
+        return by_place
 
 
-def by_block(words: Iterable[UnsentText]) -> dict[str, list[UnsentText]]:
+def by_block(texts: Iterable[UnsentText]) -> dict[str, list[UnsentText]]:
     """Return the texts that start threads, by block key. Texts about the whole page have the key ""."""
-    found: defaultdict[str, list[UnsentText]] = defaultdict(list)
-    for each in words:
+    by_block_key: defaultdict[str, list[UnsentText]] = defaultdict(list)
+    for each in texts:
         if each.kind == "comment":
-            found[each.block].append(each)
-    return dict(found)
+            by_block_key[each.block].append(each)
+    return dict(by_block_key)
 
 
 def _discussion(space: str, into: Sequence[str]) -> Discussion:

@@ -168,7 +168,7 @@ async def _find_review(send: Send, attempt: Attempt[reviews.Submit]) -> AlreadyD
         is_mine = attempt.me is None or review.reviewer.id == attempt.me
         is_new = review.id not in baseline if baseline is not None else review.revision == attempt.basis.revision
         is_new = is_new and (oldest is None or review.created_at is None or review.created_at >= oldest)
-        if is_mine and is_new and review.id not in attempt.taken_ids and review.status == attempt.op.status:
+        if is_mine and is_new and review.id not in attempt.other_created_ids and review.status == attempt.op.status:
             return AlreadyDone(review.id, review)
     return None
 
@@ -179,17 +179,17 @@ def _no_undo_of_review(op: reviews.Submit, basis: Basis) -> str:
 
 async def _check_creation(send: Send, attempt: Attempt[change_requests.Create]) -> Check:
     """Return the drafts of the user as the baseline."""
-    return Ready(tuple(draft.id for draft in await _own_drafts(send, attempt)))
+    return Ready(tuple(draft.id for draft in await _drafts_of_user(send, attempt)))
 
 
 async def _find_creation(send: Send, attempt: Attempt[change_requests.Create]) -> AlreadyDone | None:
-    for draft in await _own_drafts(send, attempt):
+    for draft in await _drafts_of_user(send, attempt):
         if draft.subject == attempt.op.subject and draft.id not in (attempt.baseline or ()):
             return AlreadyDone(draft.id, draft)
     return None
 
 
-async def _own_drafts(send: Send, attempt: Attempt[change_requests.Create]) -> tuple[ChangeRequest, ...]:
+async def _drafts_of_user(send: Send, attempt: Attempt[change_requests.Create]) -> tuple[ChangeRequest, ...]:
     creator = {"creator": attempt.me} if attempt.me is not None else {}
     return (await send(change_requests.List(at=attempt.op.at, status="draft", limit=100, **creator))).items
 
@@ -267,7 +267,7 @@ class FoundEdit:
 
     head: str
     """Head revision of the change request now."""
-    made: Revision
+    created: Revision
     """Revision that the edit created."""
 
 
@@ -320,7 +320,7 @@ async def _is_made_by(send: Send, op: content.Edit, before: Revision | None, aft
                 if len(after.files) <= (len(before.files) if before is not None else 0):
                     return False
             case _:
-                if _state(old.get(change.page)) == _state(new.get(change.page)):
+                if _page_state(old.get(change.page)) == _page_state(new.get(change.page)):
                     return False
     return True
 
@@ -330,7 +330,7 @@ async def _equals(send: Send, op: content.Edit, change: UpdatePage, page: Page, 
     if change.title is not None and page.title != line(change.title):
         return False
     changed = _SETTINGS & change.model_fields_set
-    if any(_plain(getattr(change, name)) != _plain(getattr(page, name)) for name in changed):
+    if any(_canonical(getattr(change, name)) != _canonical(getattr(page, name)) for name in changed):
         return False
     if "into" in change.model_fields_set:
         parent = after.parent_of(page.id)
@@ -343,7 +343,7 @@ async def _equals(send: Send, op: content.Edit, change: UpdatePage, page: Page, 
     return stored.markdown is not None and stored.markdown.text.split() == change.document.markdown.split()
 
 
-def _plain(value: str | bool | None) -> str:
+def _canonical(value: str | bool | None) -> str:
     """Return a setting of a page in one spelling: an emoji as its code points, and single spaces only."""
     if not isinstance(value, str):
         return str(value or "")
@@ -351,7 +351,7 @@ def _plain(value: str | bool | None) -> str:
     return " ".join(line(code).split())
 
 
-def _state(page: Page | None) -> tuple[str | None, ...]:
+def _page_state(page: Page | None) -> tuple[str | None, ...]:
     return (page.title, page.document_id, page.path, page.description, page.emoji) if page is not None else ()
 
 

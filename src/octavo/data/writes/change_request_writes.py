@@ -146,10 +146,10 @@ async def toggle_draft(live: Live, at: ChangeRequestRef, seen: ChangeRequest) ->
     """Mark a draft as ready for review, or convert an open change request to a draft. Nothing is sent if the status
     differs from `seen`."""
     status: Literal["open", "draft"] = "open" if seen.status == "draft" else "draft"
-    op, still = change_requests.Update(at=at, status=status), f"#{seen.number} is still {status_name(seen.status)}"
-    verb, word = ("mark", "as") if status == "open" else ("convert", "to")
-    failed = f"Could not {verb} #{seen.number} {word} {status_name(status)}"
-    sent = await send_direct(live, op, Basis(status=seen.status), failed=failed, missing=still)
+    op, unchanged = change_requests.Update(at=at, status=status), f"#{seen.number} is still {status_name(seen.status)}"
+    verb, preposition = ("mark", "as") if status == "open" else ("convert", "to")
+    failed = f"Could not {verb} #{seen.number} {preposition} {status_name(status)}"
+    sent = await send_direct(live, op, Basis(status=seen.status), failed=failed, missing=unchanged)
     if sent.kind == "changed":
         live.refresh_affected(op)  # The shown status is outdated.
     if isinstance(sent.error, NotFound) or (sent.error is not None and sent.error.status in _NO_OPERATION):
@@ -158,7 +158,7 @@ async def toggle_draft(live: Live, at: ChangeRequestRef, seen: ChangeRequest) ->
         return SendResult("refused", NO_DRAFTS)
     if sent.kind == "done" and sent.result is not None and sent.result.status != status:
         return SendResult(
-            "refused", f"{still}: the server did not change the status. Press o to change it in the browser."
+            "refused", f"{unchanged}: the server did not change the status. Press o to change it in the browser."
         )
     return sent
 

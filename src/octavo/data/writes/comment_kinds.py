@@ -51,7 +51,7 @@ async def _find_comment(send: Send, attempt: Attempt[Create]) -> AlreadyDone | N
         found += page.items
         if any(item.id in baseline for item in page.items):
             break
-    return _own(attempt, found)
+    return _result_among(attempt, found)
 
 
 async def _check_reply(send: Send, attempt: Attempt[CreateReply]) -> Check:
@@ -64,7 +64,7 @@ async def _check_reply(send: Send, attempt: Attempt[CreateReply]) -> Check:
 
 
 async def _find_reply(send: Send, attempt: Attempt[CreateReply]) -> AlreadyDone | None:
-    return _own(attempt, [item async for page in _replies(send, attempt.op) for item in page.items])
+    return _result_among(attempt, [item async for page in _replies(send, attempt.op) for item in page.items])
 
 
 async def _check_edit(send: Send, attempt: Attempt[Update] | Attempt[UpdateReply]) -> Check:
@@ -170,9 +170,11 @@ def _facts(op: Create | CreateReply | _Edit | _Delete) -> WriteFacts:
     return WriteFacts(op.comment_id, text=op.body.markdown if op.body is not None else "", only_resolves=only_resolves)
 
 
-def _own(attempt: Attempt[Create] | Attempt[CreateReply], found: Sequence[Comment | Reply]) -> AlreadyDone | None:
-    own = find_own(attempt, found)
-    return AlreadyDone(own.id) if own else None
+def _result_among(
+    attempt: Attempt[Create] | Attempt[CreateReply], items: Sequence[Comment | Reply]
+) -> AlreadyDone | None:
+    created = find_created(attempt, items)
+    return AlreadyDone(created.id) if created else None
 
 
 def _ready(items: Sequence[Comment | Reply]) -> Ready:
@@ -237,12 +239,12 @@ def _has_reaction(reactions: Iterable[Reaction], emoji: str, user_id: str) -> bo
     )
 
 
-def find_own(
-    attempt: Attempt[Create] | Attempt[CreateReply], found: Iterable[Comment | Reply]
+def find_created(
+    attempt: Attempt[Create] | Attempt[CreateReply], items: Iterable[Comment | Reply]
 ) -> Comment | Reply | None:
     """Return the item of `found` that a lost write created. If several match, return the oldest. None if none matches.
 
-    A match has the author, the page and the text of the write, and is neither in the baseline nor in `taken_ids`. It
+    A match has the author, the page and the text of the write, and is neither in the baseline nor in `other_created_ids`. It
     may be older than the newest item of the baseline only by `CLOCKS_APART`.
     """
     op, baseline = attempt.op, attempt.baseline or ()
@@ -250,9 +252,9 @@ def find_own(
     oldest = attempt.newest_at - CLOCKS_APART if attempt.newest_at is not None else None
     candidates = [
         item
-        for item in found
+        for item in items
         if item.id not in baseline
-        and item.id not in attempt.taken_ids
+        and item.id not in attempt.other_created_ids
         and attempt.me in (None, item.posted_by.id)
         and (oldest is None or item.posted_at is None or item.posted_at >= oldest)
         and (not isinstance(item, Comment) or (item.target.page.id if item.target.page else None) == page)

@@ -65,28 +65,28 @@ async def edit(live: Live, at: ChangeRequestRef, expected: str | None, changes: 
     sent = await send_direct(live, op, Basis(revision=expected), failed=NOT_SAVED, missing=missing)
     if sent.kind == "done":
         found = sent.result if isinstance(sent.result, FoundEdit) else None
-        head, made = (found.head, found.made) if found is not None else (_head_in(sent.result), None)
-        return await _outcome(live.send, at, expected, head, made)
+        head, created = (found.head, found.created) if found is not None else (_head_in(sent.result), None)
+        return await _outcome(live.send, at, expected, head, created)
     if sent.kind == "changed":
         live.refresh_affected(op)  # The revision on screen is outdated.
         return EditOutcome("changed", sent.message, revision=sent.revision)
     if isinstance(sent.error, NotFound) and await _all_pages_exist(live.send, op):
-        live.availability.lacks(op, NO_OPERATION)
+        live.availability.mark_unavailable(op, NO_OPERATION)
         return EditOutcome("refused", NO_OPERATION)
     return EditOutcome(sent.kind, sent.message, error=sent.error)
 
 
 async def _outcome(
-    send: Send, at: ChangeRequestRef, expected: str | None, head: str | None, made: Revision | None
+    send: Send, at: ChangeRequestRef, expected: str | None, head: str | None, created: Revision | None
 ) -> EditOutcome:
     """Return the outcome of an edit that was saved. `made` is the revision that it created, by default the head."""
     try:
         head = head or (await send(change_requests.Get(at=at))).revision
-        if made is None and head is not None:
-            made = await send(get_revision(at, head))
+        if created is None and head is not None:
+            created = await send(get_revision(at, head))
     except ApiError:
         pass  # The edit is saved nevertheless.
-    parents = made.parents if made is not None else ()
+    parents = created.parents if created is not None else ()
     if expected is None or not parents or parents[0] == expected:
         return EditOutcome("done", "Saved.", revision=head)
     message = "Saved. Someone else saved changes at the same time."
@@ -140,10 +140,10 @@ async def restore_pages(
     A server that cannot revert pages refuses all changes. Then Octavo sends equivalent edits instead: they set the
     earlier text, title and position of each page, and delete pages that the earlier revision does not contain.
     """
-    can_replace = expected is not None and any(isinstance(change, RevertPage) for change in changes)
-    if live.can_revert_pages or not can_replace:
+    can_use_edits = expected is not None and any(isinstance(change, RevertPage) for change in changes)
+    if live.can_revert_pages or not can_use_edits:
         outcome = await edit(live, at, expected, changes)
-        if not can_replace or not isinstance(outcome.error, Invalid):
+        if not can_use_edits or not isinstance(outcome.error, Invalid):
             return outcome
     assert expected is not None
     try:
@@ -162,14 +162,21 @@ async def _same_as_revert(live: Live, at: ChangeRequestRef, head: str, change: C
     """Return an edit with the same effect as `change`, without reverting a page. Raises ApiError, _CannotRestore."""
     if not isinstance(change, RevertPage) or change.revision is None:
         return change
-    then = await live.cached_or_fetch(content.Get(at=_revision_ref(at, change.revision)))
-    now = await live.cached_or_fetch(content.Get(at=_revision_ref(at, head)))
-    earlier, current = then.find(change.page), now.find(change.page)
+    earlier_revision = await live.cached_or_fetch(content.Get(at=_revision_ref(at, change.revision)))
+    head_revision = await live.cached_or_fetch(content.Get(at=_revision_ref(at, head)))
+    earlier, current = earlier_revision.find(change.page), head_revision.find(change.page)
     if earlier is None:
         return content.DeletePage(page=change.page)
     fields = _changed_fields(earlier, current)
-    parent = next((page.id for page in reversed(then.path_to(earlier.id)[:-1]) if now.find(page.id) is not None), None)
-    position = [page.id for page in then.siblings(earlier.id)].index(earlier.id)
+    parent = next(
+        (
+            page.id
+            for page in reversed(earlier_revision.path_to(earlier.id)[:-1])
+            if head_revision.find(page.id) is not None
+        ),
+        None,
+    )
+    position = [page.id for page in earlier_revision.siblings(earlier.id)].index(earlier.id)
     if earlier.type != "document":
         if current is None:
             raise _CannotRestore(f"this server cannot restore {earlier.title}, which is not a page")
@@ -182,7 +189,7 @@ async def _same_as_revert(live: Live, at: ChangeRequestRef, head: str, change: C
         if earlier.pages:
             raise _CannotRestore("this server cannot restore a page together with its subpages")
         return content.InsertPage(document=document, into=parent, at=position, **fields)
-    if _id(now.parent_of(earlier.id)) != _id(then.parent_of(earlier.id)):
+    if _id(head_revision.parent_of(earlier.id)) != _id(earlier_revision.parent_of(earlier.id)):
         fields |= {"into": parent, "at": position}
     return content.UpdatePage(page=earlier.id, document=document, **fields)
 

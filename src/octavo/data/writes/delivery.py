@@ -126,7 +126,7 @@ class OutboxDelivery:
             reason = "This change is more than a day old. Retry the change to send it, or discard it."
             await self._entries.step(entry.id, partial(machine.wait_for_user, reason=reason))
             return
-        if cause := self._missing_part(entry):
+        if cause := self._refused_comments_reason(entry):
             await self._refuse(entry, cause)
             return
         thread = self._posted_thread(entry)
@@ -147,7 +147,7 @@ class OutboxDelivery:
             return
         match check:
             case AlreadyDone():
-                self._connection.reached()
+                self._connection.request_succeeded()
                 await self._confirm(entry, check.remote_id, already_done=True)
                 return
             case Changed():
@@ -168,7 +168,7 @@ class OutboxDelivery:
         except TimeoutError:
             await self.lose_response(entry)
         else:
-            self._connection.reached()
+            self._connection.request_succeeded()
             await self._confirm(entry, response.id if entry.facts.creates else "")
 
     async def find_lost(self, entry: OutboxEntry) -> None:
@@ -184,7 +184,7 @@ class OutboxDelivery:
         except ApiError as error:
             await self._store_failed_lookup(entry, now, error)
             return
-        self._connection.reached()
+        self._connection.request_succeeded()
         if found:
             await self._confirm(entry, found.remote_id)
         elif entry.may_arrive_until is not None and now < entry.may_arrive_until:
@@ -203,24 +203,24 @@ class OutboxDelivery:
 
     async def _find(self, entry: OutboxEntry) -> AlreadyDone | None:
         """Return the result of `entry` on the server. None if the server does not have it. Raises ApiError."""
-        taken, me = created_ids(self._entries.state), await self._account.id()
-        attempt = Attempt(entry.op, entry.basis, entry.baseline, entry.newest_at, me, taken)
+        other_ids, me = created_ids(self._entries.state), await self._account.id()
+        attempt = Attempt(entry.op, entry.basis, entry.baseline, entry.newest_at, me, other_ids)
         return await kind_of(entry.op).find(self._send, attempt)
 
     async def _store_failed_lookup(self, entry: OutboxEntry, now: datetime, error: ApiError) -> None:
         """Store that the search for the write failed."""
         reason = f"Octavo could not check whether the server received this change. {error}"
-        is_refused, own = classify_failure(error, has_left=False) == "refused", concerns_one_request(error)
+        is_refused, is_own_failure = classify_failure(error, has_left=False) == "refused", concerns_one_request(error)
         may_arrive = entry.may_arrive_until is not None and now < entry.may_arrive_until
-        fails_too_often = own and entry.postponements + 1 >= MAX_OWN_FAILURES
+        fails_too_often = is_own_failure and entry.postponements + 1 >= MAX_OWN_FAILURES
         if is_refused and not entry.facts.creates:
             await self._refuse(entry, str(error))
         elif entry.facts.creates and not may_arrive and (is_refused or fails_too_often):
             await self._entries.step(entry.id, partial(machine.mark_not_found, now=now, cause=str(error)))
         else:
             due = self._connection.failed(error)
-            again = partial(machine.look_again, due_at=due, reason=reason, own_failure=own)
-            await self._entries.step(entry.id, again)
+            look_again = partial(machine.look_again, due_at=due, reason=reason, own_failure=is_own_failure)
+            await self._entries.step(entry.id, look_again)
 
     async def _store_failure(self, entry: OutboxEntry, error: ApiError, *, has_left: bool) -> None:
         match classify_failure(error, has_left=has_left):
@@ -230,8 +230,8 @@ class OutboxDelivery:
                 await self.lose_response(entry)
             case "waiting":
                 due, reason = self._connection.failed(error), f"Not sent yet. {error}"
-                own = concerns_one_request(error)
-                postpone = partial(machine.postpone, due_at=due, reason=reason, own_failure=own)
+                is_own_failure = concerns_one_request(error)
+                postpone = partial(machine.postpone, due_at=due, reason=reason, own_failure=is_own_failure)
                 await self._entries.step(entry.id, postpone)
 
     async def _refuse(self, entry: OutboxEntry, cause: str, *, changed_by_others: bool = False) -> None:
@@ -257,7 +257,7 @@ class OutboxDelivery:
         confirm = partial(machine.confirm, remote_id=remote_id, already_done=already_done and not superseded)
         await self._entries.step(entry.id, confirm, confirm_superseded)
 
-    def _missing_part(self, entry: OutboxEntry) -> str:
+    def _refused_comments_reason(self, entry: OutboxEntry) -> str:
         """Return why a review cannot be sent, if some of its comments were refused. Empty if it can be sent."""
         if not entry.facts.is_review or not entry.review:
             return ""
@@ -294,13 +294,13 @@ class _ThreadLists:
     async def reader_for(self, entry: OutboxEntry) -> Send:
         """Return the function that reads the target of `entry` for its check, from a list if possible. Raises
         ApiError."""
-        if not _is_first_resolve(entry):
+        if not _is_unsent_resolve(entry):
             return self._send
         now = self._entries.now()
         self._lists = {at: read for at, read in self._lists.items() if now - read[0] < LIST_LIFETIME}
         if entry.at not in self._lists:
             if (
-                sum(other.at == entry.at and _is_first_resolve(other) for other in self._entries.all)
+                sum(other.at == entry.at and _is_unsent_resolve(other) for other in self._entries.all)
                 <= MAX_SINGLE_READS
             ):
                 return self._send
@@ -319,7 +319,7 @@ class _ThreadLists:
         return send
 
 
-def _is_first_resolve(entry: OutboxEntry) -> bool:
+def _is_unsent_resolve(entry: OutboxEntry) -> bool:
     """Return whether `entry` only resolves or reopens a thread, and was never sent."""
     return entry.state == "queued" and entry.facts.only_resolves and entry.tries == 0
 
@@ -380,16 +380,16 @@ class ConnectionState:
             return now
         return until
 
-    def reached(self) -> None:
+    def request_succeeded(self) -> None:
         """Record that the server responded to a request of the outbox."""
         self._failures, self._is_rate_limited, self._is_token_refused = 0, False, False
 
     def end_pause(self) -> None:
         """End the pause, because the user retries or has signed in."""
         self.stop_reason, self.paused_until = "", None
-        self.reached()
+        self.request_succeeded()
 
-    def online(self) -> bool:
+    def server_responded(self) -> bool:
         """Record that the server responded to another request. Return whether this ended a pause."""
         if self._is_token_refused and self._has_pause:
             return False  # The server may accept the token only for reads. Do not retry a write after each read.

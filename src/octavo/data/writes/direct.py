@@ -51,15 +51,15 @@ async def lock_write(state: StateDb, name: str, attempt: Attempt[Any]) -> AsyncI
     If the task is cancelled or Octavo is killed, the lock stays, and `unfinished_writes` returns it. Raises NotSaved.
     """
     record = _record(attempt)
-    is_mine = await state.write(lambda db: _insert_lock(db, state, name, record))
+    has_lock = await state.write(lambda db: _insert_lock(db, state, name, record))
     has_ended = True
     try:
-        yield is_mine
+        yield has_lock
     except asyncio.CancelledError:
         has_ended = False
         raise
     finally:
-        if is_mine and has_ended:
+        if has_lock and has_ended:
             with suppress(NotSaved):  # do not hide the result of the write; the lock expires after `STALE_SECONDS`
                 await delete_lock(state, name)
 
@@ -119,12 +119,12 @@ async def send_direct(
     write, such as “the server has not merged #7”. `kind` is the row of the write, by default its row in the table.
     """
     row, state, me = kind or kind_of(op), live.outbox.state, live.outbox.me
-    attempt = Attempt(op, basis or Basis(), me=me.id if me is not None else None, taken_ids=created_ids(state))
+    attempt = Attempt(op, basis or Basis(), me=me.id if me is not None else None, other_created_ids=created_ids(state))
     write = _DirectWrite(live, row, row.lock_name(op, attempt.basis), failed, missing)
     try:
-        async with lock_write(state, write.name, attempt) as is_mine:
-            if not is_mine:
-                return await write.follow(attempt, "This change is already being sent.")
+        async with lock_write(state, write.name, attempt) as has_lock:
+            if not has_lock:
+                return await write.search_result(attempt, "This change is already being sent.")
             sent: SendResult[T] = await write.send(attempt)
     except NotSaved as error:
         return SendResult("refused", f"{failed}: {error}")
@@ -161,28 +161,28 @@ class _DirectWrite:
         try:
             return SendResult("done", result=await send(attempt.op))
         except Conflict as error:
-            return await self._found(attempt) or SendResult("refused", f"{self.failed}: {error}")
+            return await self._search_once(attempt) or SendResult("refused", f"{self.failed}: {error}")
         except ApiError as error:
             if classify_failure(error, has_left=True) == "unknown":
-                return await self.follow(attempt, cause_of(error))
+                return await self.search_result(attempt, cause_of(error))
             return SendResult("refused", f"{self.failed}: {error}", error=error)
 
-    async def follow(self, attempt: Attempt[Any], cause: str) -> SendResult[Any]:
+    async def search_result(self, attempt: Attempt[Any], cause: str) -> SendResult[Any]:
         """Search for the result of the write for a minute. `cause` is a sentence that says why the result is
         unknown."""
         for _ in range(int(LOOK_FOR_SECONDS / LOOKUP_SECONDS) + 1):
-            if (sent := await self._found(attempt)) is not None:
+            if (sent := await self._search_once(attempt)) is not None:
                 return sent
             await self.live.outbox.state.sleep(LOOKUP_SECONDS)
         advice = "Octavo did not retry. Check the current state, then try again."
         return SendResult("unknown", f"{self.failed}: {cause} After one minute, {self.missing}. {advice}")
 
-    async def _found(self, attempt: Attempt[Any]) -> SendResult[Any] | None:
+    async def _search_once(self, attempt: Attempt[Any]) -> SendResult[Any] | None:
         try:
-            found = await self.kind.find(self.live.send, attempt)
+            result = await self.kind.find(self.live.send, attempt)
         except ApiError:
             return None
-        return None if found is None else SendResult("done", result=found.result)
+        return None if result is None else SendResult("done", result=result.result)
 
     async def _store(self, attempt: Attempt[Any]) -> None:
         state = self.live.outbox.state
@@ -218,11 +218,11 @@ async def find_unfinished(live: Live, write: UnfinishedWrite) -> SendResult[Any]
     assert write.attempt is not None, "the write must have an attempt"
     for _ in range(max(1, int((LOOK_FOR_SECONDS - age) / LOOKUP_SECONDS) + 1)):
         try:
-            found, error = await kind_of(write.attempt.op).find(live.send, write.attempt), ""
+            result, error = await kind_of(write.attempt.op).find(live.send, write.attempt), ""
         except ApiError as failure:
-            found, error = None, str(failure)
-        if found is not None:
-            return SendResult("done", result=found.result)
+            result, error = None, str(failure)
+        if result is not None:
+            return SendResult("done", result=result.result)
         if not is_unfinished(state, write):
             break
         if age < LOOK_FOR_SECONDS:
@@ -240,17 +240,17 @@ def _insert_lock(db: sqlite3.Connection, state: StateDb, name: str, record: str)
 
 def _record(attempt: Attempt[Any]) -> str:
     request = encode(attempt.op)
-    plain = {"method": request.method, "url": request.url, "body": request.body}
+    request_fields = {"method": request.method, "url": request.url, "body": request.body}
     return json.dumps(
-        {**plain, "basis": asdict(attempt.basis), "baseline": attempt.baseline, "me": attempt.me},
+        {**request_fields, "basis": asdict(attempt.basis), "baseline": attempt.baseline, "me": attempt.me},
     )
 
 
 def _attempt(record: str) -> Attempt[Any] | None:
     """Return the attempt that a record contains. None if this version of Octavo cannot read the record."""
     try:
-        plain = parse_json(record)
-        op, baseline = decode(Request(plain["method"], plain["url"], plain["body"])), plain["baseline"]
-        return Attempt(op, Basis(**plain["basis"]), tuple(baseline) if baseline is not None else None, me=plain["me"])
+        fields = parse_json(record)
+        op, baseline = decode(Request(fields["method"], fields["url"], fields["body"])), fields["baseline"]
+        return Attempt(op, Basis(**fields["basis"]), tuple(baseline) if baseline is not None else None, me=fields["me"])
     except (LookupError, TypeError, ValueError, AttributeError):
         return None

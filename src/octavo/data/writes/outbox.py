@@ -55,13 +55,13 @@ class Outbox:
         me: User | None = None,
         undo_seconds: float = 5.0,
         timeout: float = 30.0,
-        settle: float = 30.0,
+        arrival_margin: float = 30.0,
         jitter: Callable[[], float] = random.random,
         read_only: str = "",
     ) -> None:
         """`read_only` is a sentence that says why writes are not allowed. Empty if they are allowed.
 
-        `timeout` is the maximum time of a request in seconds. `settle` is how much longer the server may act on the
+        `timeout` is the maximum time of a request in seconds. `arrival_margin` is how much longer the server may act on the
         request. During both, Octavo searches for a lost write. After that, Octavo sends the write again if it only sets
         a state, and asks the user if it creates an item.
         """
@@ -79,7 +79,7 @@ class Outbox:
             self._entries,
             self._account,
             request_timeout=timedelta(seconds=timeout),
-            may_arrive_for=timedelta(seconds=timeout + settle),
+            may_arrive_for=timedelta(seconds=timeout + arrival_margin),
             jitter=jitter,
         )
         self._task: asyncio.Task[None] | None = None
@@ -245,8 +245,8 @@ class Outbox:
         counts = {key: self._drafts.edit_count(key) for key in draft_keys}
 
         def work(db: sqlite3.Connection) -> Discarded:
-            taken = (take_pending_comment(db, entry_id) for entry_id in entry_ids)
-            comments = tuple(comment for comment in taken if comment is not None)
+            removed = (take_pending_comment(db, entry_id) for entry_id in entry_ids)
+            comments = tuple(comment for comment in removed if comment is not None)
             return Discarded(tuple(delete_drafts(db, self.state.namespace, draft_keys)), comments)
 
         discarded = await self.state.write(work)
@@ -271,37 +271,37 @@ class Outbox:
         """Continue sending, because the user has signed in."""
         self._worker.resume()
 
-    def online(self) -> None:
+    def server_responded(self) -> None:
         """Record that the server has responded to another request."""
-        self._worker.online()
+        self._worker.server_responded()
 
-    async def send_now(self, within: float = 2.0) -> None:
-        """End the undo delay, because the user quits. Wait up to `within` seconds until the entries are sent.
+    async def send_now(self, max_wait: float = 2.0) -> None:
+        """End the undo delay, because the user quits. Wait up to `max_wait` seconds until the entries are sent.
 
         Entries that are not sent by then stay in the outbox.
         """
         await self._release()
         changed = asyncio.Event()
-        end = self.observe(changed.set)
+        remove_observer = self.observe(changed.set)
         try:
-            async with asyncio.timeout(within):
+            async with asyncio.timeout(max_wait):
                 while self.is_sending:
                     changed.clear()
                     await changed.wait()
         except TimeoutError:
             pass
         finally:
-            end()
+            remove_observer()
 
     async def _release(self) -> None:
         """End the undo delay of the entries of this instance."""
         if self._read_only:
             return
-        own = {entry_id for group in self._history for entry_id in group.ids}
+        own_ids = {entry_id for group in self._history for entry_id in group.ids}
         held = [
             entry.id
             for entry in self.entries
-            if entry.id in own and entry.held_until is not None and self._account.may_send(entry)
+            if entry.id in own_ids and entry.held_until is not None and self._account.may_send(entry)
         ]
         if held:
             with suppress(NotSaved):
@@ -315,20 +315,20 @@ class Outbox:
             return entry.state == "sending"
         return is_due and not self.connection.is_paused and blocked_by(entry, self.entries) is None
 
-    async def close(self, within: float = 2.0) -> None:
-        """End the undo delay and stop the worker. Wait up to `within` seconds for a running request."""
+    async def close(self, max_wait: float = 2.0) -> None:
+        """End the undo delay and stop the worker. Wait up to `max_wait` seconds for a running request."""
         await self._release()
         self._worker.stop()
         task, self._task = self._task, None
         try:
             if task is not None:
-                await asyncio.wait({task}, timeout=within)
+                await asyncio.wait({task}, timeout=max_wait)
                 task.cancel()
                 with suppress(asyncio.CancelledError):
                     await task
         finally:
             with suppress(NotSaved):
-                await self._worker.leave()
+                await self._worker.release()
 
     def _remember(self, entries: Sequence[OutboxEntry], review: str = "") -> None:
         if entries:

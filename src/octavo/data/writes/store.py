@@ -120,12 +120,12 @@ def decode_entry(record: str) -> OutboxEntry:
         raise ValueError(f"the record is damaged ({type(error).__name__})") from None
 
 
-def _entry(plain: Any) -> OutboxEntry:
-    op: Any = decode(Request(plain.pop("method"), plain.pop("url"), plain.pop("body")))
+def _entry(fields: Any) -> OutboxEntry:
+    op: Any = decode(Request(fields.pop("method"), fields.pop("url"), fields.pop("body")))
     kind = write_kinds().get(type(op))
     if kind is None or not kind.is_durable:
         raise ValueError(f"{type(op).__name__} is not a write that the outbox can store")
-    values = {name: plain[stored] for name in _NAMES if (stored := _STORED_NAMES.get(name, name)) in plain}
+    values = {name: fields[stored] for name in _NAMES if (stored := _STORED_NAMES.get(name, name)) in fields}
     for name in _TIMES:
         if values.get(name) is not None:
             values[name] = moment(values[name])
@@ -198,7 +198,7 @@ class OutboxEntries:
 
     def refresh(self) -> None:
         """Read the entries again if any instance has changed the file."""
-        if self.state.changed():
+        if self.state.check_changed():
             self.reload()
 
     async def _write(self, work: Transaction[R]) -> R:
@@ -276,8 +276,8 @@ class OutboxEntries:
         """Delete the entries that are in one of `states`, and return them."""
 
         def work(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
-            found = (_find_entry(db, entry_id) for entry_id in entry_ids)
-            removed = tuple(entry for entry in found if entry is not None and entry.state in states)
+            entries = (_find_entry(db, entry_id) for entry_id in entry_ids)
+            removed = tuple(entry for entry in entries if entry is not None and entry.state in states)
             for entry in removed:
                 db.execute("DELETE FROM outbox WHERE id = ?", (entry.id,))
                 extra(db, entry)
@@ -287,10 +287,10 @@ class OutboxEntries:
 
     def reload(self) -> None:
         """Read all entries again. Call the observers if any entry has changed."""
-        known, self._by_record = self._by_record, {}
+        known_entries, self._by_record = self._by_record, {}
         before, entries = self.all, []
         for entry_id, record in self.state.read(lambda db: entry_records(db, self.state.namespace)):
-            entry = known.get(record) or self._decode(entry_id, record)
+            entry = known_entries.get(record) or self._decode(entry_id, record)
             if entry is not None:
                 self._by_record[record] = entry
                 entries.append(entry)

@@ -136,11 +136,11 @@ class OutboxWorker:
         self._entries.refresh()
         now = self._entries.now()
         await self._remove_old_failures(now)
-        own = tuple(filter(self._account.may_send, self._entries.all))
-        entry = next_due(own, now, is_paused=self.connection.is_paused, busy_places=self._running)
+        sendable = tuple(filter(self._account.may_send, self._entries.all))
+        entry = next_due(sendable, now, is_paused=self.connection.is_paused, busy_places=self._running)
         if entry is not None:
             return entry, 0.0
-        times = (next_wake(own, now), self.connection.paused_until)
+        times = (next_wake(sendable, now), self.connection.paused_until)
         return None, min([POLL_SECONDS, *((time - now).total_seconds() for time in times if time and time > now)])
 
     async def _take_step(self, entry: OutboxEntry) -> None:
@@ -156,9 +156,9 @@ class OutboxWorker:
         """Make `run` check for due steps now."""
         self._woken.set()
 
-    def online(self) -> None:
+    def server_responded(self) -> None:
         """Record that the server has responded to another request. Entries that waited for this are sent now."""
-        if self.connection.online():
+        if self.connection.server_responded():
             self.wake()
 
     def resume(self) -> None:
@@ -171,7 +171,7 @@ class OutboxWorker:
         self._is_stopping = True
         self.wake()
 
-    async def leave(self) -> None:
+    async def release(self) -> None:
         """Release the lock, so that another instance can send. No step may be running. Raises NotSaved."""
         if self._unlock is not None:
             try:

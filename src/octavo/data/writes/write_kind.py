@@ -89,7 +89,7 @@ class Attempt(Generic[W]):
     """Time of the newest item of the baseline, by the clock of the server. None if unknown."""
     me: str | None = None
     """Id of the signed-in user. None if the server does not send it."""
-    taken_ids: frozenset[str] = frozenset()
+    other_created_ids: frozenset[str] = frozenset()
     """Ids of the items that other writes of this profile created. They cannot be the result of this write."""
 
 

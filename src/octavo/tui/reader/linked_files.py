@@ -9,7 +9,7 @@ from octavo.api.places import ContentRef
 from octavo.data.live import Live
 from octavo.documents import links
 
-MOST_FILES = 1000
+MAX_RECREATIONS = 1000
 """Maximum number of files that are listed to find a file by its name."""
 
 
@@ -22,7 +22,7 @@ async def file_of(live: Live, at: ContentRef, target: links.FileLink) -> File | 
         except ValueError:
             return None
         return await live.cached_or_fetch(op)
-    files = (await live.cached_or_fetch(content.ListFiles(at=at, limit=MOST_FILES))).items
+    files = (await live.cached_or_fetch(content.ListFiles(at=at, limit=MAX_RECREATIONS))).items
     same_path = (file for file in files if file.git is not None and file.git.path == target.path)
     same_name = (file for file in files if file.name == target.name)
     similar_path = (file for file in files if file.git is not None and fold(file.git.path or "") == fold(target.path))

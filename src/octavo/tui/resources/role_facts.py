@@ -89,7 +89,7 @@ async def _load_place(live: Live, at: Shared, place: Any) -> access.Place:
             load_all(live, permissions.ListTeams(at=at, limit=PAGE_SIZE)),
         )
     except ApiError as error:
-        return access.Place(place.id, title, place.default_level, unread=str(error))
+        return access.Place(place.id, title, place.default_level, load_error=str(error))
     return access.Place(
         place.id,
         title,
