@@ -1,4 +1,4 @@
-"""The last step of the parser: turns the draft blocks of a page into blocks with keys and anchors."""
+"""The last step of the parser. It turns the draft blocks of a page into final blocks with keys and anchors."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _CHILD_OF = {parent: child for child, parent in PARENTS.items()}
 _CAPTIONED = frozenset({"content-ref", "openapi", "embed", "file"})
 _KEY = re.compile(r"[A-Za-z0-9_-]{1,256}")
 _MAX_TITLE = 2_000
-"""Number of characters of a heading that are used for its title."""
+"""Maximum number of characters of a heading that are used for its title."""
 _CONTROL_TO_SPACE = str.maketrans("\n\t", "  ")
 _SLICE_LENGTH = 8192
-"""Number of characters whose white space is normalized in one step."""
+"""Number of characters of a text that are normalized in one step."""
 
 
 def finalize_blocks(root: DraftBlock) -> tuple[tuple[Block, ...], tuple[Heading, ...]]:
-    """Return the blocks of a page whose draft tree is complete, and the headings among them."""
+    """Return the blocks of a page from its complete draft tree, and the headings among them."""
     finalizer = BlockFinalizer()
     return tuple(finalizer.finalize(root.children)), tuple(finalizer.headings)
 
@@ -40,7 +40,7 @@ def _fold_children(draft: DraftBlock) -> DraftBlock:
 
 
 def _fold(draft: DraftBlock) -> list[DraftBlock]:
-    """Return the drafts that replace a draft: the draft itself, others, or none."""
+    """Return the drafts that replace a draft in its parent. The list may be empty."""
     folder = _FOLDERS.get(draft.kind) or (_fold_series if draft.kind in _CHILD_OF else None)
     folded = _fold_children(draft)
     return folder(folded) if folder else [folded]
@@ -137,7 +137,7 @@ def _fold_expandable(draft: DraftBlock) -> list[DraftBlock]:
 
 
 def _fold_summary(draft: DraftBlock) -> list[DraftBlock]:
-    """Return a title for the expandable around it. Outside of an expandable, the title becomes a paragraph."""
+    """Return a title draft. An expandable around it uses it as its title. Elsewhere it becomes a paragraph."""
     others = []
     for child in draft.children:
         if child.kind in ("paragraph", "heading"):
@@ -163,7 +163,8 @@ def _fold_captioned(draft: DraftBlock) -> list[DraftBlock]:
 
 
 def _fold_series(draft: DraftBlock) -> list[DraftBlock]:
-    """Keep only children of the expected kind, such as tabs in `tabs`. Other children move into the child before them."""
+    """Keep only children of the expected kind, such as `tab` in `tabs`. Move each other child into the child before
+    it."""
     wanted = _CHILD_OF[draft.kind]
     members: list[DraftBlock] = []
     for child in draft.children:
@@ -235,7 +236,7 @@ def _join_lines(first: tuple[Run, ...], second: tuple[Run, ...]) -> tuple[Run, .
 
 
 class BlockFinalizer:
-    """Turns the drafts of a page into blocks, part by part, and assigns keys and anchors."""
+    """Turns the drafts of a page into blocks, and assigns unique keys and anchors. Pages may be finalized in parts."""
 
     def __init__(self) -> None:
         self.headings: list[Heading] = []
@@ -243,12 +244,13 @@ class BlockFinalizer:
         self._anchors = Anchors()
 
     def finalize(self, drafts: Iterable[DraftBlock]) -> list[Block]:
-        """Return the blocks for finished drafts of the top level."""
+        """Return the blocks for complete drafts of the top level."""
         top = _fold_children(DraftBlock("document", children=list(drafts)))
         return [self._finalize(draft)[0] for draft in top.children]
 
     def _key(self, digest: str, own: str) -> str:
-        """Return the platform's key of the block, or one made from its content if that is missing or used."""
+        """Return the key of a block: the platform's key `own` if it is valid and unused, else a key made from
+        `digest`."""
         if _KEY.fullmatch(own) and own not in self._key_counts:
             self._key_counts[own] = 1
             return own
@@ -270,7 +272,7 @@ class BlockFinalizer:
         title = " ".join(plain_text(draft.runs)[:_MAX_TITLE].split())
         draft.attrs["id"] = self._anchors.assign(title, draft.attrs.get("id"))
         heading = Block("heading", draft.attrs, runs=draft.runs, lines=lines, key=key)
-        # The mark of a footnote is meaningless in an outline, which shows no footnotes.
+        # Leave out footnote marks, because the outline shows no footnotes.
         visible = tuple(run for run in draft.runs if run.kind != "footnote" or run.attrs.get("inline"))
         title = " ".join(plain_text(visible)[:_MAX_TITLE].split())
         self.headings.append(Heading(draft.attrs["level"], title, draft.attrs["id"], heading))
@@ -278,8 +280,8 @@ class BlockFinalizer:
 
 
 def _lines(draft: DraftBlock, blocks: tuple[Block, ...]) -> tuple[int, int]:
-    """Return the line range of a draft, which includes its blocks. Equal tuples are shared: a page of a megabyte would
-    otherwise hold one more tuple for each block."""
+    """Return the line range of a draft, including its blocks. If the range equals that of its first block, return the
+    same tuple to save memory."""
     if not blocks:
         return draft.first, max(draft.last, draft.first + 1)
     first_lines, (_, last_line) = blocks[0].lines, blocks[-1].lines
@@ -289,14 +291,15 @@ def _lines(draft: DraftBlock, blocks: tuple[Block, ...]) -> tuple[int, int]:
 
 
 def _single_line(value: Any) -> Any:
-    """Return an attribute with spaces in place of line breaks and tabs."""
+    """Return the value of an attribute with line breaks and tabs replaced by spaces."""
     if isinstance(value, str):
         return value if value.isprintable() else value.translate(_CONTROL_TO_SPACE)
     return tuple(map(_single_line, value)) if type(value) is tuple else value
 
 
 def _digest(draft: DraftBlock, first_child: str) -> str:
-    """Return a hash for the key: of the words of a leaf, or of the title and first child of a container."""
+    """Return a hash for the key of a block. For a leaf, it covers the words. For a container, it covers the title and
+    the first child."""
     attrs = draft.attrs
     own = draft.text or plain_text(draft.runs)
     if not own:
@@ -314,8 +317,8 @@ def _digest(draft: DraftBlock, first_child: str) -> str:
 
 
 def _normalized_text(text: str) -> Iterator[str]:
-    """Yield `text` in pieces, with each run of white space as one space. A list of the words would take ten times the
-    memory of the text."""
+    """Yield `text` in pieces with white space collapsed. Pieces are used because a list of all words would take ten
+    times the memory of the text."""
     if len(text) <= _SLICE_LENGTH:
         yield " ".join(text.split())
         return

@@ -1,6 +1,6 @@
 """Evaluates conditions on visitor claims, such as `visitor.claims.plan == "pro" && visitor.claims.seats > 5`. Pure.
 
-Invalid conditions raise `ConditionError`. As in JavaScript, a missing claim is undefined. Reading a member of an
+Invalid conditions raise `ConditionError`. As in JavaScript, a missing claim is undefined, and reading a member of an
 undefined value is an error.
 """
 
@@ -30,7 +30,7 @@ UNDEFINED: Final = _Undefined()
 
 
 class ConditionError(ValueError):
-    """An error in a condition: the message, and the position of the character, counted from 1."""
+    """An invalid condition. `position` is the number of the wrong character, counted from 1."""
 
     def __init__(self, position: int, sentence: str) -> None:
         super().__init__(f"Character {position}: {sentence}")
@@ -55,7 +55,7 @@ class _Evaluator:
         self._names, self._depth, self._end = names, 0, len(condition.rstrip()) + 1
         self._tokens: list[tuple[str, str, int]] = []
         position = 0
-        while (position := _SPACE.match(condition, position).end()) < len(condition):  # type: ignore[union-attr]  # The pattern matches an empty text too.
+        while (position := _SPACE.match(condition, position).end()) < len(condition):  # type: ignore[union-attr]  # never None, because the pattern also matches an empty text
             found = _TOKEN.match(condition, position)
             if found is None:
                 is_text = condition[position] in "\"'"
@@ -194,7 +194,7 @@ def _ordered_comparison(is_in_order: Callable[[Any, Any], bool]) -> Callable[[An
         numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in (left, right))
         if numbers or (isinstance(left, str) and isinstance(right, str)):
             return is_in_order(left, right)
-        return False  # In JavaScript, a comparison of values without an order is false too.
+        return False  # as in JavaScript, where comparing other values is false
 
     return compare
 

@@ -1,4 +1,4 @@
-"""Compares two pages: pairs their blocks, then compares the words within each pair. Start with `diff`."""
+"""Compares two pages. It pairs their blocks, then compares the words in each pair. Start reading at `diff`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from octavo.documents.sequences import diff_ranges
 _CODE_KINDS = frozenset({"code", "math"})
 _TABLE_KINDS = kinds_with("grid")
 _FALLBACK_KINDS = frozenset({"content-ref", "openapi"})
-"""Kinds of blocks whose text is only shown if the block itself cannot be shown."""
+"""Kinds of blocks whose text is a fallback, shown only if the block itself cannot be shown."""
 _TEXT_KINDS = frozenset({"paragraph", "heading", "tab"})
 _EMPTY_CELL = Block("cell")
 
@@ -81,7 +81,7 @@ def _arrived_step(old: Node, new: Node) -> DiffStep:
 
 
 def compare_nodes(old: Node, new: Node) -> DiffStep:
-    """Return the changes from one block to the other."""
+    """Return the step that describes the changes from one block to the other."""
     if old.kind == new.kind == "api-method" and uses_old_tags(old) is not uses_old_tags(new):
         step = DiffStep(
             "restructured", old_nodes=(old,), new_nodes=(new,), note="same operation, written with other tags"
@@ -117,7 +117,7 @@ def compare_nodes(old: Node, new: Node) -> DiffStep:
 
 
 def _fallback_changes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
-    """Return the changes of a text that is only shown if its link cannot be shown."""
+    """Return the changes of the fallback text of a block, without changes that its attributes already show."""
     old_side, new_side = plain_text(old.runs), plain_text(new.runs)
     if old_side != new_side:
         return (AttributeChange("fallback text", old_side or None, new_side or None),)
@@ -125,12 +125,13 @@ def _fallback_changes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
     found = changed_run_attributes(diff_runs(old.runs, new.runs).words)
     if not found and runs_key(old.runs) != runs_key(new.runs):
         found = tuple(_attribute_changes_without_text(old, new))
-    # A link in the text to the target of the block itself does not count.
+    # Leave out the link to the target of the block itself, because the change of that attribute is already listed.
     return tuple(each for each in found if (each.old, each.new) not in known)
 
 
 def _attribute_changes_without_text(old: Block, new: Block) -> Iterator[AttributeChange]:
-    """Yield the changes between runs without words: of their kinds, or else of their attributes."""
+    """Yield the changes of the kinds of runs with equal text. If the kinds are equal, yield the changes of
+    attributes."""
     old_side, new_side = (", ".join(run.kind for run in side.runs) or None for side in (old, new))
     if old_side != new_side:
         yield AttributeChange("fallback", old_side, new_side)
@@ -157,7 +158,7 @@ def _is_unchanged(step: DiffStep) -> bool:
         return all(each.fate == "same" for each in step.inside)
     assert step.old is not None
     assert step.new is not None
-    # A container that was rewritten for the comparison has only the texts that it shows, and no text of its own.
+    # Only these kinds have all their text in `runs` and `text`. Others may differ in parts that are not compared here.
     ours, theirs = step.old.block, step.new.block
     is_worded = ours.kind in _TEXT_KINDS and ours.kind == theirs.kind
     return is_worded and runs_key(ours.runs) == runs_key(theirs.runs) and ours.text == theirs.text
@@ -198,7 +199,7 @@ def _cell(old: Node, new: Node, pair: ColumnPair) -> CellChange:
         return CellChange(old_side, new_side)
     others = changed_attributes(old_side or _EMPTY_CELL, new_side or _EMPTY_CELL)
     if pair.old and pair.new and pair.old.type != pair.new.type:
-        # The words of the cell are read as another type now, such as stars, so the value differs too.
+        # The value differs only because the type of the column changed.
         others = tuple(each for each in others if each.name != "value")
     found = diff_runs(old_side.runs if old_side else (), new_side.runs if new_side else ())
     return CellChange(old_side, new_side, found if found.kinds else None, others)

@@ -1,4 +1,4 @@
-"""Finds moved blocks: removed in one place and added in another, also into, out of and between containers."""
+"""Finds moved blocks: blocks that were removed in one place and added in another, also across containers."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node
 from octavo.documents.diff_restructuring import FRAMES, collapse_container
 
 _PART_KINDS = kinds_with("part")
-"""Kinds that count as moved even if they are short, if both positions are in the same container."""
+"""Kinds of blocks that count as moved in their container even if they are short."""
 _MIN_EDITED_LENGTH = 60
 _MIN_TEXT_SIMILARITY = 0.85
 _MIN_CONTAINER_SIMILARITY = 0.75
-"""Minimum similarity of two containers of the same kind to count as one that was moved and edited."""
+"""Minimum similarity of two containers of the same kind to count as one container that was moved and edited."""
 _MIN_LENGTH_RATIO = 0.4
-"""Blocks are not compared if one is shorter than this share of the other."""
+"""Minimum length of a block, as a share of the length of another block, for the two to be compared."""
 _MAX_PAIRS = 4000
 
 
 def find_moves(steps: Sequence[DiffStep], compare: CompareNodes) -> None:
-    """Turn removals and additions of equal blocks, at any depth, into moves, numbered from 1."""
+    """Turn pairs of removed and added steps of equal or similar blocks into moves, at any depth. Moves are numbered
+    from 1."""
     visible = [each for step in steps for each in (step, *step.all_inside())]
     frames = [step for step in visible if step.inside is None and _is_frame(step)]
     for step in frames:
@@ -36,7 +37,7 @@ def find_moves(steps: Sequence[DiffStep], compare: CompareNodes) -> None:
         finder.find_equal(_identifiable_steps(siblings), lambda node: node.number)
     long_frames = [step for step in all_steps if _is_frame(step) and _size(step) >= MIN_MOVED_LENGTH]
     frames_at_level = frames
-    while frames_at_level:  # Outermost containers first. Otherwise their children would be found as moves of their own.
+    while frames_at_level:  # Outermost containers first, so that their children do not become separate moves.
         level_ids = set(map(id, frames_at_level))
         for fate in ("added", "removed"):
             candidates = [step for step in long_frames if id(step) in level_ids or step.fate != fate]
@@ -62,7 +63,7 @@ def find_moves(steps: Sequence[DiffStep], compare: CompareNodes) -> None:
 
 
 class _MoveFinder:
-    """Joins removed with added blocks into moves. A moved container takes its children along."""
+    """Joins removed and added steps into moves. The children of a moved container belong to its move."""
 
     def __init__(self, all_steps: Sequence[DiffStep], compare: CompareNodes) -> None:
         self._compare = compare
@@ -70,7 +71,7 @@ class _MoveFinder:
         self._give_numbers(all_steps)
         self._parents = {id(inner): step for step in all_steps for inner in (*(step.inside or ()), *step.rows)}
         self._split: set[int] = set()
-        """Ids of containers with a part that moved, stayed or changed on its own."""
+        """`id()` of the containers in which a part moved, stayed or changed by itself."""
         for step in all_steps:
             if step.fate not in ("added", "removed"):
                 self._mark_split(step)
@@ -85,7 +86,7 @@ class _MoveFinder:
         self._number += len(moved)
 
     def find_equal(self, steps: Sequence[DiffStep], key: Callable[[Node], Hashable]) -> None:
-        """Join removed and added blocks that have the same `key`."""
+        """Join removed and added blocks whose `key` is equal."""
         by_key: dict[Hashable, list[DiffStep]] = {}
         for step in reversed(steps):
             if step.old and self._is_free(step, "removed"):
@@ -101,7 +102,7 @@ class _MoveFinder:
     def find_edited(
         self, steps: Sequence[DiffStep], similarity_of: Callable[[Node, Node], float], at_least: float
     ) -> None:
-        """Join each added block with the most similar removed block, and compare the two."""
+        """Join added blocks with the most similar removed blocks, and compare the two."""
         removed: dict[str, list[DiffStep]] = {}
         for step in steps:
             if self._is_free(step, "removed"):
@@ -119,13 +120,13 @@ class _MoveFinder:
                     value = similarity_of(candidate.old, step.new)
                     if value >= at_least:
                         found.append((value, candidate, step))
-        # Most similar first: among nearly equal blocks, each one is then joined with itself.
+        # Join the most similar pairs first, so that each block is joined with its own earlier version.
         for _, source, step in sorted(found, key=itemgetter(0), reverse=True):
             if self._is_free(source, "removed") and self._is_free(step, "added"):
                 self._move(source, step)
 
     def move_neighbors(self, lists: Sequence[Sequence[DiffStep]]) -> None:
-        """Join equal blocks that are next to a moved block both before and after the move, even if they are short."""
+        """Join equal blocks that are next to a moved block on both sides of the comparison, even if they are short."""
         before: dict[int, DiffStep] = {}
         after: dict[int, DiffStep] = {}
         for siblings in lists:
@@ -173,7 +174,7 @@ class _MoveFinder:
 
 
 def _identifiable_steps(siblings: Sequence[DiffStep]) -> list[DiffStep]:
-    """Return the steps of blocks that are recognizable among their siblings: parts, long blocks, and short blocks that
+    """Return the steps of blocks that can be recognized among their siblings: parts, long blocks, and short blocks that
     occur once on each side."""
     if not {"removed", "added"} <= {step.fate for step in siblings}:
         return []
@@ -192,8 +193,8 @@ def _identifiable_steps(siblings: Sequence[DiffStep]) -> list[DiffStep]:
 
 
 def _unique_headings(steps: Sequence[DiffStep], all_steps: Sequence[DiffStep]) -> list[DiffStep]:
-    """Return the steps of headings whose text occurs once in each version. A text that many sections have, such as
-    “Example”, does not identify a section."""
+    """Return the steps of headings whose text occurs once in each version. A repeated text such as “Example” does not
+    identify a section."""
     free = (step for step in all_steps if step.fate in ("removed", "added"))
     found = [step for step in free if _kind(step) == "heading" and _size(step) > 2]
     if len({step.fate for step in found}) < 2:

@@ -1,4 +1,4 @@
-"""Blocks prepared for a comparison. Equal blocks have equal numbers, and each node knows its text."""
+"""Prepares blocks for a comparison (`Node`), and holds its steps (`DiffStep`). Equal blocks have equal numbers."""
 
 from __future__ import annotations
 
@@ -25,22 +25,23 @@ from octavo.documents.diff_model import (
 )
 
 _EMPTY_VALUES: tuple[object, ...] = (None, "", False, (), [], {})
-"""Attribute values that are compared as if the attribute was missing."""
+"""Attribute values that count as a missing attribute."""
 ATOMIC_KINDS = frozenset({"image", "icon", "math", "break", "emoji", "button", "mention", "expression"})
-"""Kinds of runs that are compared as a whole, not by words."""
+"""Kinds of runs that are compared as a whole, not word by word."""
 _TEXT_ATTRIBUTE_NAMES = "title alt url src path name spec date expression target description label"
 _TEXT_ATTRIBUTES = tuple(_TEXT_ATTRIBUTE_NAMES.split())
 
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A block with its children. Two nodes of one `NodeIndex` with the same number are equal for a reader."""
+    """A block with its children, prepared for a comparison. Nodes of one `NodeIndex` with equal numbers look the
+    same."""
 
     block: Block
     children: list[Node]
     number: int
     text: str
-    """The text of the block, its children included."""
+    """The text of the block and its descendants."""
 
     @property
     def kind(self) -> str:
@@ -57,7 +58,7 @@ class Node:
             yield from child.walk()
 
     def leaves(self) -> Iterator[Node]:
-        """Yield the node and descendants that have text of their own."""
+        """Yield those of the node and its descendants that have text of their own."""
         if self.block.runs or self.block.text or not self.children:
             if self.text:
                 yield self
@@ -74,7 +75,7 @@ class NodeIndex:
         self._numbers: dict[Hashable, int] = {}
 
     def node(self, block: Block) -> Node:
-        """Return a node for a block and its descendants."""
+        """Return the node of a block, with the nodes of its descendants."""
         children = [self.node(child) for child in block.children]
         identity = (
             block.kind,
@@ -95,8 +96,8 @@ def _attributes_key(block: Block) -> Hashable:
 
 
 def compared_attributes(block: Block) -> dict[str, Any]:
-    """Return the attributes whose changes are worth showing. Columns are compared separately. Anchors that follow from
-    the text are left out."""
+    """Return the attributes of a block to compare. Columns are left out because they are compared separately. Anchors
+    are left out if they follow from the text."""
     return {
         ("spaced" if name == "tight" else name): (not value if name == "tight" else value)
         for name, value in block.attrs.items()
@@ -109,7 +110,7 @@ def _is_default(block: Block, name: str, value: Any) -> bool:
         case "tight":
             return value is not False
         case "value":
-            return value is None  # An unchecked box and zero stars are visible, so they count as values.
+            return value is None  # False and 0 are not defaults, because an unchecked box and zero stars are visible.
         case "id" if block.kind == "heading":
             return value in _EMPTY_VALUES or is_anchor_of(plain_text(block.runs), str(value))
         case "slug" if block.kind == "tab":
@@ -118,7 +119,7 @@ def _is_default(block: Block, name: str, value: Any) -> bool:
 
 
 def runs_key(runs: Iterable[Run]) -> tuple[Hashable, ...]:
-    """Return a key that is equal for runs that look equal, however the text is split into runs."""
+    """Return a key that is equal for texts that look the same, even if they are split into runs differently."""
     found: list[tuple[Hashable, ...]] = []
     if isinstance(runs, tuple) and len(runs) < 2:
         return tuple((run.text, *style(run)) for run in runs if run.text or run.kind in ATOMIC_KINDS)
@@ -136,7 +137,8 @@ def runs_key(runs: Iterable[Run]) -> tuple[Hashable, ...]:
 
 
 def style(run: Run) -> tuple[Hashable, ...]:
-    """Return the format of a run: marks, kind, attributes, and last its link. Both notations of code count as equal."""
+    """Return the format of a run: marks, kind, attributes and link. Code as a mark and code as a kind count as
+    equal."""
     kind = "text" if run.kind == "code" and "code" in run.marks else run.kind
     return (run.marks, kind, _freeze(run.attrs) if run.attrs else (), run.link or "")
 
@@ -172,8 +174,11 @@ CompareNodes = Callable[[Node, Node], "DiffStep"]
 
 @dataclass(slots=True, eq=False)
 class DiffStep:
-    """The change of one node. A restructured step covers several nodes. An added or removed step with inner steps is a
-    container that was added around blocks or removed from around them."""
+    """The change of one node while a comparison is running. `to_entries` turns steps into entries.
+
+    A moved block has two steps: `left` at the old position, and `arrived` at the new position. A restructured step
+    covers several nodes. An added or removed step with steps inside is a container that was added around existing
+    blocks, or removed from around them."""
 
     fate: Status
     old: Node | None = None
@@ -196,7 +201,7 @@ class DiffStep:
 
 
 def to_entries(steps: Iterable[DiffStep]) -> tuple[Entry, ...]:
-    """Return steps as entries, with adjacent unchanged blocks in one entry."""
+    """Convert steps to entries. Adjacent unchanged blocks become one entry."""
     found: list[Entry] = []
     for is_same, group in groupby(steps, lambda step: step.fate == "same"):
         run = list(group)

@@ -1,5 +1,5 @@
-"""Compares an API operation with another notation of the same operation: as one block, as headings, tables and tabs,
-or in older tags. Both notations are shown as one restructured block with its differences inside."""
+"""Compares two notations of the same API operation: an `api-method` block, headings with tables and tabs, or older
+tags. Both notations are shown as one restructured block with the differences inside."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ class _Operation(NamedTuple):
     summary: tuple[Run, ...]
     description: list[Node]
     parameters: list[tuple[str, Node]]
-    """The parameters of the operation, each with its location: path, query, header or body."""
+    """The parameters of the operation, with the location of each: path, query, header or body."""
     responses: list[tuple[Block, list[Node]]]
     """The responses of the operation, each with its content."""
 
 
 def uses_old_tags(operation: Node) -> bool:
-    """Return whether an operation is in the older notation, in which sections group the parameters."""
+    """Return whether an operation is in the older notation, in which `api-section` blocks group the parameters."""
     return any(
         child.kind == "api-section" and child.block.attrs.get("name") != "description" for child in operation.children
     )
 
 
 def with_new_tags(operation: Node) -> Node:
-    """Return an operation in the newer notation: the summary and the location of each parameter are attributes."""
+    """Return an operation in the newer notation, in which the summary and the location of parameters are attributes."""
     details = _read(operation)
     attrs = {**operation.block.attrs}
     if summary := plain_text(details.summary):
@@ -66,8 +66,8 @@ def with_new_tags(operation: Node) -> Node:
 
 
 def join_rewritten_operations(run: Sequence[DiffStep], compare: CompareNodes) -> list[DiffStep]:
-    """Return the steps, which are all additions and removals. An operation and the blocks that it was rewritten to or
-    from become one step. `compare` compares two nodes."""
+    """Join an operation with the blocks that it was rewritten to or from. `run` has only added and removed steps.
+    `compare` compares two nodes."""
     for fate in ("removed", "added"):
         is_removed = fate == "removed"
         operations = [node for step in run if step.fate == fate and (node := step.old if is_removed else step.new)]
@@ -133,7 +133,7 @@ def _rewrite_step(
 
 
 def _insert_in_order(run: Sequence[DiffStep], found: Sequence[DiffStep]) -> list[DiffStep]:
-    """Return the steps of a run with `found` in place of the steps that they cover, in an order that fits both sides."""
+    """Replace the steps of a run that `found` covers by `found`. Keep the order of both sides."""
     removed = [step for step in run if step.old is not None]
     added = [step for step in run if step.old is None]
     out: list[DiffStep] = []
@@ -188,8 +188,8 @@ def _section_text(section: Node) -> str:
 
 
 def _expanded(details: _Operation, titles: Mapping[str, str], known: Mapping[str, int]) -> list[Node]:
-    """Return an operation in the blocks that the platform writes for it. `titles` are the tab titles to use for its
-    responses, and `known` has the numbers of rows by their text."""
+    """Return the blocks in which the platform writes an operation without tags. `titles` are the tab titles to use for
+    its responses. `known` has the numbers of the rows on the other side, by text."""
     block = details.block
     method = str(block.attrs.get("method") or "get")
     address = f"{block.attrs.get('host') or ''}{block.attrs.get('path') or ''}".strip()

@@ -1,5 +1,5 @@
-"""Finds blocks that were put into containers, taken out of them, or rearranged in other containers, with nearly the
-same words. The contents are compared as if there were no containers, and the result is shown in the new containers."""
+"""Finds blocks that were moved into containers, out of containers, or to other containers, with nearly the same words.
+The contents are compared as if there were no containers. The result is shown in the new containers."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _MIN_LENGTH = 15
 _MIN_TEXT_SIMILARITY = 0.85
 _MIN_SHARE_KEPT = 0.5
 _MIN_CONTAINER_SIMILARITY = 0.7
-"""Minimum similarity of two containers of the same kind to count as one that changed."""
+"""Minimum similarity of two containers of the same kind to count as one container that changed."""
 _MIN_LENGTH_RATIO = 0.4
-"""Containers are not paired if one is shorter than this share of the other."""
+"""Minimum length of a container, as a share of the length of another container, for the two to be paired."""
 _MAX_NAMES = 3
 _MAX_PAIRS = 20_000
 _MAX_COMPARED = 400
 
 
 class _FramedNode(NamedTuple):
-    """A block with the containers around it, outermost first. `titles` is true for a node made from the title of the
-    last container."""
+    """A block and the containers around it, outermost first. `titles` is True if the node was made from the title of
+    the last container."""
 
     node: Node
     path: tuple[Node, ...] = ()
@@ -43,7 +43,7 @@ _Pair = tuple[_FramedNode | None, _FramedNode | None]
 
 
 def join_restructured(steps: list[DiffStep], compare: CompareNodes) -> list[DiffStep]:
-    """Return the steps, with the steps of one restructuring joined. `compare` compares two nodes."""
+    """Join the steps of each restructuring into one step. `compare` compares two nodes."""
     found: list[DiffStep] = []
     for is_stable, group in groupby(steps, lambda step: step.fate in ("same", "left", "arrived")):
         run = list(group)
@@ -52,7 +52,7 @@ def join_restructured(steps: list[DiffStep], compare: CompareNodes) -> list[Diff
 
 
 def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffStep] | None:
-    """Return the steps, with one for blocks that crossed the edge of a container. None if there are none."""
+    """Join the steps of blocks that moved into or out of a container. None if there are no such blocks."""
     if len(run) < 2 or not (_frame_kinds(step.old for step in run) & _frame_kinds(step.new for step in run)):
         return None
     sides = _texts(run)
@@ -78,15 +78,15 @@ def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffS
     pairs = [part for pair in _pair_parts(parts, others) for part in _without_frame(pair)]
     paired_nodes = [one.node for one, other in pairs if one is not None and other is not None]
     if sum(len(leaf.text) for node in paired_nodes for leaf in node.leaves() if leaf.text in crossing) < _MIN_LENGTH:
-        return None  # The crossing blocks have no counterpart in this range.
+        return None  # the crossing blocks have no counterpart here
     step = _restructured_step(pairs, compare, _same_containers(pairs))
     if step.note and len(old) == len(new) == 1:
-        step = compare(old[0], new[0])  # The container grew or shrank so much that its versions were not paired.
+        step = compare(old[0], new[0])  # its versions were not paired, because its size changed too much
     return [*_join_between_edits(run[:first], compare), step, *_join_between_edits(run[last:], compare)]
 
 
 def _without_frame(pair: _Pair) -> list[_Pair]:
-    """Return the pair. If only one of the two is a container, return each one without a counterpart."""
+    """Split a pair of a container and another block into two pairs with None. Return any other pair unchanged."""
     one, other = pair
     if one and other and (one.node.kind in FRAMES) is not (other.node.kind in FRAMES):
         return [(one, None), (None, other)]
@@ -98,7 +98,8 @@ def _frame_kinds(nodes: Iterable[Node | None]) -> set[str]:
 
 
 def _texts(run: Sequence[DiffStep]) -> list[tuple[Counter[str], Counter[str]]]:
-    """Return the texts of each step on either side. A new text that is similar to an old one counts as the old one."""
+    """Return the old and new texts of each step. If a new text is similar to a removed text, return the removed text
+    for it."""
     old, new = (
         [[leaf.text for leaf in node.leaves()] if node else [] for node in nodes]
         for nodes in ([step.old for step in run], [step.new for step in run])
@@ -159,7 +160,8 @@ def _containers(nodes: Sequence[Node]) -> Mapping[str, list[Node]]:
 def _open_frames(
     nodes: Sequence[Node], is_closed: Callable[[Node], bool], path: tuple[Node, ...] = ()
 ) -> Iterator[_FramedNode]:
-    """Yield the blocks inside containers, at any depth. Closed containers are yielded as one block."""
+    """Yield the blocks inside containers, at any depth. Containers for which `is_closed` is True are yielded as one
+    block."""
     for node in nodes:
         if node.kind not in FRAMES or not node.children or is_closed(node):
             yield _FramedNode(node, path)
@@ -178,7 +180,7 @@ def _has_counterpart(node: Node, others: Sequence[Node]) -> bool:
 
 
 def _title(block: Block) -> tuple[Run, ...]:
-    """Return the title that a container has in addition to its children."""
+    """Return the title of a container that is not one of its children. Empty if it has no such title."""
     if block.kind == "expandable":
         return block.runs
     title = str(block.attrs.get("title") or "")
@@ -192,7 +194,7 @@ def _pair_parts(ours: Sequence[_FramedNode], theirs: Sequence[_FramedNode]) -> l
 
 
 def _kept_length(old: _FramedNode | None, new: _FramedNode | None) -> float:
-    """Return roughly how many characters of a pair are equal."""
+    """Estimate how many characters of a pair are equal."""
     if old is None or new is None:
         return 0.0
     ours, theirs = old.node, new.node
@@ -200,7 +202,7 @@ def _kept_length(old: _FramedNode | None, new: _FramedNode | None) -> float:
 
 
 def _split_edges(pairs: list[_Pair]) -> tuple[list[_Pair], list[_Pair], list[_Pair]]:
-    """Split pairs into edits before the restructuring, the restructured pairs, and edits after the restructuring."""
+    """Split pairs into edits before the restructuring, the restructuring itself, and edits after it."""
 
     def is_outside(pair: _Pair) -> bool:
         one, other = pair
@@ -231,9 +233,9 @@ def _step(one: _FramedNode | None, other: _FramedNode | None, compare: CompareNo
 def _restructured_step(
     pairs: Sequence[_Pair], compare: CompareNodes, old_frames: Mapping[int, Node] | None = None
 ) -> DiffStep:
-    """Return one step for all pairs, with the changes inside the new containers. A step without nodes is a note on the
-    blocks after it, which crossed the edge of a container. `old_frames` has the old version of each container that
-    remains, by the id of the new one. None if containers were added or removed as a whole."""
+    """Return one step for all pairs, with the changes inside the new containers. A step inside it without nodes is a
+    note about the following blocks, which moved into or out of a container. `old_frames` has the old version of each
+    remaining container, by `id()` of the new version. None if containers were added or removed as a whole."""
     old = tuple(_outermost(one for one, _ in pairs))
     new = tuple(_outermost(other for _, other in pairs))
     step = DiffStep("restructured", old_nodes=old, new_nodes=new, inside=[])
@@ -256,9 +258,9 @@ def _restructured_step(
 
     for at, (one, other) in enumerate(pairs):
         if other is None and one is not None and one.titles:
-            continue  # The note already covers the removal of the container.
+            continue  # the note already mentions the removed container
         if other is None:
-            # A heading starts a new topic, so it does not belong to the containers above it.
+            # A heading starts a new topic. So do not show it in the containers of the blocks above it.
             following = next((each.path for _, each in pairs[at:] if each is not None), ())
             path = tuple(node for node, _ in open_frames)
             if one is not None and one.node.kind == "heading":
@@ -282,7 +284,7 @@ def _restructured_step(
         crossing.note = f"{_summary(nodes)} {note}"
     for frame in step.inside or ():
         collapse_container(frame)
-    for frame in reversed(kept_frames):  # Innermost containers come first.
+    for frame in reversed(kept_frames):  # innermost containers first
         _finish_frame(frame)
     if old_frames is None:
         step.note = _restructuring_note(old, new, pairs, step.inside or ())
@@ -292,7 +294,7 @@ def _restructured_step(
 
 
 def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
-    """Return the containers that exist on both sides: the old one by the id of the new one."""
+    """Return the containers that exist on both sides: the old version by `id()` of the new version."""
     found: dict[int, Node] = {}
     taken: set[int] = set()
     for one, other in pairs:
@@ -308,8 +310,8 @@ def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
 
 
 def _crossing_note(old: _FramedNode, new: _FramedNode, old_frames: Mapping[int, Node]) -> str:
-    """Return a note on the containers that a block left and entered. Empty if it stays in the same containers, or if
-    its container was split or joined."""
+    """Return a note that names the containers that a block left and entered. Empty if there are none, or if its
+    container was split or joined."""
     kept_ids = {id(old_frames[id(node)]) for node in new.path if id(node) in old_frames} & set(map(id, old.path))
     left = [node for node in old.path if id(node) not in kept_ids]
     entered = [node for node in new.path if id(node) not in old_frames or id(old_frames[id(node)]) not in kept_ids]
@@ -323,7 +325,7 @@ def _crossing_note(old: _FramedNode, new: _FramedNode, old_frames: Mapping[int, 
 
 
 def collapse_container(step: DiffStep) -> None:
-    """Show a container as added or removed as a whole if all its children were."""
+    """If all children of a container were added or removed with it, drop the steps of the children."""
     if step.fate in ("added", "removed") and step.inside is not None:
         for inner in step.inside:
             collapse_container(inner)
@@ -332,7 +334,8 @@ def collapse_container(step: DiffStep) -> None:
 
 
 def _finish_frame(frame: DiffStep) -> None:
-    """Complete the step of a container that remains. Only blocks that were in it before count as its old children."""
+    """Complete the step of a container that remains. Its old children are the blocks inside that have an old
+    version."""
     assert frame.inside is not None, "a container must have steps inside"
     assert frame.old is not None
     assert frame.new is not None
@@ -341,7 +344,7 @@ def _finish_frame(frame: DiffStep) -> None:
     old_children = tuple(_old_blocks(frame.inside))
     old, new = frame.old.block._replace(children=old_children), frame.new.block
     frame.old = Node(old, [], -1, "")
-    # The spacing of items follows from their content.
+    # Ignore the spacing of items, which follows from their content.
     frame.settings = tuple(each for each in changed_attributes(old, new) if each.name != "spaced")
     if runs_key(old.runs) != runs_key(new.runs):
         frame.title = diff_runs(old.runs, new.runs)
@@ -355,7 +358,7 @@ def _old_blocks(steps: Iterable[DiffStep]) -> Iterator[Block]:
         if step.old is None:
             yield from blocks
         else:
-            # A container that got its title from a heading has no children recorded.
+            # a container whose title was a heading has no recorded children, so use those found
             yield step.old.block if step.old.block.children else step.old.block._replace(children=blocks)
 
 
@@ -366,7 +369,7 @@ def _steps_inside(open_frames: Sequence[tuple[Node, DiffStep]], whole: DiffStep)
 
 
 def _retitle(frame: DiffStep, old: _FramedNode) -> None:
-    """Record that a heading, or the title of another container, became the title of a container."""
+    """Store in the step of a container that its title was a heading, or the title of another container."""
     assert frame.new is not None, "the container must be in the new version"
     now, old_frames = frame.new.block, old.path[-1].block._replace(children=()) if old.titles else old.node.block
     frame.fate, frame.old = "changed", Node(old_frames, [], -1, old.node.text)
@@ -380,7 +383,7 @@ def _retitle(frame: DiffStep, old: _FramedNode) -> None:
 
 
 def _outermost(parts: Iterator[_FramedNode | None]) -> Iterator[Node]:
-    """Yield the outermost block around each part, without repeats."""
+    """Yield the outermost block around each part. Consecutive repeats are left out."""
     before: Node | None = None
     for part in parts:
         top = before if part is None else part.path[0] if part.path else part.node

@@ -43,7 +43,7 @@ _ALIASES = (
     *(("large_(.+_(?:circle|square))", r"\1"), ("digit_(.+)", r"\1"), ("male_(.+)", r"man_\1")),
     ("female_(.+)", r"woman_\1"),
 )
-"""Patterns of names with their other name, as used by other programs."""
+"""Patterns of names that other programs use, with the replacement by the usual name."""
 _FAMILY = re.compile(r"(?:(?:wo)?man_){1,2}(?:boy|girl)(?:_(?:boy|girl))?")
 _COUPLE = re.compile(r"((?:wo)?man)_(heart|kiss)_((?:wo)?man)")
 _PEOPLE = {"man": "1f468", "woman": "1f469", "boy": "1f466", "girl": "1f467"}
@@ -54,7 +54,7 @@ _EMOJI_STYLE, _KEYCAP = "\ufe0f", "\u20e3"
 
 
 def from_code(code: str) -> str | None:
-    """Return the character with the code points `code`, which are hexadecimal. None if `code` is invalid."""
+    """Return the emoji with the hexadecimal code points `code`. None if `code` is invalid."""
     if not _CODES.fullmatch(code):
         return None
     points = [int(point, 16) for point in re.split("[-_ ]", code)]
@@ -62,19 +62,21 @@ def from_code(code: str) -> str | None:
 
 
 def to_emoji(name: str | None) -> str:
-    """Return the emoji for a code of the API: `👍` for `1f44d` and for `👍`. Other texts are returned unchanged."""
+    """Return the emoji for a code of the API, such as `👍` for `1f44d`. Return other texts unchanged, and None as
+    empty."""
     return from_code(name) or name if name else ""
 
 
 @lru_cache(1024)
 def from_name(name: str) -> str | None:
-    """Return the character with a name of the platform's editor, Unicode or other programs. None if unknown."""
+    """Return the emoji with a name from the platform's editor, Unicode or other programs. None if the name is
+    unknown."""
     name = name.replace("-", "_")
     return _to_sign(_common_code(name) or _code_by_alias(name) or _composed_code(name))
 
 
 def from_editor_name(name: str) -> str | None:
-    """Return the character with a name of the platform's editor. None if unknown. Faster than `from_name`."""
+    """Return the emoji with a name from the platform's editor. None if the name is unknown. Faster than `from_name`."""
     return _to_sign(_apply_aliases(name.replace("-", "_"), _common_code))
 
 
@@ -96,20 +98,20 @@ class NamedEmoji:
 
     @property
     def code(self) -> str:
-        """The code points of the emoji, as the API names it."""
+        """Return the code points of the emoji in the form of the API."""
         return api_code(self.sign)
 
 
 def api_code(sign: str) -> str:
-    """Return the code points of an emoji, as the API names it: `1f44d` for `👍`."""
+    """Return the code points of an emoji in the form of the API, such as `1f44d` for `👍`."""
     is_sequence = len(sign) > 2
     return "-".join(f"{ord(each):04x}" for each in sign if is_sequence or each != _EMOJI_STYLE)
 
 
 def search(words: str, limit: int = MAX_FOUND) -> list[NamedEmoji]:
-    """Return the emoji that match a part of a name, or an emoji itself, without repeats. Exact names come first, then
-    names that begin with the text, names with a word that does, and the rest. The first call takes 100 ms, so do not
-    call it in the event loop."""
+    """Search emoji by a part of a name, or by the emoji itself. Exact names are first, then names that begin with the
+    text, then names with a word that begins with it, then all others. The first call takes 100 ms: call it in a
+    thread."""
     words = words.strip().strip(":")
     if (known := _known_signs().get(_without_style(words))) is not None:
         return [known]
@@ -145,7 +147,7 @@ def _without_style(sign: str) -> str:
 
 
 def _common_code(name: str) -> str | None:
-    """Return the code points for a name of the platform's editor or a common alias. None if unknown."""
+    """Return the code points for a name from the platform's editor or a common alias. None if the name is unknown."""
     names, others = _editor_names()
     return _find_in(name, names) or _find_in(name, others)
 
@@ -155,7 +157,7 @@ def _any_code(name: str) -> str | None:
 
 
 def _code_by_alias(name: str) -> str | None:
-    """Return the code points for a name or one of its aliases, common names first. None if unknown."""
+    """Return the code points for a name or one of its aliases. Common names are tried first. None if unknown."""
     return _apply_aliases(name, _common_code) or _apply_aliases(name, _any_code)
 
 
@@ -169,7 +171,7 @@ def _apply_aliases(name: str, code: Callable[[str], str | None]) -> str | None:
 
 
 def _composed_code(name: str) -> str | None:
-    """Return the code points of a family, a couple, or a skin tone. None for other names."""
+    """Return the code points for the name of a family, a couple or a skin tone. None for other names."""
     if _FAMILY.fullmatch(name):
         return "-200d-".join(_PEOPLE[each] for each in name.split("_"))
     if couple := _COUPLE.fullmatch(name):
@@ -179,13 +181,13 @@ def _composed_code(name: str) -> str | None:
 
 
 def _is_drawn_as_text(sign: str) -> bool:
-    """Return whether a character needs a variation selector to be shown as a picture. Characters that this Python does
-    not know need none."""
+    """Return whether a character needs a variation selector to be shown as a picture. False for characters that this
+    version of Python does not know."""
     return east_asian_width(sign) != "W" and category(sign) != "Cn"
 
 
-# The tables of the library are Python objects of 5 MB, so they are read once and released. Compressed lines, grouped by
-# first letter, take 100 KB in all. A lookup takes some 70 µs.
+# The tables of the library take 5 MB as Python objects. So they are read once and released, and their lines are stored
+# compressed, grouped by first letter. This takes 100 KB. A lookup takes about 70 µs.
 _NameTable: TypeAlias = Mapping[str, bytes]
 _EDITOR = "pymdownx.twemoji_db"
 
@@ -198,7 +200,7 @@ def _editor_names() -> tuple[_NameTable, _NameTable]:
 
 @cache
 def _described_names() -> _NameTable:
-    """Return the Unicode descriptions of the same emoji. Loaded separately, because few pages use them."""
+    """Return the Unicode descriptions of the same emoji. They are loaded separately, because few pages use them."""
     emoji = run_module(_EDITOR)["emoji"].values()
     return _pack((_BETWEEN_WORDS.sub("_", each["name"].lower()), _code_of(each)) for each in emoji)
 
@@ -232,7 +234,9 @@ def _code_of(emoji: Mapping[str, str]) -> str:
 
 
 def _pack(names: Iterable[tuple[str, str]]) -> _NameTable:
-    lines: defaultdict[str, bytearray] = defaultdict(bytearray)  # A bytearray takes a quarter of the memory of a list.
+    lines: defaultdict[str, bytearray] = defaultdict(
+        bytearray
+    )  # a bytearray, because a list would take four times the memory
     for name, code in names:
         if name:
             lines[name[0]] += f"\n{name} {code}".encode()

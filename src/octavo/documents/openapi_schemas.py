@@ -24,7 +24,7 @@ _COMPOSITE_KEYS = frozenset({"$ref", "properties", "oneOf", "anyOf", "allOf", "i
 
 @dataclass(frozen=True, slots=True)
 class SchemaField:
-    """A value: a body, a parameter, or a property. `note` describes its constraints: `one of a, b`, `at least 1`."""
+    """A body, a parameter or a property. `note` describes its constraints, such as `one of a, b` or `at least 1`."""
 
     name: str
     type: str
@@ -44,7 +44,8 @@ class Definitions:
     spec: Mapping[str, Any]
 
     def follow(self, value: Any) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-        """Return a value with its references followed, and their names. Empty if a target is missing."""
+        """Follow the references of a value. Return the target and the names of the references. The target is empty if
+        it is missing."""
         names: list[str] = []
         while isinstance(value, dict) and isinstance(name := value.get("$ref"), str):
             if name in names or len(names) > _MAX_REFERENCES:
@@ -72,10 +73,10 @@ class SchemaReader:
     parts: int = 0
     """Number of `allOf` parts merged. Limited, because nested references can grow exponentially."""
     characters_left: int = 40_000
-    """Number of characters of descriptions that may still be read, because rendering them is slow."""
+    """Remaining number of characters of descriptions. It is limited because rendering descriptions is slow."""
 
     def words(self, value: Any) -> str:
-        """Return a description, or its beginning once the limit of characters is reached."""
+        """Return a description. It is cut off if `characters_left` is used up."""
         found = as_text(value)
         if len(found) > self.characters_left:
             found = as_line(found[:_MAX_VALUE_LENGTH])
