@@ -29,8 +29,8 @@ def slug(title: str) -> str:
 def is_anchor_of(title: str, anchor: str) -> bool:
     """Return whether `anchor` can belong to a heading with `title`. A suffix such as `-2` is ignored, because several
     headings may have the same title."""
-    own = slug(" ".join(title.split())) or "section"
-    return any(match_anchor(each, [own]) is not None for each in (anchor, _NUMBER_SUFFIX.sub("", anchor)))
+    own_anchor = slug(" ".join(title.split())) or "section"
+    return any(match_anchor(each, [own_anchor]) is not None for each in (anchor, _NUMBER_SUFFIX.sub("", anchor)))
 
 
 class Anchors:
@@ -41,9 +41,9 @@ class Anchors:
         self._used: set[str] = set()
         self._next: dict[str, int] = {}
 
-    def assign(self, title: str, own: str | None = None) -> str:
+    def assign(self, title: str, explicit: str | None = None) -> str:
         """Return a unique anchor for a heading: the explicit anchor `own`, or one made from the title."""
-        wanted = own or slug(title) or "section"
+        wanted = explicit or slug(title) or "section"
         anchor, number = wanted, self._next.get(wanted, 0)
         while anchor in self._used:
             number += 1
@@ -59,12 +59,12 @@ def match_anchor(wanted: str, anchors: Iterable[str]) -> str | None:
     An identical anchor is preferred. The second choice is an anchor that differs only in punctuation, case and accents.
     The last choice may also differ in the word `and`, because some programs write it for `&` and others leave it out.
     """
-    known = list(anchors)
-    if wanted in known:
+    candidates = list(anchors)
+    if wanted in candidates:
         return wanted
     for without_and in (False, True):
         if key := _comparison_key(wanted, without_and=without_and):
-            alike = (anchor for anchor in known if _comparison_key(anchor, without_and=without_and) == key)
+            alike = (anchor for anchor in candidates if _comparison_key(anchor, without_and=without_and) == key)
             if (found := next(alike, None)) is not None:
                 return found
     return None

@@ -91,7 +91,7 @@ NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
 """The attributes of a block or run without attributes."""
 NO_MARKS: frozenset[str] = frozenset()
 
-Role = Literal["any length", "frame", "opened", "series", "part", "grid"]
+Role = Literal["any length", "container", "opened", "series", "part", "grid"]
 """Properties of the kinds of blocks with children. Only the comparison of pages uses them.
 
 - any length: a block can match a block of the same kind whose length is very different
@@ -102,13 +102,13 @@ Role = Literal["any length", "frame", "opened", "series", "part", "grid"]
 - grid: the block consists of rows of cells
 """
 ROLES: Mapping[str, tuple[Role, ...]] = {
-    **dict.fromkeys(("list", "tabs", "stepper", "columns", "updates"), ("any length", "frame", "opened", "series")),
-    **dict.fromkeys(("quote", "hint", "expandable", "column"), ("any length", "frame", "opened")),
-    **dict.fromkeys(("tab", "step"), ("any length", "frame", "opened", "part")),
-    "update": ("frame", "opened", "part"),
-    **dict.fromkeys(("item", "task"), ("frame", "part")),
-    "if": ("any length", "frame"),
-    **dict.fromkeys(("else", "unknown"), ("frame",)),
+    **dict.fromkeys(("list", "tabs", "stepper", "columns", "updates"), ("any length", "container", "opened", "series")),
+    **dict.fromkeys(("quote", "hint", "expandable", "column"), ("any length", "container", "opened")),
+    **dict.fromkeys(("tab", "step"), ("any length", "container", "opened", "part")),
+    "update": ("container", "opened", "part"),
+    **dict.fromkeys(("item", "task"), ("container", "part")),
+    "if": ("any length", "container"),
+    **dict.fromkeys(("else", "unknown"), ("container",)),
     **dict.fromkeys(("table", "cards"), ("any length", "grid")),
     **dict.fromkeys(("row", "card"), ("part",)),
     **dict.fromkeys(("conflict", "footnotes"), ("any length",)),
@@ -163,7 +163,7 @@ class Block(NamedTuple):
 
     def plain(self) -> str:
         """Return the text of the block and its descendants, one line for each leaf."""
-        return "\n".join([own for block in self.walk() if (own := block.text or plain_text(block.runs))])
+        return "\n".join([own_text for block in self.walk() if (own_text := block.text or plain_text(block.runs))])
 
     def walk(self) -> Iterator[Block]:
         """Yield the block and its descendants in source order."""

@@ -77,7 +77,7 @@ def _compare_siblings(old: Sequence[Node], new: Sequence[Node]) -> list[DiffStep
 def _arrived_step(old: Node, new: Node) -> DiffStep:
     if old.number == new.number:
         return DiffStep("arrived", old, new)
-    return replace(compare_nodes(old, new), fate="arrived")
+    return replace(compare_nodes(old, new), status="arrived")
 
 
 def compare_nodes(old: Node, new: Node) -> DiffStep:
@@ -112,7 +112,7 @@ def compare_nodes(old: Node, new: Node) -> DiffStep:
     elif old.block.text != new.block.text:
         step.parts = CodeChange(diff_lines(old.block.text, new.block.text))
     if old.kind == new.kind and _is_unchanged(step):
-        step.fate = "same"
+        step.status = "same"
     return step
 
 
@@ -121,12 +121,12 @@ def _fallback_changes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
     old_side, new_side = plain_text(old.runs), plain_text(new.runs)
     if old_side != new_side:
         return (AttributeChange("fallback text", old_side or None, new_side or None),)
-    known = {(each.old, each.new) for each in changed_attributes(old, new)}
+    shown_changes = {(each.old, each.new) for each in changed_attributes(old, new)}
     found = changed_run_attributes(diff_runs(old.runs, new.runs).words)
     if not found and runs_key(old.runs) != runs_key(new.runs):
         found = tuple(_attribute_changes_without_text(old, new))
     # Leave out the link to the target of the block itself, because the change of that attribute is already listed.
-    return tuple(each for each in found if (each.old, each.new) not in known)
+    return tuple(each for each in found if (each.old, each.new) not in shown_changes)
 
 
 def _attribute_changes_without_text(old: Block, new: Block) -> Iterator[AttributeChange]:
@@ -145,17 +145,17 @@ def _is_unchanged(step: DiffStep) -> bool:
     if step.settings or (step.title and step.title.kinds):
         return False
     match step.parts:
-        case TextChange(kinds=sorts):
-            return not sorts
+        case TextChange(kinds=change_kinds):
+            return not change_kinds
         case CodeChange(lines=lines):
             return all(line.op == "equal" for line in lines)
         case RowChange(cells=cells):
             return all(cell.words is None and not cell.settings for cell in cells)
         case TableChange(columns=columns):
             both = all(pair.old is not None and pair.new is not None and has_same_title(pair) for pair in columns)
-            return both and all(row.fate == "same" for row in step.rows)
+            return both and all(row.status == "same" for row in step.rows)
     if step.inside is not None:
-        return all(each.fate == "same" for each in step.inside)
+        return all(each.status == "same" for each in step.inside)
     assert step.old is not None
     assert step.new is not None
     # Only these kinds have all their text in `runs` and `text`. Others may differ in parts that are not compared here.
@@ -182,13 +182,13 @@ def _rows(old: Node, new: Node, columns: tuple[ColumnPair, ...]) -> list[DiffSte
     return join_rows(steps, columns)
 
 
-def _row(fate: Status, old: Node, new: Node, columns: tuple[ColumnPair, ...]) -> DiffStep:
+def _row(status: Status, old: Node, new: Node, columns: tuple[ColumnPair, ...]) -> DiffStep:
     if old.number == new.number:
-        return DiffStep(fate, old, new)
-    step = DiffStep(fate, old, new, RowChange(tuple(_cell(old, new, pair) for pair in columns)))
+        return DiffStep(status, old, new)
+    step = DiffStep(status, old, new, RowChange(tuple(_cell(old, new, pair) for pair in columns)))
     step.settings = changed_attributes(old.block, new.block)
-    if fate == "changed" and _is_unchanged(step):
-        step.fate = "same"
+    if status == "changed" and _is_unchanged(step):
+        step.status = "same"
     return step
 
 

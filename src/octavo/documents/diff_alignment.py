@@ -42,7 +42,7 @@ _COMPATIBLE = {
 }
 _KINDS_OF_ANY_LENGTH = kinds_with("any length")
 _PART_KINDS = kinds_with("part")
-_CONTAINER_KINDS = kinds_with("frame") - {"item", "task"}
+_CONTAINER_KINDS = kinds_with("container") - {"item", "task"}
 _OPERATION_KINDS = frozenset({"openapi", "api-method"})
 _IMAGE_KINDS = frozenset({"figure", "image"})
 _DIGITS = re.compile(r"\d+")
@@ -92,13 +92,13 @@ def _join_across_islands(found: Sequence[DiffRange], old: Sequence[Node], new: S
     }
     isolated_ranges |= _renumbered_headings([at for at in short if at not in isolated_ranges], found, old, new)
     joined: list[DiffRange] = []
-    for at, stretch in enumerate(found):
+    for at, diff_range in enumerate(found):
         if at in isolated_ranges:
-            stretch = stretch._replace(equal=False)
-        if joined and not joined[-1].equal and not stretch.equal:
+            diff_range = diff_range._replace(equal=False)
+        if joined and not joined[-1].equal and not diff_range.equal:
             last = joined.pop()
-            stretch = DiffRange(False, last.i1, stretch.i2, last.j1, stretch.j2)
-        joined.append(stretch)
+            diff_range = DiffRange(False, last.i1, diff_range.i2, last.j1, diff_range.j2)
+        joined.append(diff_range)
     return joined
 
 
@@ -192,8 +192,12 @@ def similarity(old: Node, new: Node) -> float:
         return 0.5 + 0.5 * text_similarity(ours, theirs)
     if not ours and not theirs:
         return 0.7 - penalty
-    is_same = kind == other and kind in _CONTAINER_KINDS and _is_same_container(old, new)
-    if not is_same and kind not in _KINDS_OF_ANY_LENGTH and not 0.2 * len(theirs) <= len(ours) <= 5 * len(theirs):
+    is_same_container = kind == other and kind in _CONTAINER_KINDS and _is_same_container(old, new)
+    if (
+        not is_same_container
+        and kind not in _KINDS_OF_ANY_LENGTH
+        and not 0.2 * len(theirs) <= len(ours) <= 5 * len(theirs)
+    ):
         return 0.0
     found = text_similarity(ours, theirs)
     if kind == "heading" and found < MIN_SIMILARITY:  # ignore case, for changes such as “Api” to “API”
@@ -204,7 +208,7 @@ def similarity(old: Node, new: Node) -> float:
             found = max(found, 0.35 + 0.6 * shared / min(len(before), len(after)))
         if kind in ("row", "card") and old.children[0].number == new.children[0].number and old.children[0].text:
             found = max(found, min(1.0, found + 0.4))
-    return max(found, _CONTAINER_SIMILARITY) if is_same else found - penalty
+    return max(found, _CONTAINER_SIMILARITY) if is_same_container else found - penalty
 
 
 def _is_same_container(old: Node, new: Node) -> bool:
@@ -432,14 +436,14 @@ def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int,
     the same unique title, or the same title and blocks, or the same title next to another counterpart, or similar
     text."""
     found: dict[int, int] = {}
-    taken: set[int] = set()
+    paired: set[int] = set()
     before, after = [each.text() for each in old], [each.text() for each in new]
 
     def pair(i: int, j: int, at_least: float = MIN_SIMILARITY) -> bool:
-        is_free = i not in found and j not in taken
+        is_free = i not in found and j not in paired
         if is_free and (text_similarity(before[i], after[j]) if before[i] or after[j] else 1.0) >= at_least:
             found[i] = j
-            taken.add(j)
+            paired.add(j)
             return True
         return False
 
@@ -456,7 +460,7 @@ def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int,
                 i, j = i + step, j + step
                 if old[i].name != new[j].name or not pair(i, j):
                     break
-    unmatched = [j for j in range(len(new)) if j not in taken and len(after[j]) >= _MIN_SECTION_LENGTH]
+    unmatched = [j for j in range(len(new)) if j not in paired and len(after[j]) >= _MIN_SECTION_LENGTH]
     for i in range(len(old)) if 0 < len(old) * len(unmatched) <= _MAX_COMPARED_SECTIONS else ():
         if i not in found and len(before[i]) >= _MIN_SECTION_LENGTH:
             at = most_similar(before[i], [after[j] for j in unmatched], _MIN_SECTION_SIMILARITY)

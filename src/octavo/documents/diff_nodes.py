@@ -126,13 +126,13 @@ def runs_key(runs: Iterable[Run]) -> tuple[Hashable, ...]:
     text, last_style, is_atomic = "", None, True
     for run in runs:
         if run.kind in ATOMIC_KINDS or run.text:
-            own = style(run)
-            if own == last_style and not is_atomic and run.kind not in ATOMIC_KINDS:
+            run_style = style(run)
+            if run_style == last_style and not is_atomic and run.kind not in ATOMIC_KINDS:
                 text += run.text
-                found[-1] = (text, *own)
+                found[-1] = (text, *run_style)
             else:
-                text, last_style, is_atomic = run.text, own, run.kind in ATOMIC_KINDS
-                found.append((text, *own))
+                text, last_style, is_atomic = run.text, run_style, run.kind in ATOMIC_KINDS
+                found.append((text, *run_style))
     return tuple(found)
 
 
@@ -180,7 +180,7 @@ class DiffStep:
     covers several nodes. An added or removed step with steps inside is a container that was added around existing
     blocks, or removed from around them."""
 
-    fate: Status
+    status: Status
     old: Node | None = None
     new: Node | None = None
     parts: Parts = None
@@ -203,7 +203,7 @@ class DiffStep:
 def to_entries(steps: Iterable[DiffStep]) -> tuple[Entry, ...]:
     """Convert steps to entries. Adjacent unchanged blocks become one entry."""
     found: list[Entry] = []
-    for is_same, group in groupby(steps, lambda step: step.fate == "same"):
+    for is_same, group in groupby(steps, lambda step: step.status == "same"):
         run = list(group)
         found += [_unchanged(run)] if is_same else map(_entry, run)
     return tuple(found)
@@ -217,12 +217,12 @@ def _unchanged(steps: Sequence[DiffStep]) -> UnchangedBlocks:
 
 def _entry(step: DiffStep) -> Entry:
     old, new = step.old, step.new
-    if step.fate == "restructured":
+    if step.status == "restructured":
         before, after = (tuple(node.block for node in nodes) for nodes in (step.old_nodes, step.new_nodes))
         return RestructuredBlocks(before, after, step.note, to_entries(step.inside or ()))
-    if step.fate == "added" and new:
+    if step.status == "added" and new:
         return AddedBlock(new.block, to_entries(step.inside or ()))
-    if step.fate == "removed" and old:
+    if step.status == "removed" and old:
         return RemovedBlock(old.block, to_entries(step.inside or ()))
     assert old is not None
     assert new is not None
@@ -231,6 +231,6 @@ def _entry(step: DiffStep) -> Entry:
         parts = TableChange(parts.columns, to_entries(step.rows))
     elif step.inside is not None:
         parts = ContainerChange(to_entries(step.inside), step.title)
-    if step.fate in ("left", "arrived"):
-        return MovedBlock(old.block, new.block, step.number, step.fate == "arrived", parts, step.settings)
+    if step.status in ("left", "arrived"):
+        return MovedBlock(old.block, new.block, step.number, step.status == "arrived", parts, step.settings)
     return ChangedBlock(old.block, new.block, step.settings, parts)

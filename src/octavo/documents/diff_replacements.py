@@ -203,9 +203,9 @@ def join_replaced_sections(steps: Sequence[DiffStep]) -> list[DiffStep]:
 
 def _is_whole_edit(step: DiffStep) -> bool:
     """Return whether a step changes the words of a block, or adds or removes a whole block."""
-    if step.fate == "changed":
+    if step.status == "changed":
         return not isinstance(step.parts, TextChange) or "words" in step.parts.kinds
-    return step.fate in ("added", "removed") and step.inside is None
+    return step.status in ("added", "removed") and step.inside is None
 
 
 def _is_heading(step: DiffStep) -> bool:
@@ -243,7 +243,7 @@ def pair_replaced_blocks(steps: Sequence[DiffStep]) -> list[DiffStep]:
     found: list[DiffStep] = []
     run: list[DiffStep] = []
     for step in steps:
-        if step.fate in ("removed", "added") and step.inside is None:
+        if step.status in ("removed", "added") and step.inside is None:
             run.append(step)
             continue
         found += _pair_in_order(run)

@@ -43,7 +43,7 @@ def _pair_by_cells(
 ) -> Iterator[ColumnPair]:
     """Pair columns by the cells that they have in common, because their titles are not unique. With `untitled`, pair
     the columns between these pairs by position."""
-    before, after = ([_column_texts(table, at) for at in some] for table, some in ((old, ours), (new, theirs)))
+    before, after = ([_column_texts(table, at) for at in indices] for table, indices in ((old, ours), (new, theirs)))
     worth = [
         {j: share for j, other in enumerate(after) if (share := _shared_share(one, other)) >= _MIN_CELLS_IN_COMMON}
         for one in before
@@ -179,10 +179,10 @@ def join_rows(steps: list[DiffStep], columns: Sequence[ColumnPair]) -> list[Diff
     at = 0
     while at < len(steps):
         step, at = steps[at], at + 1
-        if step.fate == "changed":
-            for fate in ("removed", "added"):
+        if step.status == "changed":
+            for status in ("removed", "added"):
                 end = at
-                while end < len(steps) and steps[end].fate == fate and _is_part_of_row(steps[end], step, fate):
+                while end < len(steps) and steps[end].status == status and _is_part_of_row(steps[end], step, status):
                     end += 1
                 if end > at:
                     step, at = _join_step(step, steps[at:end], columns), end
@@ -191,9 +191,9 @@ def join_rows(steps: list[DiffStep], columns: Sequence[ColumnPair]) -> list[Diff
     return found
 
 
-def _is_part_of_row(step: DiffStep, row: DiffStep, fate: str) -> bool:
+def _is_part_of_row(step: DiffStep, row: DiffStep, status: str) -> bool:
     """Return whether most text of the row `step` was merged into `row` (if removed) or split from `row` (if added)."""
-    is_removed = fate == "removed"
+    is_removed = status == "removed"
     part, whole, old_row = (step.old, row.new, row.old) if is_removed else (step.new, row.old, row.new)
     assert part is not None
     assert whole is not None
@@ -208,14 +208,14 @@ def _is_part_of_row(step: DiffStep, row: DiffStep, fate: str) -> bool:
 def _join_step(row: DiffStep, others: Sequence[DiffStep], columns: Sequence[ColumnPair]) -> DiffStep:
     assert row.old is not None
     assert row.new is not None
-    is_join = others[0].fate == "removed"
+    is_join = others[0].status == "removed"
     parts = [node for step in others if (node := step.old if is_join else step.new) is not None]
-    some, one = (row.old, row.new) if is_join else (row.new, row.old)
+    many, one = (row.old, row.new) if is_join else (row.new, row.old)
     indices = [(pair.old_index, pair.new_index) if is_join else (pair.new_index, pair.old_index) for pair in columns]
     column_of = {mine: at for at, (mine, _) in enumerate(indices) if mine is not None}
     target_texts = [_cell_text(cell) if (cell := cell_at(one, index)) else "" for _, index in indices]
-    before = [_cell_text(cell) for cell in some.children]
-    runs = [cell.block.runs if (cell := cell_at(some, index)) else () for index, _ in indices]
+    before = [_cell_text(cell) for cell in many.children]
+    runs = [cell.block.runs if (cell := cell_at(many, index)) else () for index, _ in indices]
     for part in parts:
         for column_index, part_cell in enumerate(part.children):
             if text := _cell_text(part_cell):
@@ -226,7 +226,7 @@ def _join_step(row: DiffStep, others: Sequence[DiffStep], columns: Sequence[Colu
                     *((Run("\n", kind="break"),) if runs[place] else ()),
                     *part_cell.block.runs,
                 )
-    cell_blocks = [Block("cell", runs=each, lines=some.block.lines) for each in runs]
+    cell_blocks = [Block("cell", runs=each, lines=many.block.lines) for each in runs]
     cells = []
     for block, (_, index) in zip(cell_blocks, indices, strict=True):
         cell = cell_at(one, index)
@@ -234,7 +234,7 @@ def _join_step(row: DiffStep, others: Sequence[DiffStep], columns: Sequence[Colu
         was, now = (block, other) if is_join else (other, block)
         changed = diff_runs(was.runs if was else (), now.runs if now else ())
         cells.append(CellChange(was, now, changed if changed.kinds else None))
-    joined_block = some.block._replace(children=tuple(cell_blocks))
+    joined_block = many.block._replace(children=tuple(cell_blocks))
     joined_row = Node(joined_block, [], -id(joined_block), " ".join(plain_text(each) for each in runs))
     joined = DiffStep(
         "changed", joined_row if is_join else row.old, row.new if is_join else joined_row, RowChange(tuple(cells))
@@ -285,23 +285,28 @@ def join_converted_tables(run: list[DiffStep], compare: CompareNodes) -> list[Di
     pairs = _pair_with_cells(others, grid)
     if not pairs:
         return run
-    taken = [node for node in others if any(id(text) in pairs for text in _text_blocks(node))]
+    converted = [node for node in others if any(id(text) in pairs for text in _text_blocks(node))]
     if is_new_table:
-        joined = DiffStep("restructured", old_nodes=tuple(taken), new_nodes=(grid,))
-        joined.note = f"{_count_kinds(taken)} → {grid.kind}"
-        left = [text for node in taken for text in _text_blocks(node) if id(text) not in pairs]
-        was = {id(pairs[id(text)]): text for node in taken for text in _text_blocks(node) if id(text) in pairs}
-        joined.inside = [*(DiffStep("removed", old=text) for text in left), compare(_table_before(grid, was), grid)]
+        joined = DiffStep("restructured", old_nodes=tuple(converted), new_nodes=(grid,))
+        joined.note = f"{_count_kinds(converted)} → {grid.kind}"
+        remaining = [text for node in converted for text in _text_blocks(node) if id(text) not in pairs]
+        old_texts = {
+            id(pairs[id(text)]): text for node in converted for text in _text_blocks(node) if id(text) in pairs
+        }
+        joined.inside = [
+            *(DiffStep("removed", old=text) for text in remaining),
+            compare(_table_before(grid, old_texts), grid),
+        ]
     else:
-        joined = DiffStep("restructured", old_nodes=(grid,), new_nodes=tuple(taken))
-        joined.note = f"{grid.kind} → {_count_kinds(taken)}"
+        joined = DiffStep("restructured", old_nodes=(grid,), new_nodes=tuple(converted))
+        joined.note = f"{grid.kind} → {_count_kinds(converted)}"
         kept = set(map(id, pairs.values()))
         removed = [_as_kind("paragraph", cell) for cell in _filled_cells(grid) if id(cell) not in kept]
         joined.inside = [
             *(DiffStep("removed", old=text) for text in removed),
-            *(_text_step(node, pairs, compare) for node in taken),
+            *(_text_step(node, pairs, compare) for node in converted),
         ]
-    names = set(map(id, taken))
+    names = set(map(id, converted))
     return [
         joined if step is grids[0] else step for step in run if id(step.old if is_new_table else step.new) not in names
     ]
@@ -358,14 +363,17 @@ def _as_kind(kind: str, node: Node) -> Node:
     return Node(block, [], -id(block), plain_text(block.runs))
 
 
-def _table_before(grid: Node, was: dict[int, Node]) -> Node:
+def _table_before(grid: Node, old_texts: dict[int, Node]) -> Node:
     """Return the table with the old text in the cells of `was`, and all other cells empty."""
     rows = []
     for row in grid.children:
-        cells = [_as_kind("cell", was[id(cell)]) if id(cell) in was else _empty_node("cell") for cell in row.children]
+        cells = [
+            _as_kind("cell", old_texts[id(cell)]) if id(cell) in old_texts else _empty_node("cell")
+            for cell in row.children
+        ]
         target = row.block.attrs.get("target")
         has_target = any(
-            id(cell) in was and was[id(cell)].block.attrs.get("url", "") == target for cell in row.children
+            id(cell) in old_texts and old_texts[id(cell)].block.attrs.get("url", "") == target for cell in row.children
         )
         rows.append(
             _node_with_children(

@@ -38,19 +38,24 @@ def diff_runs(old: Iterable[Run], new: Iterable[Run]) -> TextChange:
     """Compare two texts word by word."""
     before, after = _tokens(old), _tokens(new)
     found = _join_islands(diff_ranges(_token_keys(before), _token_keys(after)), before)
-    if any(_WIDE.match(token.text) for stretch in found if stretch.equal for token in before[stretch.i1 : stretch.i2]):
+    if any(
+        _WIDE.match(token.text)
+        for diff_range in found
+        if diff_range.equal
+        for token in before[diff_range.i1 : diff_range.i2]
+    ):
         found = _join_in_clauses(found, before)
     builder = _ChangeBuilder()
     changed = 0
-    for stretch in found:
-        if stretch.equal:
-            for index in range(stretch.i2 - stretch.i1):
-                builder.put_pair(before[stretch.i1 + index], after[stretch.j1 + index])
+    for diff_range in found:
+        if diff_range.equal:
+            for index in range(diff_range.i2 - diff_range.i1):
+                builder.put_pair(before[diff_range.i1 + index], after[diff_range.j1 + index])
             continue
-        for token in before[stretch.i1 : stretch.i2]:
+        for token in before[diff_range.i1 : diff_range.i2]:
             builder.put("delete", token)
             changed += len(token.text)
-        for token in after[stretch.j1 : stretch.j2]:
+        for token in after[diff_range.j1 : diff_range.j2]:
             builder.put("insert", token)
             changed += len(token.text)
     total = sum(len(each.text) for each in before) + sum(len(each.text) for each in after)
@@ -90,15 +95,15 @@ def slices(text: str) -> Iterator[str]:
 def _join_islands(found: Sequence[DiffRange], before: Sequence[_Token]) -> list[DiffRange]:
     """Join changes that are separated by very short unchanged text, so that they read as one change."""
     joined: list[DiffRange] = []
-    for index, stretch in enumerate(found):
+    for index, diff_range in enumerate(found):
         inner = 0 < index < len(found) - 1
-        if stretch.equal and inner and _is_island(before[stretch.i1 : stretch.i2]):
-            stretch = stretch._replace(equal=False)
-        if joined and not joined[-1].equal and not stretch.equal:
+        if diff_range.equal and inner and _is_island(before[diff_range.i1 : diff_range.i2]):
+            diff_range = diff_range._replace(equal=False)
+        if joined and not joined[-1].equal and not diff_range.equal:
             last = joined[-1]
-            joined[-1] = DiffRange(False, last.i1, stretch.i2, last.j1, stretch.j2)
+            joined[-1] = DiffRange(False, last.i1, diff_range.i2, last.j1, diff_range.j2)
         else:
-            joined.append(stretch)
+            joined.append(diff_range)
     return joined
 
 
@@ -114,19 +119,19 @@ def _join_in_clauses(found: Sequence[DiffRange], before: Sequence[_Token]) -> li
     which single characters match by chance."""
     joined: list[DiffRange] = []
     clause: list[DiffRange] = []
-    for stretch in found:
-        if not stretch.equal:
-            clause.append(stretch)
+    for diff_range in found:
+        if not diff_range.equal:
+            clause.append(diff_range)
             continue
-        start = stretch.i1
-        shift = stretch.j1 - stretch.i1
-        for index in range(stretch.i1, stretch.i2):
+        start = diff_range.i1
+        shift = diff_range.j1 - diff_range.i1
+        for index in range(diff_range.i1, diff_range.i2):
             if before[index].text in _CLAUSE_ENDS:
                 clause.append(DiffRange(True, start, index + 1, start + shift, index + 1 + shift))
                 joined += _join_clause(clause, before)
                 clause, start = [], index + 1
-        if start < stretch.i2:
-            clause.append(DiffRange(True, start, stretch.i2, start + shift, stretch.j2))
+        if start < diff_range.i2:
+            clause.append(DiffRange(True, start, diff_range.i2, start + shift, diff_range.j2))
     return joined + _join_clause(clause, before)
 
 
@@ -218,23 +223,23 @@ def diff_lines(old: str, new: str) -> tuple[LineChange, ...]:
     before, after = old.split("\n"), new.split("\n")
     found: list[LineChange] = []
     sides = ([line.rstrip() for line in side] for side in (before, after))
-    for stretch in diff_ranges(*sides):
-        if stretch.equal:
-            for index in range(stretch.i2 - stretch.i1):
-                i, j = stretch.i1 + index, stretch.j1 + index
-                is_same = before[i] == after[j]
+    for diff_range in diff_ranges(*sides):
+        if diff_range.equal:
+            for index in range(diff_range.i2 - diff_range.i1):
+                i, j = diff_range.i1 + index, diff_range.j1 + index
+                is_equal = before[i] == after[j]
                 found.append(
                     LineChange("equal", before[i], after[j], (), i, j)
-                    if is_same
+                    if is_equal
                     else _changed_line(before, after, i, j)
                 )
         else:
-            found += _replaced_lines(before, after, stretch)
+            found += _replaced_lines(before, after, diff_range)
     return tuple(found)
 
 
-def _replaced_lines(before: Sequence[str], after: Sequence[str], stretch: DiffRange) -> Iterator[LineChange]:
-    _, i, i2, j, j2 = stretch
+def _replaced_lines(before: Sequence[str], after: Sequence[str], diff_range: DiffRange) -> Iterator[LineChange]:
+    _, i, i2, j, j2 = diff_range
     for next_i, next_j in [*_line_pairs(before[i:i2], after[j:j2], i, j), (i2, j2)]:
         yield from (LineChange("delete", old=before[at], old_number=at, new_number=j) for at in range(i, next_i))
         yield from (LineChange("insert", new=after[at], old_number=next_i, new_number=at) for at in range(j, next_j))

@@ -72,15 +72,15 @@ def from_name(name: str) -> str | None:
     """Return the emoji with a name from the platform's editor, Unicode or other programs. None if the name is
     unknown."""
     name = name.replace("-", "_")
-    return _to_sign(_common_code(name) or _code_by_alias(name) or _composed_code(name))
+    return _to_character(_common_code(name) or _code_by_alias(name) or _composed_code(name))
 
 
 def from_editor_name(name: str) -> str | None:
     """Return the emoji with a name from the platform's editor. None if the name is unknown. Faster than `from_name`."""
-    return _to_sign(_apply_aliases(name.replace("-", "_"), _common_code))
+    return _to_character(_apply_aliases(name.replace("-", "_"), _common_code))
 
 
-def _to_sign(code: str | None) -> str | None:
+def _to_character(code: str | None) -> str | None:
     if code is None:
         return None
     found = "".join(chr(int(point, 16)) for point in code.split("-"))
@@ -94,28 +94,28 @@ class NamedEmoji:
     """An emoji with one of its names."""
 
     name: str
-    sign: str
+    character: str
 
     @property
     def code(self) -> str:
         """Return the code points of the emoji in the form of the API."""
-        return api_code(self.sign)
+        return api_code(self.character)
 
 
-def api_code(sign: str) -> str:
+def api_code(character: str) -> str:
     """Return the code points of an emoji in the form of the API, such as `1f44d` for `👍`."""
-    is_sequence = len(sign) > 2
-    return "-".join(f"{ord(each):04x}" for each in sign if is_sequence or each != _EMOJI_STYLE)
+    is_sequence = len(character) > 2
+    return "-".join(f"{ord(each):04x}" for each in character if is_sequence or each != _EMOJI_STYLE)
 
 
-def search(words: str, limit: int = MAX_FOUND) -> list[NamedEmoji]:
+def search(text: str, limit: int = MAX_FOUND) -> list[NamedEmoji]:
     """Search emoji by a part of a name, or by the emoji itself. Exact names are first, then names that begin with the
     text, then names with a word that begins with it, then all others. The first call takes 100 ms: call it in a
     thread."""
-    words = words.strip().strip(":")
-    if (known := _known_signs().get(_without_style(words))) is not None:
+    text = text.strip().strip(":")
+    if (known := _known_characters().get(_without_style(text))) is not None:
         return [known]
-    query = "_".join(fold(words).replace("-", "_").split())
+    query = "_".join(fold(text).replace("-", "_").split())
     if not _NAME.fullmatch(query):
         return []
     ranked = []
@@ -124,26 +124,26 @@ def search(words: str, limit: int = MAX_FOUND) -> list[NamedEmoji]:
         if position >= 0:
             rank = 0 if name == query else 1 if name.startswith(query) else 2 if f"_{query}" in f"_{name}" else 3
             ranked.append((rank, "tone" in name, len(name), name))
-    signs: dict[str, NamedEmoji] = {}
+    by_character: dict[str, NamedEmoji] = {}
     for *_, name in sorted(ranked):
-        if len(signs) == limit:
+        if len(by_character) == limit:
             break
-        if (sign := from_name(name)) is not None:
-            signs.setdefault(_without_style(sign), NamedEmoji(name, sign))
-    return list(signs.values())
+        if (character := from_name(name)) is not None:
+            by_character.setdefault(_without_style(character), NamedEmoji(name, character))
+    return list(by_character.values())
 
 
 @cache
-def _known_signs() -> dict[str, NamedEmoji]:
+def _known_characters() -> dict[str, NamedEmoji]:
     known: dict[str, NamedEmoji] = {}
     for name in _all_names():
-        if (sign := from_name(name)) is not None:
-            known.setdefault(_without_style(sign), NamedEmoji(name, sign))
+        if (character := from_name(name)) is not None:
+            known.setdefault(_without_style(character), NamedEmoji(name, character))
     return known
 
 
-def _without_style(sign: str) -> str:
-    return sign.replace(_EMOJI_STYLE, "")
+def _without_style(character: str) -> str:
+    return character.replace(_EMOJI_STYLE, "")
 
 
 def _common_code(name: str) -> str | None:
@@ -180,10 +180,10 @@ def _composed_code(name: str) -> str | None:
     return f"1f3f{int(tone[1]) + 9:x}" if tone else None
 
 
-def _is_drawn_as_text(sign: str) -> bool:
+def _is_drawn_as_text(character: str) -> bool:
     """Return whether a character needs a variation selector to be shown as a picture. False for characters that this
     version of Python does not know."""
-    return east_asian_width(sign) != "W" and category(sign) != "Cn"
+    return east_asian_width(character) != "W" and category(character) != "Cn"
 
 
 # The tables of the library take 5 MB as Python objects. So they are read once and released, and their lines are stored

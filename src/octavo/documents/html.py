@@ -128,14 +128,14 @@ def collapse_space(text: str) -> str:
     return _SPACE.sub(" ", text)
 
 
-def clean_address(value: str | None) -> str | None:
+def clean_url(value: str | None) -> str | None:
     """Return a URL without line breaks and surrounding white space. None if `value` is None."""
     return safe(value).translate(_INVISIBLE_IN_ADDRESSES).strip() if value is not None else None
 
 
-def file_name(address: str) -> str:
+def file_name(url: str) -> str:
     """Return the last part of a URL without its query. Empty for a data URL."""
-    return "" if address[:5].lower() == "data:" else address.split("?")[0].rsplit("/", 1)[-1]
+    return "" if url[:5].lower() == "data:" else url.split("?")[0].rsplit("/", 1)[-1]
 
 
 def colors(style: str) -> dict[str, str]:

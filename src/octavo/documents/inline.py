@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from octavo.api.safety import text as safe
 from octavo.documents import emoji
 from octavo.documents.blocks import NO_ATTRS, NO_MARKS, Run
-from octavo.documents.html import HEADINGS, Element, clean_address, collapse_space, colors, parse_element
+from octavo.documents.html import HEADINGS, Element, clean_url, collapse_space, colors, parse_element
 from octavo.documents.limits import sanitize
 from octavo.documents.tags import Tag
 
@@ -126,7 +126,7 @@ class RunBuilder:
 
     def image(self, src: str | None, alt: str, attrs: Mapping[str, Any] = NO_ATTRS) -> None:
         """Add an image. Its alternative text is dropped if it is image data."""
-        image_attrs = {"src": clean_address(src) or "", **{key: value for key, value in attrs.items() if value}}
+        image_attrs = {"src": clean_url(src) or "", **{key: value for key, value in attrs.items() if value}}
         if self._dark_source:
             image_attrs["dark"] = self._dark_source
         self.special("image", "" if _INLINE_PICTURE.match(alt) else alt, image_attrs)
@@ -166,7 +166,7 @@ class RunBuilder:
             self._dark_source = None
         elif name == "source":
             if "dark" in element.attrs.get("media", ""):
-                self._dark_source = clean_address(element.attrs.get("srcset"))
+                self._dark_source = clean_url(element.attrs.get("srcset"))
         elif element.is_closing:
             self.pop(name)
         else:
@@ -178,7 +178,7 @@ class RunBuilder:
     def push(self, name: str, *, link: str | None = None, title: str = "") -> None:
         """Open an element. Its mark or link applies to the following runs until `pop`."""
         if name == "a":
-            self._push(_OpenElement("a", kind="mention" if title == "mention" else None, link=clean_address(link)))
+            self._push(_OpenElement("a", kind="mention" if title == "mention" else None, link=clean_url(link)))
         else:
             self._push(_OpenElement(name, _MARKS.get(name)))
 
@@ -218,11 +218,11 @@ class RunBuilder:
         self.runs.append(Run(text, self._marks, link, kind, attrs))
 
     def _html_image(self, element: Element) -> None:
-        given = element.attrs
-        attrs: dict[str, Any] = {name: given.get(name, "") for name in ("width", "height", "title")}
-        attrs["size"] = given.get("data-size", "")
-        attrs["drawing"] = "gitbook-drawing" in given.get("class", "")
-        self.image(given.get("src"), given.get("alt", ""), attrs)
+        html_attrs = element.attrs
+        attrs: dict[str, Any] = {name: html_attrs.get(name, "") for name in ("width", "height", "title")}
+        attrs["size"] = html_attrs.get("data-size", "")
+        attrs["drawing"] = "gitbook-drawing" in html_attrs.get("class", "")
+        self.image(html_attrs.get("src"), html_attrs.get("alt", ""), attrs)
         self._dark_source = None
 
     def _begin_block(self, element: Element) -> None:
@@ -265,12 +265,12 @@ class RunBuilder:
         return _OpenElement(name, _MARKS.get(name))
 
     def _open_link_for(self, given: Mapping[str, str]) -> _OpenElement:
-        if own := given.get("id") or given.get("name"):
-            self.anchors.append(own)
-        link = clean_address(given.get("href"))
+        if anchor := given.get("id") or given.get("name"):
+            self.anchors.append(anchor)
+        link = clean_url(given.get("href"))
         if "button" in given.get("class", "").split():
             return _OpenElement("a", kind="button", link=link, attrs=_button_attrs(given))
-        if link is None or (own and link == f"#{own}"):
+        if link is None or (anchor and link == f"#{anchor}"):
             return _OpenElement("a")
         if "data-footnote-ref" in given:
             return _OpenElement("a", kind="footnote", attrs={"label": link.rsplit("fn-", 1)[-1], "inline": True})

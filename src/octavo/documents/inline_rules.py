@@ -65,14 +65,14 @@ def placeholder_rule(state: StateInline, silent: bool) -> bool:
     """Read a placeholder such as `<token>` as text, if HTML has no such element and the source does not close it."""
     if not state.src.startswith("<", state.pos):
         return False
-    end = state.env["placeholders"].end_in_words(state.src, state.pos)
-    if end is None:
+    placeholder_end = state.env["placeholders"].end_in_words(state.src, state.pos)
+    if placeholder_end is None:
         return _long_element(state, silent)
-    if end > state.posMax:
+    if placeholder_end > state.posMax:
         return False
     if not silent:
-        state.pending += state.src[state.pos : end]
-    state.pos = end
+        state.pending += state.src[state.pos : placeholder_end]
+    state.pos = placeholder_end
     return True
 
 

@@ -120,15 +120,15 @@ class _JsonReader:
     def blocks(self, nodes: Any, depth: int) -> list[DraftBlock]:
         """Return the blocks for a list of nodes. Text between them becomes paragraphs."""
         found: list[DraftBlock] = []
-        loose: list[dict[str, Any]] = []
+        texts_between: list[dict[str, Any]] = []
         for node in nodes_in(nodes):
             if node.get("object") in ("inline", "text") or "leaves" in node:
-                loose.append(node)
+                texts_between.append(node)
                 continue
-            found += self._paragraph(loose)
-            loose = []
+            found += self._paragraph(texts_between)
+            texts_between = []
             found += self._block(node, depth)
-        return found + self._paragraph(loose)
+        return found + self._paragraph(texts_between)
 
     def footnotes(self) -> list[DraftBlock]:
         """Return a list with one block for all footnotes of the page. Empty if there are no footnotes."""
@@ -177,12 +177,12 @@ def _text_block_reader(kind: str) -> Callable[[_Node], DraftBlock]:
 
 def _heading(node: _Node) -> DraftBlock:
     draft = _text_block_reader("heading")(node)
-    own = node.text("id") or as_text(as_object(node.raw.get("meta")).get("id"))
+    explicit_id = node.text("id") or as_text(as_object(node.raw.get("meta")).get("id"))
     level = node.kind.removeprefix("heading-")
     exact_level = node.data.get("level")
     draft.attrs = {
         "level": exact_level if isinstance(exact_level, int) and 3 < exact_level <= 6 else int(level),
-        **({"id": own} if own else {}),
+        **({"id": explicit_id} if explicit_id else {}),
         **draft.attrs,
     }
     return draft

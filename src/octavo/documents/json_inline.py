@@ -9,7 +9,7 @@ from typing import Any
 from octavo.api.safety import text as safe
 from octavo.documents import emoji
 from octavo.documents.blocks import NO_ATTRS, Run
-from octavo.documents.html import clean_address
+from octavo.documents.html import clean_url
 from octavo.documents.inline import trim_runs
 
 MAX_JSON_DEPTH = 40
@@ -86,10 +86,10 @@ def texts_in(node: Any) -> Iterator[str]:
 def reference_url(ref: Any) -> str:
     """Return the URL for a reference, as a link in Markdown would write it."""
     if isinstance(ref, str):
-        return clean_address(ref) or ""
+        return clean_url(ref) or ""
     if not isinstance(ref, dict):
         return ""
-    given = {name: clean_address(value) or "" for name, value in ref.items() if isinstance(value, str)}
+    given = {name: clean_url(value) or "" for name, value in ref.items() if isinstance(value, str)}
     kind, space = given.get("kind", ""), given.get("space", "")
     space_url = f"/spaces/{space}" if space else ""
     match kind:

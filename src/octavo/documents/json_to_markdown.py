@@ -101,14 +101,17 @@ def _arguments(attrs: Mapping[str, Any], *excluded: str) -> dict[str, Any]:
 def _text_block(block: Block) -> str:
     attrs = block.attrs
     level = int(attrs.get("level", 0))
-    own = attrs.get("id")
-    is_own = bool(own) and re.fullmatch(re.escape(slug(plain_text(block.runs))) + r"(?:-\d+)?", str(own)) is None
+    heading_id = attrs.get("id")
+    is_explicit = (
+        bool(heading_id)
+        and re.fullmatch(re.escape(slug(plain_text(block.runs))) + r"(?:-\d+)?", str(heading_id)) is None
+    )
     if attrs.get("align") or attrs.get("dir"):
-        given = {name: attrs.get(name) for name in ("align", "dir")} | {"id": own if is_own else None}
+        given = {name: attrs.get(name) for name in ("align", "dir")} | {"id": heading_id if is_explicit else None}
         tag = f"h{level}" if level else "p"
         return f"<{tag}{_html_attributes(given)}>{_html(block.runs)}</{tag}>"
     if level:
-        anchor = f' <a href="#{escape(str(own))}" id="{escape(str(own))}"></a>' if is_own else ""
+        anchor = f' <a href="#{escape(str(heading_id))}" id="{escape(str(heading_id))}"></a>' if is_explicit else ""
         text = _inline(block.runs, "<br>")
         closing = re.compile("(#+)$").sub(_escape_closing_marks, text)
         return f"{'#' * level} {closing}{anchor}"

@@ -65,9 +65,9 @@ class SpaceIndex:
         files = self.files or _EMPTY
         return files.get(name) or self._find_folded("files", files, name)
 
-    def _find_folded(self, kind: str, known: Mapping[str, str], name: str) -> str | None:
+    def _find_folded(self, kind: str, ids: Mapping[str, str], name: str) -> str | None:
         if kind not in self._folded:
-            self._folded[kind] = {fold(each): known[each] for each in reversed(list(known))}
+            self._folded[kind] = {fold(each): ids[each] for each in reversed(list(ids))}
         return self._folded[kind].get(fold(name)) if name else None
 
 
@@ -192,16 +192,16 @@ def ids_by_path(pages: Iterable[tuple[str, str | None, str | None]]) -> dict[str
     first page gets it. The folder of an index file (`api/` for `api/README.md`) leads to the index page, unless another
     page has that path.
     """
-    found: dict[str, str] = {}
+    ids: dict[str, str] = {}
     folders: dict[str, str] = {}
     for page, *paths in pages:
         for path in paths:
             if path is not None:
                 path = path.removesuffix(".md")
-                found.setdefault(path, page)
+                ids.setdefault(path, page)
                 if (folder := _README.sub("", path)) != path:
                     folders.setdefault(folder, page)
-    return {**folders, **found}
+    return {**folders, **ids}
 
 
 def resolve(href: str, page_path: str, targets: SpaceIndex) -> Target:

@@ -413,29 +413,25 @@ def _without_none(data: Json) -> Json:
     return {name: value for name, value in data.items() if value is not None}
 
 
-def _optional_reference(address: str | None) -> Json | None:
-    return link_reference(address) if address else None
+def _optional_reference(url: str | None) -> Json | None:
+    return link_reference(url) if url else None
 
 
-def link_reference(address: str) -> Json:
+def link_reference(url: str) -> Json:
     """Return the JSON reference for a URL: to a page or file by id, an anchor, reusable content, or the URL itself."""
-    target, _, anchor = address.partition("#")
+    target, _, anchor = url.partition("#")
     for prefix, kind in (("/pages/", "page"), ("/files/", "file")):
-        if address.endswith("#"):
+        if url.endswith("#"):
             break
         if target.startswith(prefix) and (name := target.removeprefix(prefix)) and "/" not in name and "." not in name:
             if anchor and kind == "page":
                 return {"kind": "anchor", "anchor": anchor, "page": name}
-            return {"kind": kind, kind: name} if not anchor else {"kind": "url", "url": address}
-    if (
-        address.startswith("/reusable-content/")
-        and "/" not in (name := address.removeprefix("/reusable-content/"))
-        and name
-    ):
+            return {"kind": kind, kind: name} if not anchor else {"kind": "url", "url": url}
+    if url.startswith("/reusable-content/") and "/" not in (name := url.removeprefix("/reusable-content/")) and name:
         return {"kind": "reusable-content", "reusableContent": name}
     if anchor and not target:
         return {"kind": "anchor", "anchor": anchor}
-    return {"kind": "url", "url": address}
+    return {"kind": "url", "url": url}
 
 
 def _paragraph(key: str, nodes: list[Json]) -> Json:

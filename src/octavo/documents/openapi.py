@@ -35,7 +35,7 @@ _MAX_CURL, _MAX_URL = 6000, 2000
 class Parameter:
     """A parameter of an operation. `place` is path, query, header or cookie."""
 
-    place: str
+    location: str
     field: SchemaField
 
 

@@ -33,7 +33,7 @@ class SchemaField:
     note: str = ""
     deprecated: bool = False
     children: tuple[SchemaField, ...] = ()
-    more: str = ""
+    cut_off_reason: str = ""
     """Why nested fields are not shown. Empty if all are shown."""
 
 
@@ -43,7 +43,7 @@ class Definitions:
 
     spec: Mapping[str, Any]
 
-    def follow(self, value: Any) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    def resolve(self, value: Any) -> tuple[Mapping[str, Any], tuple[str, ...]]:
         """Follow the references of a value. Return the target and the names of the references. The target is empty if
         it is missing."""
         names: list[str] = []

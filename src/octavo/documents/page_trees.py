@@ -144,17 +144,17 @@ def replace_page(pages: Pages, page: Json) -> Pages:
     ]
 
 
-def insert_page(pages: Pages, page: Json, into: str | None, at: int | None) -> Pages:
+def insert_page(pages: Pages, page: Json, parent_id: str | None, index: int | None) -> Pages:
     """Return the tree with `page` inserted under the page `into` (None for the root) at the index `at` (None for
     last)."""
-    if into is None:
-        place = len(pages) if at is None else at
+    if parent_id is None:
+        place = len(pages) if index is None else index
         return [*pages[:place], page, *pages[place:]]
 
     def insert_in(each: Json) -> Json:
-        if each["id"] == into:
-            return {**each, "pages": insert_page(each.get("pages", []), page, None, at)}
-        return _with_children(each, lambda pages: insert_page(pages, page, into, at))
+        if each["id"] == parent_id:
+            return {**each, "pages": insert_page(each.get("pages", []), page, None, index)}
+        return _with_children(each, lambda pages: insert_page(pages, page, parent_id, index))
 
     return [insert_in(each) for each in pages]
 
@@ -180,11 +180,11 @@ def _with_paths(pages: Pages, above: str, home: str | None) -> Pages:
     return result
 
 
-def free_slug(slug: str, taken: set[str]) -> str:
-    if slug not in taken:
+def free_slug(slug: str, used_slugs: set[str]) -> str:
+    if slug not in used_slugs:
         return slug
     number = 2
-    while (numbered := f"{slug[: MAX_SLUG - 5]}-{number}") in taken:
+    while (numbered := f"{slug[: MAX_SLUG - 5]}-{number}") in used_slugs:
         number += 1
     return numbered
 

@@ -214,7 +214,7 @@ def cells(row: str) -> list[str]:
     return [*texts, text[start:]] if text[start:].strip() or not texts else texts
 
 
-def row_frame(row: str) -> str:
+def row_opening(row: str) -> str:
     """Return the text of an HTML row before its cells: its tag with attributes. Empty for Markdown."""
     ranges = _cell_ranges(row) if is_html(row) else []
     return row[: ranges[0][0]].strip() if ranges else ""

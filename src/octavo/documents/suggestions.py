@@ -75,7 +75,7 @@ class AppliedSuggestion:
     text: str
 
 
-def apply_suggestion(page: str, key: str, was: str | None, wanted: str) -> AppliedSuggestion:
+def apply_suggestion(page: str, key: str, original: str | None, suggested: str) -> AppliedSuggestion:
     """Replace the block `key` of `page` by `wanted`. `was` is the source of the block when the suggestion was made.
     The block is replaced only if its source still equals `was`. If the block was moved, it is found by its source,
     unless
@@ -83,30 +83,30 @@ def apply_suggestion(page: str, key: str, was: str | None, wanted: str) -> Appli
     several blocks have that source."""
     blocks = _sources_by_key(page)
     target = blocks.get(key)
-    if was is not None and (target is None or target[1] != was):
-        equal_blocks = {lines: source for lines, source in blocks.values() if source == was}
+    if original is not None and (target is None or target[1] != original):
+        equal_blocks = {lines: source for lines, source in blocks.values() if source == original}
         target = next(iter(equal_blocks.items())) if len(equal_blocks) == 1 else None
-    if target is None or was is None:
+    if target is None or original is None:
         # Compare lines and not blocks, because the suggested text may open a tag around the blocks after it.
-        has_text = wanted.strip() != "" and f"\n{wanted.strip(_END)}\n" in f"\n{page}\n".replace("\r\n", _END)
+        has_text = suggested.strip() != "" and f"\n{suggested.strip(_END)}\n" in f"\n{page}\n".replace("\r\n", _END)
         return AppliedSuggestion("same" if has_text else "changed", page)
-    if target[1] == wanted.strip("\n"):
+    if target[1] == suggested.strip("\n"):
         return AppliedSuggestion("same", page)
     (first, last), lines = target[0], page.split("\n")
     end = "\r" if lines[first].endswith("\r") else ""
-    new = [line.removesuffix("\r") + end for line in wanted.split("\n")] if wanted.strip() else []
+    new = [line.removesuffix("\r") + end for line in suggested.split("\n")] if suggested.strip() else []
     if not new:  # also delete the blank lines after a deleted block
         while last < len(lines) and not lines[last].strip():
             last += 1
     return AppliedSuggestion("applied", "\n".join([*lines[:first], *new, *lines[last:]]))
 
 
-def with_conflict_markers(page: str, key: str, wanted: str) -> str:
+def with_conflict_markers(page: str, key: str, suggested: str) -> str:
     """Return `page` with the block `key` replaced by the block and `wanted` between conflict markers. If the block no
     longer exists, the markers are at the end of the page."""
     lines = page.split("\n")
     (first, last), _ = _sources_by_key(page).get(key, ((len(lines), len(lines)), ""))
-    marked = ["<<<<<<< current text", *lines[first:last], "=======", *wanted.split("\n"), ">>>>>>> suggested change"]
+    marked = ["<<<<<<< current text", *lines[first:last], "=======", *suggested.split("\n"), ">>>>>>> suggested change"]
     return "\n".join([*lines[:first], *marked, *lines[last:]])
 
 

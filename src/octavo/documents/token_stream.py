@@ -123,7 +123,7 @@ class _Window:
         self.is_incomplete = False
         """Whether a block continues after the window. Its tokens are then wrong."""
 
-    def look(self) -> None:
+    def count_visit(self) -> None:
         """Count one visit of a line. Raises BlockTooLarge if the limit is reached."""
         self.line_visits -= 1
         if self.line_visits < 0:

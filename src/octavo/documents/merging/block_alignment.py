@@ -69,7 +69,7 @@ def _shift_to_heading(old: Blocks, new: Blocks, hunk: Hunk, before: int, after: 
     return Hunk(*(place + shift for place in hunk)) if blocks[start + shift].level else hunk
 
 
-def likeness(one: SourceBlock, other: SourceBlock) -> float:
+def word_similarity(one: SourceBlock, other: SourceBlock) -> float:
     """Return the share of words that two blocks have in common, from 0 to 1."""
     shared = sum((Counter(one.words) & Counter(other.words)).values())
     return 2 * shared / max(1, len(one.words) + len(other.words))

@@ -7,7 +7,7 @@ import re
 from octavo.api.folding import fold
 from octavo.documents.merging.block_alignment import matching_runs
 from octavo.documents.merging.merged_page import SIDES, Conflict, side_of
-from octavo.documents.source_blocks import PROSE, WORD, SourceBlock, Versions, cells, is_html, row_frame, with_cells
+from octavo.documents.source_blocks import PROSE, WORD, SourceBlock, Versions, cells, is_html, row_opening, with_cells
 
 Context = tuple[str, str]
 """Text before and after a conflict, without which the conflict cannot be read alone."""
@@ -61,7 +61,7 @@ def merge_head(blocks: Versions[SourceBlock], context: Context) -> str | Conflic
 def merge_row(rows: Versions[str], context: Context = NO_CONTEXT) -> str | Conflict:
     """Merge a row cell by cell. If both sides changed the same cell, return a conflict for the row. Its texts include
     the cells that only one side changed."""
-    widths, frames = rows.map(lambda row: len(cells(row))), rows.map(row_frame)
+    widths, frames = rows.map(lambda row: len(cells(row))), rows.map(row_opening)
     texts = rows
     if widths.base == widths.main == widths.request and frames.is_conflict_free:
         main_cells, request_cells = [], []

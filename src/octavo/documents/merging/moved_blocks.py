@@ -9,7 +9,7 @@ from dataclasses import replace
 from operator import is_
 from typing import NamedTuple, TypeAlias
 
-from octavo.documents.merging.block_alignment import Hunk, MovedBlocks, hunks, likeness
+from octavo.documents.merging.block_alignment import Hunk, MovedBlocks, hunks, word_similarity
 from octavo.documents.source_blocks import Move, SourceBlock, Versions
 
 _NEVER_MOVED = frozenset({"line", "page", "front", "field"})
@@ -78,7 +78,7 @@ class _Counterparts:
                 self._pair(one, other)
             before, after = old_children[hunk.i1 : hunk.i2], new_children[hunk.j1 : hunk.j2]
             if hunk.is_edit and before[0].name == after[0].name:
-                if likeness(before[0], after[0]) > _MIN_REWRITTEN_LIKENESS or before[0].kind in _NEVER_MOVED:
+                if word_similarity(before[0], after[0]) > _MIN_REWRITTEN_LIKENESS or before[0].kind in _NEVER_MOVED:
                     self._pair(before[0], after[0])
                 else:
                     self._dissimilar_pairs.append((before[0], after[0]))
@@ -90,7 +90,7 @@ class _Counterparts:
                         (one, other)
                         for one in before
                         for other in after
-                        if likeness(one, other) > _MIN_REWRITTEN_LIKENESS
+                        if word_similarity(one, other) > _MIN_REWRITTEN_LIKENESS
                     )
                     self._rewritten.update(each for pair in pairs for each in pair)
                 if len(before) == 1:
@@ -120,8 +120,8 @@ class _Counterparts:
         for old in unpaired:
             free = (each for each in candidates if each.name == old.name and each not in arrived)
             possible = (each for each in free if self._may_move(old, each))
-            best = max(possible, key=lambda each: likeness(old, each), default=None)
-            if best is not None and likeness(old, best) >= _MIN_MOVED_LIKENESS:
+            best = max(possible, key=lambda each: word_similarity(old, each), default=None)
+            if best is not None and word_similarity(old, best) >= _MIN_MOVED_LIKENESS:
                 self.moved[old] = best
                 arrived.update(best.walk())
 

@@ -36,7 +36,7 @@ from itertools import groupby
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from octavo.documents.merging import leaf_merge
-from octavo.documents.merging.block_alignment import NO_MOVES, MovedBlocks, Region, likeness, regions
+from octavo.documents.merging.block_alignment import NO_MOVES, MovedBlocks, Region, word_similarity, regions
 from octavo.documents.merging.leaf_merge import NO_CONTEXT, Context
 from octavo.documents.merging.merge_check import miscounted_runs, runs_of
 from octavo.documents.merging.merged_page import (
@@ -505,8 +505,8 @@ def _have_versions_of_one(main: Blocks, request: Blocks) -> bool:
 def _are_versions_of_one(one: SourceBlock, other: SourceBlock) -> bool:
     if one.kind == other.kind == "row":
         first_cells = ["".join(cells(row.head)[:1]).split() for row in (one, other)]
-        return first_cells[0] == first_cells[1] and likeness(one, other) >= _ROW_LIKENESS
-    return likeness(one, other) >= _ITEM_LIKENESS
+        return first_cells[0] == first_cells[1] and word_similarity(one, other) >= _ROW_LIKENESS
+    return word_similarity(one, other) >= _ITEM_LIKENESS
 
 
 def _merged_gap(last: Versions[SourceBlock | None]) -> str:
