@@ -1,10 +1,10 @@
-"""The API client. It sends operations, and waits if the server limits the request rate.
+"""The API client. It sends operations, and waits if the server limits the rate of requests.
 
     client = Client("https://api.gitbook.com", key)
     comment = await client(comments.Get(at=place, comment_id=...))
     async for page in client.pages(comments.List(at=place)): ...
 
-Every failure is an `ApiError` with a complete sentence. The HTTP library is loaded with the first request.
+Every failure raises an `ApiError` whose message is a sentence. httpx is loaded with the first request.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Item = TypeVar("Item")
 
 AT_ONCE = 6
 BEHIND = 4
-"""Maximum number of background requests at the same time, so that requests of the user start at once."""
+"""Maximum number of background requests at the same time. It is low, so that requests of the user start immediately."""
 DEADLINE = 30.0
 REMEMBERED = 200
 AGENT = f"octavo/{__version__}"
@@ -70,17 +70,17 @@ class Client:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         rng: Callable[[], float] = random.random,
     ) -> None:
-        """`transport` replaces the network: an ASGI application, or a transport of the HTTP library.
+        """`transport` replaces the network. It is an ASGI application, or a transport of httpx.
 
-        `read_only` is the reason why changes are not sent, in one sentence. Empty if they are. `deadline` limits all
-        attempts of a request together, in seconds. Raises ValueError with a sentence if a token must not be sent to
-        `origin`.
+        `read_only` is a sentence that says why changes are not sent. Empty if they are sent. `deadline` is the maximum
+        time in seconds for all attempts of a request together. Raises ValueError with a sentence if a token must not be
+        sent to `origin`.
         """
         self.origin = origin if transport is not None else origin_of(origin)
         self.activity: deque[Activity] = deque(maxlen=REMEMBERED)
         self.on_activity = on_activity
         self.limits: Limits | None = None
-        """The last known rate limit. None until a response has one."""
+        """The rate limit in the last response. None until a response contains a rate limit."""
         self._under_way: set[Exchange] = set()
         self._key = key
         self._transport = transport
@@ -100,14 +100,14 @@ class Client:
             redaction.remember_token(key.get_secret_value())
 
     async def __call__(self, op: Operation[T]) -> T:
-        """Return the response of `op`. Equal reads at the same time share one request. The order is set by
-        `api/urgency.py`."""
+        """Send `op` and return its response. Equal reads at the same time share one request. `api/urgency.py` decides
+        the order of requests. Raises ApiError."""
         if SPECS[type(op)].method in READS:
             return await self._flights.join((type(op), _request(op).url), current_urgency(), partial(self._answer, op))
         return await self._answer(op, current_urgency())
 
     async def raw(self, op: Operation[Any]) -> Any:
-        """Return the response as JSON, including unknown fields. None if it is empty."""
+        """Send `op` and return the response as JSON, including unknown fields. None if it is empty. Raises ApiError."""
 
         async def read(body: bytes | None) -> Any:
             return await answers.parsed(body or b"", self._around.host)
@@ -115,12 +115,12 @@ class Client:
         return await self._send(op, PAGE_CAP, read, current_urgency())
 
     def pages(self, op: Listing[Item]) -> AsyncGenerator[ListPage[Item], None]:
-        """Return the pages of a list, each requested when it is needed and without the items that came before. They raise
-        PaginationError if the list does not end."""
+        """Yield the pages of a list. Each page is requested when it is needed. Items that an earlier page contained are
+        left out. Raises ApiError, and PaginationError if the list does not end."""
         return read_pages(self, op, identity=identity)
 
     async def raw_each(self, op: Listing[Any]) -> AsyncIterator[Any]:
-        """Yield every item of a list as JSON. Raises PaginationError if the list does not end."""
+        """Yield every item of a list as JSON. Raises ApiError, and PaginationError if the list does not end."""
 
         async def fetch(cursor: str | None) -> tuple[list[Any], object]:
             page = await self.raw(op if cursor is None else op.model_copy(update={"page": cursor}))
@@ -131,7 +131,7 @@ class Client:
                 yield item
 
     async def download(self, url: str, most: int) -> AsyncGenerator[bytes, None]:
-        """Yield the bytes at a URL that a response contained. Raises ApiError, also if there are more than `most`
+        """Download a URL from a response, and yield its bytes. Raises ApiError, also if there are more than `most`
         bytes."""
         from octavo.client.transfers import download
 
@@ -142,9 +142,9 @@ class Client:
                 yield chunk
 
     async def upload(self, url: str, content: AsyncIterable[bytes], size: int, kind: str) -> None:
-        """Upload `size` bytes of the MIME type `kind` to a URL that a response contained, once and without the token.
+        """Upload `size` bytes of the media type `kind` to a URL from a response. They are sent once, without the token.
 
-        Raises ApiError, including ReadOnly.
+        Raises ApiError, such as ReadOnly.
         """
         from octavo.client.transfers import upload
 
@@ -182,8 +182,9 @@ class Client:
     async def _send(
         self, op: Operation[Any], cap: int, read: Callable[[bytes | None], Awaitable[T]], is_waited_for: IsWaitedFor
     ) -> T:
-        """Send `op` and return the result of `read` for the body, which is None for an empty response. Raises ReadOnly."""
-        # Sites are searched with POST, which changes nothing, so lists count as reads with any method.
+        """Send `op`, and return the result of `read` for the body. The body is None if the response is empty. Raises
+        ApiError, such as ReadOnly."""
+        # Some lists are read with POST, such as the search of a site. So every list counts as a read.
         if self._read_only and SPECS[type(op)].method not in READS and not isinstance(op, Listing):
             raise ReadOnly(self._read_only)
         sent = outgoing(op, self._agent)
@@ -205,17 +206,18 @@ class Client:
 
     @property
     def waited(self) -> float:
-        """Seconds since the oldest unanswered request was sent. 0 if there is none."""
+        """Return the seconds since the oldest unanswered request was sent. 0 if there is no such request."""
         return max((each.elapsed for each in self._under_way), default=0.0)
 
     @property
     def low(self) -> float:
-        """Seconds until the rate limit resets, if it is nearly used up. Background requests wait for this time."""
+        """Return the seconds for which background requests must wait because the rate limit is nearly reached.
+        Otherwise 0."""
         return low(self.limits, self._around.now())
 
     def _note(self, exchange: Exchange) -> None:
         if exchange.outgoing.method not in READS:
-            # A read sent before this write may return the old state, so no later caller may share it.
+            # A read that was sent before this write may return the old state. So later callers must not share it.
             self._flights.close()
         self.limits = limits(exchange.headers, self._around.now()) or self.limits
         activity = exchange.activity()
@@ -237,7 +239,7 @@ class Client:
             return InProcessCarrier(self.origin, key, transport)
 
         def build() -> Carrier:
-            # lazy and in a thread: the HTTP library takes 0.1 s to load
+            # lazy: httpx takes 0.1 s to load, so this also runs in a thread
             from octavo.client.http import HttpCarrier
 
             return HttpCarrier(self.origin, key, transport=transport, ca_file=self._ca_file)
