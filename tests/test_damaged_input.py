@@ -46,6 +46,8 @@ from octavo.data.state_db import StateDb
 from octavo.data.writes.store import OutboxEntries, find_done_entry
 from octavo.documents import conditions, front_matter, json_to_markdown, openapi, page_trees, yaml_values
 from octavo.documents.diff import diff
+from octavo.documents.folders.folder import Folder
+from octavo.documents.folders.table_of_contents import summary_entries
 from octavo.documents.json_document import read_document
 from octavo.documents.json_editing import document_to_markdown
 from octavo.documents.markdown_to_json import to_json_document
@@ -57,14 +59,12 @@ from octavo.first_picture import FirstPicture
 from octavo.server import conversion, loader
 from octavo.server.app import Platform
 from octavo.server.expressions import evaluate_text
-from octavo.server.folder import Folder
 from octavo.server.handlers import revisions
 from octavo.server.image_size import image_size
 from octavo.server.store import Store, UnusableDatabase
-from octavo.server.table_of_contents import summary_entries
 from octavo.settings import table
-from octavo.tui.editing import page_details
-from octavo.tui.reader import image_files, openapi_files
+from octavo.tui.editing import page_form
+from octavo.tui.reader import linked_files
 from octavo.tui.render import diagrams, formulas
 from octavo.tui.terminal.external_editor import read_note
 from octavo.untrusted_input import is_deeper, parse_json
@@ -139,7 +139,7 @@ TEXT_PARSERS: dict[str, Callable[[str], object]] = {
     ),
     "formula": lambda text: formulas.format_stacked(text[:2000], 80),
     "drawings": lambda text: [*diagrams.parse_drawings(text.encode() + b"\n")],
-    "picture": lambda text: image_files.read_answer(text.encode() + b"\n"),
+    "picture": lambda text: linked_files.read_answer(text.encode() + b"\n"),
 }
 VALUE_PARSERS: dict[str, Callable[[Any], object]] = {
     "JSON page": lambda value: [*read_document(value).walk()],
@@ -202,7 +202,7 @@ CALLS = {
     ("client/body.py", "from_json"): "error of a server",
     ("server/app.py", "from_json"): "request: a row of ROWS",
     ("server/rest.py", "from_json"): "cursor: a row of ROWS",
-    ("tui/reader/image_files.py", "model_validate_json"): "picture",
+    ("tui/reader/linked_files.py", "model_validate_json"): "picture",
     ("untrusted_input.py", "json.loads"): "JSON",
     ("untrusted_input.py", "tomllib.loads"): "settings: rows of ROWS",
     ("documents/openapi.py", "yaml.load"): "specification",
@@ -412,15 +412,15 @@ def read_picture_of_screen(place: Place, data: bytes) -> str:
 
 def read_form_draft(place: Place, data: bytes) -> str:
     page = content.Page(id="a", slug="as-before")
-    return page_details.from_draft(page, data.decode("utf-8", "replace"))["slug"]
+    return page_form.from_draft(page, data.decode("utf-8", "replace"))["slug"]
 
 
 def read_specification(place: Place, data: bytes) -> str:
-    return asyncio.run(openapi_files.parse_file(data, "pets.yaml")).error
+    return asyncio.run(linked_files.parse_file(data, "pets.yaml")).error
 
 
 def read_image(place: Place, data: bytes) -> str:
-    return asyncio.run(image_files.scale_image(data, 10, 10, (0, 0, 0))).trouble
+    return asyncio.run(linked_files.scale_image(data, 10, 10, (0, 0, 0))).trouble
 
 
 def read_imported(kind: str) -> Callable[[Place, bytes], str]:

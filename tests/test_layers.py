@@ -100,11 +100,11 @@ HOME = {
     "textual_image": {"tui"},
     "sqlite3": {"data", "server"},
     "markdown_it": {"documents"},
-    "pymdownx": {"documents"},
     "mdit_py_plugins": {"documents"},
     "linkify_it": {"documents"},
     "rapidfuzz": {"documents"},
     "shtab": {"cli"},
+    "jq": {"cli"},
     "platformdirs": {"settings"},
     "pydantic": {"api", "server", "cli", "data", "client", "tui", "redaction"},
 }

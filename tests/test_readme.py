@@ -20,17 +20,14 @@ from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
 from octavo.tui.app.octavo import Octavo
 from octavo.tui.widgets.commands import key_name, own_bindings
 from octavo.tui.widgets.themes import palettes
-from screenshots.commands import with_commands
-from screenshots.coverage import with_operations
-from screenshots.keys import with_keys
-from screenshots.settings import with_settings
+from tests.help_tables import TABLES, with_tables
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 GALLERY = (ROOT / "screenshots" / "README.md").read_text(encoding="utf-8")
 TEXTS = {"README": README, **{name: text_of(name) for name in TOPICS}}
-LARGEST = 10_000
-"""Bytes of the README."""
+LARGEST = 8_192
+"""Size limit of the README in bytes."""
 
 
 def blocks(text: str, language: str) -> Iterator[str]:
@@ -55,11 +52,11 @@ def octavo_commands(text: str) -> list[str]:
 COMMANDS = dict.fromkeys(command for text in TEXTS.values() for command in octavo_commands(text))
 
 
-def test_the_readme_is_short() -> None:
+def test_readme_is_short() -> None:
     assert len(README.encode()) <= LARGEST
 
 
-def test_one_line_opens_the_demo_and_one_line_runs_the_tests() -> None:
+def test_readme_has_one_line_for_the_demo_and_one_for_the_tests() -> None:
     making = [line for line in shell_lines(README) if "venv " in line]
     assert all(line.startswith("python3 -m venv ") for line in making)
     (opening,) = [line for line in making if line.endswith("octavo demo")]
@@ -71,7 +68,7 @@ def test_one_line_opens_the_demo_and_one_line_runs_the_tests() -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_is_one_there_is(command: str) -> None:
+def test_commands_in_documentation_exist(command: str) -> None:
     words = shlex.split(re.sub(r" [<>] \S+$", "", command.replace("COMMAND --help", "demo")), comments=True)
     if words[1:] == ["--version"] or (len(words) == 2 and words[1] in commands_of(parser())):
         return  # the name of a command in a sentence, without its arguments
@@ -81,44 +78,37 @@ def test_every_command_is_one_there_is(command: str) -> None:
         assert options.topic in {"", "TOPIC", *TOPICS}
 
 
-def test_commands_are_found_at_all() -> None:
+def test_documentation_has_commands() -> None:
     found = octavo_commands(README)
     assert {"octavo", "octavo demo", "octavo demo --reset", "octavo serve", "octavo auth login"} <= set(found)
     assert len(COMMANDS) > 30
 
 
-def test_every_operation_is_one_there_is() -> None:
+def test_operations_in_documentation_exist() -> None:
     names = {spec.name for spec in load().values()}
     assert {command.split()[2] for command in COMMANDS if command.startswith("octavo api ")} <= names
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_a_topic_is_a_file_with_a_title(topic: str) -> None:
+def test_topic_has_a_title(topic: str) -> None:
     assert re.match(r"# \S.*\n\n", text_of(topic))
 
 
-def test_every_file_is_a_topic() -> None:
+def test_each_help_file_is_a_topic() -> None:
     assert {path.stem for path in file_of("keys").parent.glob("*.md")} == set(TOPICS)
 
 
-def test_topics_are_named_in_the_readme() -> None:
+def test_readme_names_the_main_topics() -> None:
     named = {command.split()[2] for command in octavo_commands(README) if command.startswith("octavo help ")}
     assert {"start", "keys", "settings", "accounts", "security", "commands"} <= named
 
 
-def test_the_keys_are_those_of_the_bindings() -> None:
-    assert with_keys(text_of("keys")) == text_of("keys"), "run: python -m screenshots.keys"
+@pytest.mark.parametrize("topic", TABLES)
+def test_tables_of_help_topics_match_the_code(topic: str) -> None:
+    assert with_tables(topic) == text_of(topic), "Run: python -m tests.help_tables"
 
 
-def test_the_commands_are_those_of_the_parser() -> None:
-    assert with_commands(text_of("commands")) == text_of("commands"), "run: python -m screenshots.commands"
-
-
-def test_the_operations_are_those_that_are_declared() -> None:
-    assert with_operations(text_of("commands")) == text_of("commands"), "run: python -m screenshots.coverage"
-
-
-def test_the_everyday_keys_are_bound() -> None:
+def test_keys_in_the_readme_are_bound() -> None:
     places: list[type[DOMNode]] = [Octavo, *KEYMAP_CONTEXTS]
     bound = {key_name(each.key) for place in places for each in own_bindings(place)}
     (table,) = re.findall(r"^\| Key \| Action \|\n\| --- \| --- \|\n((?:\|.*\n)+)", README, re.MULTILINE)
@@ -127,7 +117,7 @@ def test_the_everyday_keys_are_bound() -> None:
     assert [key for key in named if key not in bound] == []
 
 
-def test_the_settings_are_read_as_they_are_shown(tmp_path: Path) -> None:
+def test_sample_settings_are_read_without_problems(tmp_path: Path) -> None:
     for text, keys in ((README, {"change.merge": "ctrl+g"}), (text_of("settings"), {"comment.resolve": "d"})):
         (sample,) = blocks(text, "toml")
         (tmp_path / settings.FILE).write_text(sample, encoding="utf-8")
@@ -136,22 +126,18 @@ def test_the_settings_are_read_as_they_are_shown(tmp_path: Path) -> None:
         assert found.keys == keys
 
 
-def test_the_settings_are_those_of_the_table() -> None:
-    assert with_settings(text_of("settings")) == text_of("settings"), "run: python -m screenshots.settings"
-
-
-def test_the_example_of_a_filter_lists_all_reasons() -> None:
+def test_sample_filter_lists_all_reasons() -> None:
     sample = " ".join(text_of("settings").replace("\n# ", " ").split())
     assert [
         reason for reason in settings.INBOX_REASONS if f"{reason}," not in sample and reason != "unsent draft"
     ] == []
 
 
-def test_the_setting_theme_names_the_themes_of_octavo() -> None:
+def test_setting_theme_names_all_themes() -> None:
     assert set(palettes()) <= set(re.findall(r"[\w-]+", THEME.about))
 
 
-def test_pictures_and_links_lead_somewhere() -> None:
+def test_pictures_and_linked_files_exist() -> None:
     named = {
         (folder / name).resolve()
         for folder, text in ((ROOT, README), (ROOT / "screenshots", GALLERY))
@@ -176,7 +162,7 @@ def test_topics_have_no_links_to_files() -> None:
 
 
 @pytest.mark.parametrize("name", TEXTS)
-def test_it_names_no_machine(name: str) -> None:
+def test_documentation_names_no_machine_paths(name: str) -> None:
     assert not re.search(r"/(work|tmp|home|root|Users)/\w", TEXTS[name])
 
 
@@ -198,5 +184,5 @@ def package_names(guide: str) -> list[str]:
     return [*names, *(f"tui/{name}" for name in names)]
 
 
-def test_the_guide_for_contributors_is_short() -> None:
+def test_contributing_guide_is_short() -> None:
     assert len((ROOT / "CONTRIBUTING.md").read_bytes()) <= 8_000

@@ -1,7 +1,7 @@
-"""Programs under a pseudo terminal, for measuring: what they wrote, when, and the processor time spent by then.
+"""Runs programs in a pseudo terminal for tests and benchmarks, and records their output, its time and the processor time.
 
-Linux only: processor time comes from `/proc/PID/task/TID/schedstat`, in nanoseconds, and counts every thread of the
-program and of its children. Times are in seconds from the start of the program.
+Linux only: processor times come from `/proc/PID/task/TID/schedstat` and include all threads of a program and of its
+children. Times are in seconds since the start of the program.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, Self
 import pyte
 
 QUIET = 0.15
-"""Seconds of silence after which a program is taken to have drawn all it wants to."""
+"""Seconds without output after which a frame counts as complete."""
 
 _FRAME_ENDS = b"\x1b[?2026l"
 _ALTERNATE_SCREEN_LEFT = b"\x1b[?1049l"
@@ -42,14 +42,14 @@ _ANSWERS = (
     (re.compile(rb"\x1b\[\?2026\$p"), b"\x1b[?2026;2$y"),
     (re.compile(rb"\x1b\[\?2048\$p"), b"\x1b[?2048;0$y"),
 )
-"""What a terminal answers to questions: who it is, where the cursor is, whether it draws whole frames at once."""
+"""Queries of a program, and the answers of the terminal: its type, the cursor position, and two modes."""
 
 _UNKNOWN_TO_PYTE = re.compile(rb"\x1b\[[<=>][0-9;]*[A-Za-z]|\x1b\[\?[0-9;]*\$p|\x1b[PX^_].*?\x1b\\", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Something the program wrote: `cpu` is the processor time it had spent by then."""
+    """A piece of output. `cpu` is the processor time until then."""
 
     at: float
     cpu: float
@@ -58,7 +58,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Painted:
-    """When something was first on the screen, in seconds, and the processor time spent by then."""
+    """The wall time and the processor time until a text was on the screen."""
 
     wall: float
     cpu: float
@@ -66,8 +66,8 @@ class Painted:
 
 @dataclass(frozen=True)
 class Pressed:
-    """What a key led to: seconds to the first byte, to the end of the first frame and to the last byte, processor
-    time to the end of that frame, bytes written."""
+    """The effect of a key: the times to the first byte, to the last byte and to the end of the first frame (`frame`), the
+    processor time to the end of that frame, and the number of bytes."""
 
     first: float
     last: float
@@ -77,7 +77,7 @@ class Pressed:
 
 
 class Terminal:
-    """Runs `command` under a pseudo terminal of `columns` by `rows`, and no longer than its context."""
+    """A program in a pseudo terminal. The end of the context kills the program."""
 
     def __init__(
         self,
@@ -88,36 +88,34 @@ class Terminal:
         rows: int = 36,
         pace: float = 1.0,
     ) -> None:
-        """`pace`: how long silences are against what is asked for, where nobody minds what the figures say."""
+        """`pace` multiplies the times without output that are waited for. Below 1 the measured times are useless."""
         self._pace = pace
-        environment = {name: value for name, value in os.environ.items() if name not in _NOT_PASSED}
-        environment |= {**_TERMINAL, **(environ or {})}
         self.chunks: list[Chunk] = []
         self.running = True
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
         self._rows = [""] * rows
-        """The rows of the screen, as they were when they were last asked for."""
+        """The rows of the screen when they were last read."""
         self._drawn = 0
         self._end, inner = os.openpty()
         fcntl.ioctl(inner, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self._start = time.perf_counter()
         self._process = subprocess.Popen(
-            command, stdin=inner, stdout=inner, stderr=inner, env=environment, start_new_session=True
+            command, stdin=inner, stdout=inner, stderr=inner, env=environment(environ or {}), start_new_session=True
         )
         self.pid = self._process.pid
         os.close(inner)
 
     def now(self) -> float:
-        """Seconds since the program was started."""
+        """Return the seconds since the start of the program."""
         return time.perf_counter() - self._start
 
     def write(self, data: bytes) -> None:
-        """Send `data` as if it were typed."""
+        """Type `data`."""
         os.write(self._end, data)
 
     def read(self, timeout: float) -> bool:
-        """Take what the program writes next. False when that was nothing."""
+        """Read the next output. Return False if there was none within `timeout` seconds."""
         if not self.running or not select.select([self._end], [], [], timeout)[0]:
             return False
         try:
@@ -134,11 +132,11 @@ class Terminal:
         return True
 
     def modes(self) -> list[Any]:
-        """How the terminal is set: whether it echoes, and the like."""
+        """Return the attributes of the terminal, such as whether it echoes."""
         return termios.tcgetattr(self._end)
 
     def settle(self, quiet: float = QUIET, *, wait: float = 0.0, limit: float = 30.0) -> None:
-        """Read until nothing has come for `quiet` seconds; `wait` that long for the first bytes."""
+        """Read until there was no output for `quiet` seconds. Wait up to `wait` seconds for the first output."""
         quiet *= self._pace
         end = self.now() + limit
         waiting = max(wait, quiet)
@@ -146,8 +144,7 @@ class Terminal:
             waiting = quiet
 
     def rest(self, quiet: float = 1.0, *, limit: float = 60.0) -> None:
-        """Read until nothing has come for `quiet` seconds in which the program hardly worked either: what it reads in the
-        background is not on the screen."""
+        """Read until the program has neither written nor worked for `quiet` seconds: it may load data without drawing."""
         end, spent = self.now() + limit, 0.0
         while self.running and self.now() < end:
             self.settle(quiet, limit=end - self.now())
@@ -156,7 +153,7 @@ class Terminal:
                 return
 
     def press(self, key: bytes, *, quiet: float = QUIET) -> Pressed | None:
-        """What `key` led to. None when the program wrote nothing within a second."""
+        """Type a key, and return its effect. None if the program wrote nothing within a second."""
         before, spent, at = len(self.chunks), processor_time(self.pid), self.now()
         self.write(key)
         self.settle(quiet, wait=1.0)
@@ -173,11 +170,11 @@ class Terminal:
         )
 
     def wait_for(self, *texts: str, limit: float = 60.0) -> Painted:
-        """When all of `texts` were first on the screen together. Raises TimeoutError after `limit` seconds, with what was
-        there instead."""
+        """Return when all of `texts` were first on the screen together. Raises TimeoutError with the screen after `limit`
+        seconds."""
         end = self.now() + limit
         while True:
-            # Reading goes before looking: what the emulator takes must not delay the time stamps.
+            # All output is read before it is drawn, because drawing is slow and would delay the times of later output.
             while self.read(0.0 if self._drawn < len(self.chunks) else 0.05):
                 pass
             for chunk in self._draw():
@@ -188,7 +185,7 @@ class Terminal:
                 raise TimeoutError(f"{texts} did not appear. There was:\n{self.screen}")
 
     def look(self) -> str:
-        """What is on the screen by now."""
+        """Read the available output, and return the text of the screen."""
         while self.read(0.0):
             pass
         for _ in self._draw():
@@ -197,8 +194,8 @@ class Terminal:
 
     @property
     def screen(self) -> str:
-        """What has been drawn so far."""
-        if changed := self._screen.dirty:  # all of it anew took longer than to draw it
+        """Return the text of the screen as far as it is drawn."""
+        if changed := self._screen.dirty:  # Only changed rows: joining all rows took longer than drawing.
             for row in changed:
                 line = self._screen.buffer[row]
                 self._rows[row] = "".join(line[column].data for column in range(self._screen.columns))
@@ -206,7 +203,7 @@ class Terminal:
         return "\n".join(self._rows)
 
     def _draw(self) -> Iterator[Chunk]:
-        """Draw what was read, chunk by chunk."""
+        """Draw the output that was read, and yield each chunk after it is drawn."""
         while self._drawn < len(self.chunks):
             chunk = self.chunks[self._drawn]
             self._drawn += 1
@@ -214,7 +211,7 @@ class Terminal:
             yield chunk
 
     def quit(self, key: bytes) -> tuple[float, float]:
-        """Seconds from `key` until the alternate screen was left, and until the program was gone."""
+        """Type a key that quits, and return the seconds until the alternate screen was left and until the program ended."""
         before, at = len(self.chunks), self.now()
         self.write(key)
         self.end()
@@ -223,13 +220,13 @@ class Terminal:
         return left, gone
 
     def hang_up(self, limit: float = 30.0) -> int:
-        """Take the terminal away without a signal, and return the exit code of the program when it is gone."""
+        """Close the terminal without a signal, and return the exit code of the program."""
         os.close(self._end)
         self._end = os.open(os.devnull, os.O_RDONLY)
         return self._process.wait(limit)
 
     def end(self, limit: float = 30.0) -> int:
-        """Read until the program is gone, and return its exit code. Raises subprocess.TimeoutExpired."""
+        """Read until the program ends, and return its exit code. Raises subprocess.TimeoutExpired after `limit` seconds."""
         end = self.now() + limit
         while self.running and self.now() < end:
             self.read(0.5)
@@ -239,14 +236,18 @@ class Terminal:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End the program whatever it does."""
         self._process.kill()
         self._process.wait()
         os.close(self._end)
 
 
+def environment(extra: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a program: that of this process without settings of Python, and with `extra`."""
+    return {name: value for name, value in os.environ.items() if name not in _NOT_PASSED} | _TERMINAL | dict(extra)
+
+
 def processor_time(pid: int) -> float:
-    """Seconds of processor time of a process, its threads and its children, user and system together."""
+    """Return the seconds of processor time of a process, its threads and its children."""
     spent = 0
     for each in _family(pid):
         try:
@@ -254,12 +255,12 @@ def processor_time(pid: int) -> float:
                 with open(f"/proc/{each}/task/{task}/schedstat", encoding="ascii") as file:
                     spent += int(file.read().split()[0])
         except OSError:
-            continue  # gone since it was listed
+            continue  # The process ended after it was listed.
     return spent / 1e9
 
 
 def peak_memory(pid: int) -> float:
-    """The most memory a process has had, in MiB."""
+    """Return the peak memory of a process in MiB."""
     with open(f"/proc/{pid}/status", encoding="ascii") as file:
         return next(int(line.split()[1]) / 1024 for line in file if line.startswith("VmHWM"))
 
@@ -272,5 +273,5 @@ def _family(pid: int) -> list[int]:
                 for child in file.read().split():
                     found += _family(int(child))
     except OSError:
-        pass  # gone
+        pass  # The process ended.
     return found

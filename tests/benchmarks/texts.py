@@ -1,13 +1,12 @@
-"""Pages to measure with: made ones of any length, and real ones from the folder that OCTAVO_CORPUS names."""
+"""Pages of any length: made ones, and real ones from the folder that OCTAVO_CORPUS names."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from itertools import count, cycle
 from pathlib import Path
-
-from octavo.api.safety import text as safe
 
 TITLE = "The first title"
 
@@ -19,8 +18,10 @@ _WORDS = _SPOKEN.split()
 
 
 def made_page(size: int) -> str:
-    """A page of about `size` characters with most of what pages hold, in parts as short as those of real pages (a paragraph
-    of theirs has 55 characters), the same each time."""
+    """Return a page of about `size` characters with most kinds of blocks.
+
+    The blocks are as short as those of real pages, whose paragraphs have 55 characters on average.
+    """
     parts = [f"# {TITLE}\n"]
     length = 0
     for part in _parts():
@@ -32,52 +33,35 @@ def made_page(size: int) -> str:
 
 
 def real_page(size: int) -> str:
-    """Real pages one after the other, about `size` characters, from the first again when there are no more.
-
-    They are made safe, as pages are when they are answered. Raises FileNotFoundError without OCTAVO_CORPUS.
-    """
-    folder = Path(os.environ.get("OCTAVO_CORPUS", "/nonexistent"), "pages")
-    if not (paths := sorted(folder.glob("*.md"))):
-        raise FileNotFoundError(f"{folder} holds no pages")
+    """Return a page of about `size` characters from the pages in OCTAVO_CORPUS. Empty if there are none."""
+    paths = sorted(Path(os.environ.get("OCTAVO_CORPUS", "/nonexistent"), "pages").glob("*.md"))
     parts = [f"# {TITLE}\n"]
     for path in cycle(paths):
-        text = path.read_text("utf-8")
-        if text.startswith("---\n"):
-            text = text.partition("\n---\n")[2]
-        parts.append(text)
+        parts.append(re.sub(r"\A---\n.*?\n---\n", "", path.read_text("utf-8"), flags=re.DOTALL))
         if sum(map(len, parts)) >= size:
-            break
-    return safe("\n\n".join(parts))
+            return "\n\n".join(parts)
+    return ""
 
 
-def long_blocks() -> dict[str, str]:
-    """Pages that are one long block each, by what it is."""
-    rows = "".join(f"| {sentence(each, 3)} | {each} | {sentence(each, 6)} |\n" for each in range(3000))
-    table = f"| Name | Count | What it is |\n| --- | ---: | --- |\n{rows}"
-    cells = "".join(f"<tr><td>{sentence(each, 3)}</td><td>{sentence(each, 6)}</td></tr>\n" for each in range(1200))
-    paragraphs = "".join(f"{sentence(each, 30)}\n\n" for each in range(1000))
-    steps = (f"{{% step %}}\n## {sentence(each, 3)}\n\n{sentence(each, 30)}\n{{% endstep %}}\n" for each in range(300))
-    code = "".join(f"    {sentence(each, 1)} = {each}  # {sentence(each, 5)}\n" for each in range(995))
-    return {
-        "list": "".join(f"* {sentence(each, 12)} **{sentence(each, 2)}**\n" for each in range(2200)),
-        "loose list": "".join(f"{each}. {sentence(each, 12)}\n\n   {sentence(each, 9)}\n\n" for each in range(1200)),
-        "quote": "".join(f"> {sentence(each, 30)}\n>\n" for each in range(1100)),
-        "table": table,
-        "table in HTML": f"<table><tbody>{cells}</tbody></table>\n",
-        "table in a hint": f'{{% hint style="info" %}}\n{table[: len(table) // 2]}\n\n{{% endhint %}}\n',
-        "code": f"```python\n{code}```\n",
-        "paragraph": " ".join(sentence(each, 40) for each in range(3300)) + "\n",
-        "word": "x" * 1_000_000 + "\n",
-        "Japanese": "港の水位は今どれくらいか" * 80_000 + "\n",
-        "links": " ".join(f"[{sentence(each, 2)}](page-{each}.md)" for each in range(2400)) + "\n",
-        "hint": f'{{% hint style="info" %}}\n{paragraphs}{{% endhint %}}\n',
-        "expandable": f"<details open>\n\n<summary>Much</summary>\n\n{paragraphs}</details>\n",
-        "tabs": f'{{% tabs %}}\n{{% tab title="One" %}}\n{paragraphs}{{% endtab %}}\n{{% endtabs %}}\n',
-        "steps": f"{{% stepper %}}\n{''.join(steps)}{{% endstepper %}}\n",
-    }
+def long_block(kind: str) -> str:
+    """Return a page of one long block: a `table`, a `paragraph` or a `stepper`."""
+    match kind:
+        case "table":
+            rows = "".join(f"| {sentence(each, 3)} | {each} | {sentence(each, 6)} |\n" for each in range(3000))
+            block = f"| Name | Count | Text |\n| --- | ---: | --- |\n{rows}"
+        case "paragraph":
+            block = " ".join(sentence(each, 40) for each in range(3300)) + "\n"
+        case _:
+            steps = (
+                f"{{% step %}}\n## {sentence(each, 3)}\n\n{sentence(each, 30)}\n{{% endstep %}}\n"
+                for each in range(300)
+            )
+            block = f"{{% stepper %}}\n{''.join(steps)}{{% endstepper %}}\n"
+    return f"# {TITLE}\n\n{block}"
 
 
 def sentence(number: int, words: int) -> str:
+    """Return so many words, which depend on `number`."""
     return " ".join(_WORDS[(number * 7 + place * (3 + number % 5)) % len(_WORDS)] for place in range(words))
 
 

@@ -22,6 +22,7 @@ from octavo.cli.access import read_settings, resolve, signed_in
 from octavo.cli.arguments import FAILED, NOT_SIGNED_IN, USAGE, Failure, why_read_only, write_out
 from octavo.cli.operations import all_routes
 from octavo.client.client import Client, outgoing
+from octavo.data.event_log import LOG
 from octavo.settings import Settings
 from octavo.untrusted_input import parse_json
 
@@ -33,7 +34,11 @@ def run(options: argparse.Namespace) -> int:
         return _dry_run(settings, options, op)
     access, key = signed_in(settings, options)
     client = Client(
-        access.origin, key, ca_file=settings.ca_file, read_only=why_read_only(options) or access.why_read_only
+        access.origin,
+        key,
+        ca_file=settings.ca_file,
+        read_only=why_read_only(options) or access.why_read_only,
+        on_activity=LOG.add_request,
     )
     try:
         response, error = asyncio.run(_send(client, op, everything=options.all))

@@ -19,6 +19,7 @@ from octavo.api.operation import SPECS, Operation
 from octavo.api.users import User
 from octavo.cli.platform_folders import PlatformFolder
 from octavo.client.threads import run_in_thread
+from octavo.data.event_log import LOG
 
 if TYPE_CHECKING:
     from octavo.client.client import Client
@@ -145,7 +146,12 @@ class LateClient:
                 raise copy(error) from None  # Each request raises its own copy, with its own traceback.
             if self._client is None:  # The first request that continues creates the client.
                 self._client = Client(
-                    self._origin, key, ca_file=self._ca_file, transport=self._platform, read_only=self.read_only
+                    self._origin,
+                    key,
+                    ca_file=self._ca_file,
+                    transport=self._platform,
+                    read_only=self.read_only,
+                    on_activity=LOG.add_request,
                 )
         return self._client
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import SecretStr
 
 from octavo.api.errors import Unauthorized
+from octavo.api.operation import SPECS
 from octavo.cli.arguments import tell
 from octavo.cli.demo_roles import DEFAULT_ROLE, PEOPLE_BY_ROLE
 from octavo.cli.late_client import LateClient, LatePlatform
@@ -23,6 +24,7 @@ from octavo.client.accounts import Accounts
 from octavo.client.origin import host_of, is_loopback, triple
 from octavo.client.threads import run_in_thread
 from octavo.data.drafts import Drafts
+from octavo.data.event_log import LOG, Level
 from octavo.data.image_cache import ImageCache
 from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpaces
@@ -400,6 +402,9 @@ def _session(
     outbox = Outbox(
         client, state, drafts, undo_seconds=settings.undo_seconds, arrival_margin=settle, read_only=client.read_only
     )
+    LOG.open(settings.state_folder)
+    LOG.add("session", kind=kind, readOnly=bool(client.read_only))
+    _log_writes(outbox)
     live = Live(client, cache, outbox, index=index, rate_limit_wait=lambda: client.low)
     offline = OfflineSpaces(live, state)
 
@@ -431,8 +436,28 @@ def _session(
         search_index=index,
         image_cache=ImageCache(settings.cache_folder, namespace),
         offline=offline,
+        connect=client.open,
         on_first_paint=open_,
     )
+
+
+def _log_writes(outbox: Outbox) -> None:
+    """Log each new state of a write, by the id of the write and the name of its operation."""
+    states: dict[str, str] = {}
+
+    def log(entry: OutboxEntry) -> None:
+        level: Level = "warning" if entry.state in ("failed", "unknown") else "info"
+        operation = SPECS[type(entry.op)].name
+        LOG.add("write", level, id=entry.id, operation=operation, state=entry.state, tries=entry.tries)
+
+    def log_changes() -> None:
+        for entry in outbox.entries:
+            if states.get(entry.id) != entry.state:
+                states[entry.id] = entry.state
+                log(entry)
+
+    outbox.observe(log_changes)
+    outbox.observe_done(log)
 
 
 def login_name() -> str:

@@ -36,7 +36,7 @@ from octavo.client.carrier import Carrier, Outgoing, Transport
 from octavo.client.exchange import Exchange, ExchangeContext
 from octavo.client.in_process import Application, InProcessCarrier
 from octavo.client.origin import origin_of
-from octavo.client.policy import READS, Budget, Limits, Unsendable, limits, low
+from octavo.client.policy import READS, Budget, Limits, Unsendable, clock_offset, limits, low
 from octavo.client.request_queue import RequestsInFlight, Turns
 from octavo.client.threads import run_in_thread
 
@@ -81,6 +81,8 @@ class Client:
         self.on_activity = on_activity
         self.limits: Limits | None = None
         """The rate limit in the last response. None until a response contains a rate limit."""
+        self.clock_offset: float | None = None
+        """Seconds by which this machine's clock is ahead of the server's. None until a response has a date."""
         self._under_way: set[Exchange] = set()
         self._key = key
         self._transport = transport
@@ -220,6 +222,8 @@ class Client:
             # A read that was sent before this write may return the old state. So later callers must not share it.
             self._flights.close()
         self.limits = limits(exchange.headers, self._around.now()) or self.limits
+        offset = clock_offset(exchange.headers, self._around.now())
+        self.clock_offset = self.clock_offset if offset is None else offset
         activity = exchange.activity()
         self.activity.append(activity)
         if self.on_activity is not None:

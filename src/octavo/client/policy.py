@@ -155,6 +155,12 @@ def limits(headers: Mapping[str, str], now: datetime) -> Limits | None:
     return Limits(limit, remaining, reset and now + (reset - _server_time(headers, now)))
 
 
+def clock_offset(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Return the seconds by which this machine's clock is ahead of the server's. None if the headers have no valid date."""
+    moment = _date(headers.get("date", ""))
+    return None if moment is None else (now - moment).total_seconds()
+
+
 def _may_pass(error: ApiError) -> bool:
     if isinstance(error, Unsendable | TlsError):
         return False

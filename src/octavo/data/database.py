@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -141,6 +141,17 @@ def is_intact(db: sqlite3.Connection) -> bool:
         return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
     except sqlite3.DatabaseError as error:
         return is_busy(error)
+
+
+def is_damaged(path: Path) -> bool:
+    """Return True if the database at `path` is damaged. A file that cannot be opened for other reasons is not."""
+    try:
+        with closing(connect(path, read_only=True)) as db:
+            return not is_intact(db)
+    except sqlite3.OperationalError:
+        return False
+    except sqlite3.DatabaseError:
+        return True
 
 
 def set_aside(path: Path, name: str) -> Path:

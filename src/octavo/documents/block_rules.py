@@ -80,7 +80,7 @@ def _push_rest_of_table(state: StateBlock, start: int, end: int) -> None:
 
 
 def tag_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    state.env["window"].look()
+    state.env["window"].count_visit()
     position = state.bMarks[start] + state.tShift[start]
     if not state.src.startswith("{%", position) or state.is_code_block(start):
         return False

@@ -7,9 +7,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import chain
-from runpy import run_module
-from typing import Any, TypeAlias
+from pathlib import Path
+from typing import TypeAlias
 from unicodedata import category, east_asian_width
 from unicodedata import name as unicode_name
 from zlib import compress, decompress
@@ -186,51 +185,38 @@ def _is_drawn_as_text(character: str) -> bool:
     return east_asian_width(character) != "W" and category(character) != "Cn"
 
 
-# The tables of the library take 5 MB as Python objects. So they are read once and released, and their lines are stored
-# compressed, grouped by first letter. This takes 100 KB. A lookup takes about 70 µs.
+# Compressed lines that are grouped by first letter take 100 KB in all. A lookup takes about 70 µs.
 _NameTable: TypeAlias = Mapping[str, bytes]
-_EDITOR = "pymdownx.twemoji_db"
+_FILE = Path(__file__).with_name("emoji_names.txt")
+"""Names and code points, in a part for each source of names. Written by `tests/emoji_table.py`."""
 
 
 @cache
 def _editor_names() -> tuple[_NameTable, _NameTable]:
-    tables = run_module(_EDITOR)
-    return _pack(_names_in(tables)), _pack(_aliases_in(tables))
+    return _pack(_part("editor")), _pack(_part("aliases"))
 
 
 @cache
 def _described_names() -> _NameTable:
     """Return the Unicode descriptions of the same emoji. They are loaded separately, because few pages use them."""
-    emoji = run_module(_EDITOR)["emoji"].values()
-    return _pack((_BETWEEN_WORDS.sub("_", each["name"].lower()), _code_of(each)) for each in emoji)
+    return _pack(_part("descriptions"))
 
 
 @cache
 def _other_names() -> _NameTable:
-    tables = run_module("pymdownx.gemoji_db")
-    others = dict(chain(_names_in(tables), _aliases_in(tables)))
+    others = dict(_part("others"))
     listed = (each.split(" ")[1] for each in _entries(_editor_names()[0]))
     for code in {code for code in (*listed, *others.values()) if "-" not in code}:
         others.setdefault(_BETWEEN_WORDS.sub("_", unicode_name(chr(int(code, 16)), "").lower()), code)
     return _pack(others.items())
 
 
-def _names_in(tables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for name, each in tables["emoji"].items():
-        yield _normalized_name(name), _code_of(each)
-
-
-def _aliases_in(tables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    for other, name in tables["aliases"].items():
-        yield _normalized_name(other), _code_of(tables["emoji"][name])
-
-
-def _normalized_name(name: str) -> str:
-    return name.strip(":").replace("-", "_")
-
-
-def _code_of(emoji: Mapping[str, str]) -> str:
-    return emoji.get("unicode_alt") or emoji["unicode"]
+def _part(title: str) -> Iterator[tuple[str, str]]:
+    """Yield the names and code points of a part of the file."""
+    _, _, rest = _FILE.read_text(encoding="utf-8").partition(f"[{title}]\n")
+    for row in rest.partition("[")[0].splitlines():
+        name, _, code = row.partition(" ")
+        yield name, code
 
 
 def _pack(names: Iterable[tuple[str, str]]) -> _NameTable:

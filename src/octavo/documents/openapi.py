@@ -113,7 +113,7 @@ class Specification:
         for place in ("components/schemas", "definitions"):
             reference = {"$ref": f"#/{place}/{name.replace('~', '~0').replace('/', '~1')}"}
             definitions = Definitions(self.spec)
-            if definitions.follow(reference)[0]:
+            if definitions.resolve(reference)[0]:
                 return SchemaReader(definitions).field(name, reference, False)
         return None
 
@@ -224,7 +224,7 @@ class Specification:
         return self._resolved((known or as_object(self.spec.get("securityDefinitions"))).get(name))
 
     def _resolved(self, value: Any) -> Mapping[str, Any]:
-        return Definitions(self.spec).follow(value)[0]
+        return Definitions(self.spec).resolve(value)[0]
 
 
 def _parameter(schemas: SchemaReader, raw: Mapping[str, Any]) -> Parameter:
@@ -261,7 +261,9 @@ def _bodies(schemas: SchemaReader, raw: Mapping[str, Any]) -> Iterator[Body]:
 
 def _with_curl(operation: Operation, specification: Specification, raw: Mapping[str, Any]) -> Operation:
     query = [
-        f"{quote(each.field.name)}=" for each in operation.parameters if each.place == "query" and each.field.required
+        f"{quote(each.field.name)}="
+        for each in operation.parameters
+        if each.location == "query" and each.field.required
     ]
     # With a leading hyphen, the URL would be an option of curl.
     server = "https://…" if operation.server.startswith("-") else operation.server or "https://…"
@@ -281,7 +283,7 @@ def _with_curl(operation: Operation, specification: Specification, raw: Mapping[
     words += [
         f"-H {_shell_quote(f'{each.field.name}: ')}"
         for each in operation.parameters
-        if each.place == "header" and each.field.required
+        if each.location == "header" and each.field.required
     ]
     if operation.bodies:
         body = operation.bodies[0]

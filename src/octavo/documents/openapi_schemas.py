@@ -88,13 +88,13 @@ class SchemaReader:
         self.count += 1
         if isinstance(schema, bool):
             return SchemaField(name, "any" if schema else "nothing", required)
-        raw, names = self.definitions.follow(schema)
+        raw, names = self.definitions.resolve(schema)
         schema_name = names[-1].rpartition("/")[2] if names else as_line(raw.get("title"))
         description = self.words(as_object(schema).get("description") or raw.get("description"))
         deprecated = raw.get("deprecated") is True
         if set(names) & set(seen):
             return SchemaField(
-                as_line(name), as_line(schema_name), required, description, "", deprecated, more="as above"
+                as_line(name), as_line(schema_name), required, description, "", deprecated, cut_off_reason="as above"
             )
         seen = (*seen, *names)
         raw = self._merged(raw, seen)
@@ -104,13 +104,21 @@ class SchemaReader:
         if isinstance(items, dict) and set(items) & _COMPOSITE_KEYS and depth < MAX_SCHEMA_DEPTH:
             each = self.field("", items, False, seen, depth + 1)
             note = "; ".join(filter(None, (note, each.note and f"each {each.note}")))
-            return SchemaField(as_line(name), kind, required, description, note, deprecated, each.children, each.more)
+            return SchemaField(
+                as_line(name), kind, required, description, note, deprecated, each.children, each.cut_off_reason
+            )
         inner = _child_schemas(raw)
         if not inner:
             return SchemaField(as_line(name), kind, required, description, note, deprecated)
         if depth >= MAX_SCHEMA_DEPTH or self.count > MAX_FIELDS:
             return SchemaField(
-                as_line(name), kind, required, description, note, deprecated, more="deeper levels are not shown"
+                as_line(name),
+                kind,
+                required,
+                description,
+                note,
+                deprecated,
+                cut_off_reason="deeper levels are not shown",
             )
         children: list[SchemaField] = []
         for label, nested, is_required in inner:
@@ -136,7 +144,7 @@ class SchemaReader:
         properties, required = first_items(out.get("properties")), list(as_list(out.get("required"))[:MAX_ITEMS])
         for part in parts[:MAX_ITEMS]:
             self.parts += 1
-            found, names = self.definitions.follow(part)
+            found, names = self.definitions.resolve(part)
             if self.parts > _MAX_PARTS or set(names) & set(seen):
                 continue
             found = self._merged(found, (*seen, *names), depth + 1)
@@ -161,7 +169,7 @@ class SchemaReader:
             names.append("null")
         kind = " or ".join(names)
         if "array" in names:
-            item, item_names = self.definitions.follow(raw.get("items"))
+            item, item_names = self.definitions.resolve(raw.get("items"))
             inside = (
                 item_names[-1].rpartition("/")[2]
                 if item_names

@@ -42,7 +42,7 @@ _LEFT_TO_RIGHT_TERMINALS = (
     "XTERM_VERSION",
 )
 """Variables that are set by terminals which do not reorder right-to-left text."""
-_OTHER_VARIABLES = ("API_KEY", "BASE_URL", *(f"{name.upper()}_DIR" for name in _FOLDERS))
+_OTHER_VARIABLES = ("API_KEY", "BASE_URL", "SPACE", "READ_ONLY", "PAGER", *(f"{name.upper()}_DIR" for name in _FOLDERS))
 """Variables that are not settings, without the prefix `OCTAVO_`."""
 _EDITOR_VARIABLES = ("VISUAL", "EDITOR")
 _XDG = {name: f"XDG_{name.upper()}_HOME" for name in _FOLDERS}
@@ -90,9 +90,10 @@ class Settings:
 
 @dataclass(frozen=True)
 class Found:
-    """A value that was set, as it was written, and its place: a variable, or the file and line."""
+    """A value that was set, and its place: a variable, or the file and line."""
 
     value: Any
+    """True, false, a number, or any other value as it was written."""
     place: str
 
 
@@ -186,20 +187,22 @@ class _Values:
         except InvalidValueError as error:
             self._report(place, why=f"{error}.{error.meant} Octavo uses the default.")
             return default
-        self.found[setting.name] = Found(value, self._variable_of(place) or self._line_of(place))
+        self.found[setting.name] = Found(
+            valid if isinstance(valid, (bool, float)) else value, self._variable_of(place) or self._line_of(place)
+        )
         return valid
 
     def reorders_right_to_left(self) -> bool:
         value = self.get(table.RIGHT_TO_LEFT, "auto")
         if value == "terminal" or (value != "octavo" and not _keeps_letter_order(self._environ)):
             return False
-        from importlib.util import find_spec  # lazy: few terminals need it
+        from octavo.settings.extras import has_extra, how_to_install  # lazy: few terminals need it
 
-        if find_spec("bidi") is not None:
+        if has_extra("bidi"):
             return True
         if value == "octavo":
-            needs = "needs the package python-bidi. To install the package, run: pip install 'octavo[bidi]'"
-            self._report(table.RIGHT_TO_LEFT.name, why=f"is “octavo”, which {needs}. Octavo uses the default.")
+            why = f"is “octavo”, which {how_to_install('bidi')}. Octavo uses the default."
+            self._report(table.RIGHT_TO_LEFT.name, why=why)
         return False
 
     def location(self, *names: str) -> str:

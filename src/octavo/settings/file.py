@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +39,7 @@ class SettingsFile:
     def line_of(self, *names: str) -> int:
         """Return the number of the first line of a setting, given by the names of its tables and its own name. 0 if there is none."""
         if self._lines is None:
-            self._lines = list(_statements(self.text.split("\n")))
+            self._lines = list(_statements(_lines_of(self.text)))
         for length in range(len(names), 0, -1):
             for first, _, path in self._lines:
                 if path[:length] == names[:length]:
@@ -45,7 +47,7 @@ class SettingsFile:
         return 0
 
     def _parsed(self) -> Mapping[str, Any]:
-        lines = self.text.split("\n")
+        lines = _lines_of(self.text)
         try:
             return parse_toml(self.text)
         except ValueError as error:
@@ -80,6 +82,90 @@ class SettingsFile:
         return parse_toml("\n".join(lines))
 
 
+def with_value(text: str, name: str, value: str) -> str:
+    """Return the text of a settings file in which a setting outside all tables has `value`, which is TOML. All other lines
+    stay. Raises ValueError if the file or the value is not valid TOML."""
+    lines = _lines_of(text)
+    if (found := _find_setting(lines, name)) is not None:
+        first, end = found
+        lines[first:end] = [f"{name} = {value}{_comment_of(lines[first:end])}"]
+    else:
+        first = _line_after_settings(lines)
+        # An empty line separates the setting from the table that follows, or from the comment above that table.
+        lines[first:first] = [f"{name} = {value}", *([""] if first < len(lines) and lines[first].strip() else [])]
+    return _joined(lines, text, {**parse_toml(text), **parse_toml(f"{name} = {value}")})
+
+
+def without_value(text: str, name: str) -> str:
+    """Return the text of a settings file without a setting outside all tables. All other lines stay. Raises ValueError if
+    the file is not valid TOML."""
+    lines = _lines_of(text)
+    if (found := _find_setting(lines, name)) is not None:
+        first, end = found
+        is_between_empty_lines = (first == 0 or not lines[first - 1]) and end < len(lines) - 1 and not lines[end]
+        del lines[first : end + is_between_empty_lines]
+    return _joined(lines, text, {key: value for key, value in parse_toml(text).items() if key != name})
+
+
+def toml_of(value: bool | float | str | list[str]) -> str:
+    """Return a value as TOML."""
+    if isinstance(value, float):
+        return f"{value:g}"
+    # JSON is TOML, apart from the control character DEL, which JSON does not escape.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _lines_of(text: str) -> list[str]:
+    return text.replace("\r\n", "\n").split("\n")
+
+
+def _joined(lines: list[str], text: str, expected: Mapping[str, Any]) -> str:
+    """Return changed lines of `text` as one text. Raises ValueError if they do not have the `expected` values."""
+    changed = ("\r\n" if "\r\n" in text else "\n").join(lines)
+    if parse_toml(changed) != expected:
+        raise ValueError("the file is too complex for this command")
+    return changed
+
+
+def _find_setting(lines: list[str], name: str) -> tuple[int, int] | None:
+    """Return the first line of a setting outside all tables, and the line after the last. None if there is none."""
+    return next(
+        ((first, end) for first, end, path in _statements(lines) if path == (name,) and not _is_header(lines[first])),
+        None,
+    )
+
+
+def _comment_of(lines: list[str]) -> str:
+    """Return the comment that follows the value of a statement, with the space before it. Empty if there is none."""
+    last = lines[-1]
+    for found in re.finditer(r"\s*#", last):
+        with suppress(ValueError):  # This # is a part of the value.
+            parse_toml("\n".join([*lines[:-1], last[: found.start()]]))
+            return last[found.start() :]
+    return ""
+
+
+def _line_after_settings(lines: list[str]) -> int:
+    """Return the number of the line before which a new setting outside all tables belongs."""
+    last = 0
+    for first, end, _ in _statements(lines):
+        if _is_header(lines[first]):
+            break
+        last = end
+    else:
+        first = len(lines)
+    if last or first == len(lines):
+        # After the last setting, or at the end of a file without tables.
+        return last or len(lines) - (not lines[-1].strip())
+    while first > 0 and lines[first - 1].lstrip().startswith("#"):
+        first -= 1
+    return first
+
+
+def _is_header(line: str) -> bool:
+    return line.lstrip().startswith("[")
+
+
 def _statements(
     lines: list[str], refused: list[tuple[int, str]] | None = None
 ) -> Iterator[tuple[int, int, tuple[str, ...]]]:
@@ -93,7 +179,7 @@ def _statements(
         if not lines[start].strip() or lines[start].lstrip().startswith("#"):
             start += 1
             continue
-        found, why, is_header = None, "", lines[start].lstrip().startswith("[")
+        found, why, is_header = None, "", _is_header(lines[start])
         may_continue = not is_header and any(mark in lines[start] for mark in ("[", '"""', "'''"))
         for end in range(start + 1, (min(len(lines), start + _MOST_LINES) if may_continue else start + 1) + 1):
             try:
@@ -125,9 +211,9 @@ def _names_in(parsed: Any) -> Iterator[str]:
 
 def _remove_statement(lines: list[str], number: int, statements: list[tuple[int, int, tuple[str, ...]]]) -> None:
     """Replace the lines of a statement by empty lines. For the header of a table, also its contents."""
-    is_header, is_inside = lines[number].lstrip().startswith("["), False
+    is_header, is_inside = _is_header(lines[number]), False
     for first, end, _ in statements:
-        if first == number or (is_inside and not lines[first].lstrip().startswith("[")):
+        if first == number or (is_inside and not _is_header(lines[first])):
             lines[first:end] = [""] * (end - first)
             is_inside = is_header
         else:

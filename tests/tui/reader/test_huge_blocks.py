@@ -32,9 +32,9 @@ from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.text_search import BlockTextFinder
 from octavo.tui.render.virtual_lines import VirtualLines
-from tests.benchmarks.huge_blocks import HUGE
 from tests.benchmarks.texts import sentence
 from tests.calls import Calls
+from tests.documents.huge_blocks import HUGE
 from tests.tui.reader.panes import PaneApp, diff_made, laid_out, screen
 
 MOST_LINES, MOST_PIECES = 400, 4000

@@ -12,9 +12,8 @@ from octavo.tui.render.layout import render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.styles import Styles
-from tests.benchmarks.block_app import edited
-from tests.benchmarks.huge_blocks import HUGE
 from tests.calls import Calls
+from tests.documents.huge_blocks import HUGE, edited
 
 
 @pytest.mark.parametrize("width", [60, 120])
@@ -27,6 +26,12 @@ def test_what_went_of_a_huge_text_is_not_set_beside_what_came(width: int) -> Non
         lines = render_conflict(setting, conflict, ConflictDecision(None, ("main", "#1")), (1, 1), width)
     assert len(lines) > 160
     assert 0 < made.counts.total() < 6000
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_edited_huge_block_differs_from_the_block(name: str) -> None:
+    page = HUGE[name](4)
+    assert edited(page) != page
 
 
 def lines_of(page: MergedPage, choice: MergeChoice | None = None, width: int = 80, **titles: str) -> list[str]:

@@ -8,14 +8,13 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
 from octavo.tui.comments.composer import Composer
-from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.chooser import Chooser
 from octavo.tui.widgets.commands import (
     Command,
     Commands,
     HasCommands,
+    accepted_keys,
     active_commands,
-    apply_keymap,
     binding_faults,
     key_bar,
     key_clashes,
@@ -23,11 +22,12 @@ from octavo.tui.widgets.commands import (
     keys_as_markdown,
 )
 from octavo.tui.widgets.confirm import ConfirmDialog
+from octavo.tui.widgets.dialog import TextButton
 from octavo.tui.widgets.filter_input import FilterInput
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowList
-from octavo.tui.widgets.secret_input import SecretInput
+from octavo.tui.widgets.text_inputs import SecretInput
 from octavo.tui.widgets.tree import Tree
 from tests.tui.widgets.scratch import Scratch, lines
 
@@ -169,7 +169,9 @@ async def test_a_key_map_gives_other_keys() -> None:
     page = Page(may_comment=True)
     app = App(page)
     async with app.run_test() as pilot:
-        assert apply_keymap(app, {"page.comment": "w,ctrl+o"}, [Page, App]) == []
+        keys, ignored = accepted_keys({"page.comment": "w,ctrl+o"}, [Page, App])
+        assert ignored == []
+        app.set_keymap(keys)
         await pilot.press("c")
         assert page.done == []
         assert app.went
@@ -184,8 +186,9 @@ async def test_what_a_key_map_cannot_do_is_said_and_left_out() -> None:
     app = App(page)
     async with app.run_test() as pilot:
         keymap = {"page.comment": "j", "page.next": "ctrl+n"}
-        said = apply_keymap(app, keymap, [Page, App])
-        assert said == [("page.comment", "cannot use j: page.down already uses this key.")]
+        keys, ignored = accepted_keys(keymap, [Page, App])
+        app.set_keymap(keys)
+        assert ignored == [("page.comment", "cannot use j: page.down already uses this key.")]
         await pilot.press("c", "ctrl+n")
         assert page.done == ["comment", "next"]
 

@@ -14,15 +14,17 @@ from urllib.parse import unquote
 from octavo.api import imports
 from octavo.api.folding import fold
 from octavo.api.places import ChangeRequestRef
+from octavo.documents.folders.folder import EXTERNAL_URL
+from octavo.documents.link_rewriting import rewrite_links
 from octavo.documents.page_trees import Pages
 from octavo.server import loader
 from octavo.server.fetcher import FetchedFile, Fetcher
-from octavo.server.folder import EXTERNAL_URL, rewrite_links
 from octavo.server.handlers import change_requests, revisions, uploads
 from octavo.server.handlers.permissions import require
 from octavo.server.rest import handle, omit
 from octavo.server.store import Json
 from octavo.server.world import BackgroundWork, Refusal, World
+from octavo.settings.extras import has_extra, how_to_install
 
 if TYPE_CHECKING:
     from octavo.server.import_sources import ImportedFiles
@@ -79,6 +81,8 @@ def _require_editable(op: imports.Create, world: World) -> None:
 
 
 def _read_source(op: imports.Create, fetcher: Fetcher) -> ImportedFiles:
+    if not has_extra("import"):
+        raise Refusal(400, f"Could not import: {how_to_install('import')}")
     # lazy: beautifulsoup4, markdownify and mammoth, which only imports need.
     from octavo.server.import_sources import ImportFailure, read_source
 

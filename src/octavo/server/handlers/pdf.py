@@ -19,6 +19,7 @@ from octavo.server.includes import expand_includes
 from octavo.server.rest import handle
 from octavo.server.store import Json, MissingResource
 from octavo.server.world import Refusal, World
+from octavo.settings.extras import has_extra, how_to_install
 
 LINK_LIFETIME = timedelta(hours=1)
 """Lifetime of a download URL."""
@@ -27,6 +28,8 @@ _SECRET_NAME = "pdf secret"
 
 @handle.register
 def _get(op: pdf.Get, world: World) -> Json:
+    if not has_extra("pdf"):
+        raise Refusal(400, f"Could not export the PDF: {how_to_install('pdf')}")
     revision = revisions.get_at(world, op.at)
     if op.only and op.page is None:
         raise Refusal(400, "page is required if only is set.")

@@ -42,8 +42,10 @@ def _sign_in(app: Octavo, _: object) -> None:
 
 
 def _switch(app: Octavo, _: object) -> None:
-    from octavo.tui.widgets.chooser import Choice  # lazy: slow to load
-    from octavo.tui.widgets.picker import Picker
+    from octavo.tui.widgets.chooser import (
+        Choice,  # lazy: slow to load
+        Picker,
+    )
 
     current, methods = app.session.account, app.sign_in_methods
     others = [each for each in methods.accounts() if current is None or each.name != current.name]

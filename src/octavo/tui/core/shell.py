@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from octavo.api.comments import Comment, Reply
     from octavo.api.places import Discussion
     from octavo.settings import Settings
-    from octavo.tui.core.navigation_history import NavigationHistory
-    from octavo.tui.core.routes import Route
+    from octavo.tui.core.routes import NavigationHistory, Route
     from octavo.tui.core.session import Session, SignInMethods
     from octavo.tui.core.workspace import Workspace
     from octavo.tui.core.write_queue import WriteQueue

@@ -26,7 +26,7 @@ from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.notices import Notices
 from octavo.tui.widgets.section_tabs import SectionTabs
-from octavo.tui.widgets.wording import long_age, offline_since, plural
+from octavo.tui.widgets.short_texts import long_age, offline_since, plural
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell

@@ -17,15 +17,14 @@ from octavo.api.spaces import Space
 from octavo.api.users import Me, User
 from octavo.data.live import Snapshot
 from octavo.data.queries import UNDECIDED, change_requests_of, spaces_of
-from octavo.tui.core.frame import RemoteNews
+from octavo.tui.core.frame import RemoteNews, Tour
 from octavo.tui.core.inbox_feed import InboxFeed
 from octavo.tui.core.item_labels import download_progress, format_megabytes, is_first_download
-from octavo.tui.core.navigation_history import NavigationHistory
+from octavo.tui.core.routes import NavigationHistory
 from octavo.tui.core.session import Session
-from octavo.tui.core.tour import Tour
 from octavo.tui.core.unsent_texts import UnsentTexts
-from octavo.tui.widgets import wording
-from octavo.tui.widgets.wording import plural, short_age
+from octavo.tui.widgets import short_texts
+from octavo.tui.widgets.short_texts import plural, short_age
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -95,7 +94,7 @@ class Workspace:
     def follow(self, session: Session) -> None:
         """Follow the data of `session`."""
         self._session = session
-        self._session_start = wording.clock()
+        self._session_start = short_texts.clock()
         self._reported = {entry.id for entry in session.outbox.entries if _needs_attention(entry)}
         self._unsubscribe["outbox"] = session.outbox.observe(self._on_outbox_changed)
         self._unsubscribe["offline"] = session.offline.watch(self._on_offline_changed)
@@ -337,7 +336,7 @@ class Workspace:
         pending = sum(entry.state == "pending" for entry in entries)
         queued = sum(entry.state not in ("pending", "failed") and not entry.needs_user for entry in entries)
         resume_time = (
-            f" until {wording.time_of_day(outbox.connection.rate_limited_until)}"
+            f" until {short_texts.time_of_day(outbox.connection.rate_limited_until)}"
             if outbox.connection.rate_limited_until is not None
             else ""
         )

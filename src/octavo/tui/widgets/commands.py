@@ -493,9 +493,11 @@ def key_clashes(screen: Screen[Any]) -> list[str]:
     return problems
 
 
-def apply_keymap(app: App[Any], keymap: Mapping[str, str], places: Iterable[type[DOMNode]]) -> list[tuple[str, str]]:
-    """Assign other keys to the bindings of `places`, by command id. Return each id that was ignored, with the reason as
-    the rest of a sentence that starts with the id."""
+def accepted_keys(
+    keymap: Mapping[str, str], places: Iterable[type[DOMNode]]
+) -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """Return the keys by command id that the bindings of `places` can use. Also return each id that must be ignored, with
+    the reason as the rest of a sentence that starts with the id."""
     ignored: list[tuple[str, str]] = []
     bindings_by_context: dict[str, list[Binding]] = {}
     for place in places:
@@ -511,8 +513,7 @@ def apply_keymap(app: App[Any], keymap: Mapping[str, str], places: Iterable[type
                 if (other := taken_keys.setdefault(key, command_id)) != command_id:
                     ignored.append((command_id or "", f"cannot use {key_name(key)}: {other} already uses this key."))
                     accepted.pop(command_id or "", None)
-    app.set_keymap(accepted)
-    return list(dict.fromkeys(ignored))
+    return accepted, list(dict.fromkeys(ignored))
 
 
 def _normal_keys(keys: str) -> list[str]:

@@ -1,0 +1,208 @@
+"""`octavo config`: list, read, check and edit the settings in `config.toml`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from octavo.cli.arguments import USAGE, Failure, tell, write_out
+from octavo.client.private_files import write_private
+from octavo.settings import Found, Settings, in_words, nearest, read_each
+from octavo.settings.file import FILE, toml_of, with_value, without_value
+from octavo.settings.table import BY_NAME, TABLE, InvalidValueError, Setting, quoted
+from octavo.untrusted_input import toml_text
+
+_EDIT = "To change it, run: octavo config edit"
+_DEFAULT = "default"
+
+
+def run(options: argparse.Namespace) -> int:
+    settings, found = read_each(os.environ)
+    path = settings.config_folder / FILE
+    match options.action:
+        case "path":
+            write_out(f"{path}\n")
+        case "check":
+            return _check(settings)
+        case "edit":
+            return _edit(settings, path)
+        case "list":
+            tell(*settings.problems)
+            _list(found, as_json=options.json)
+        case "get":
+            tell(*settings.problems)
+            _get(_setting(options.name), found)
+        case "set":
+            _set(_setting(options.name), path, options.values)
+        case "unset":
+            _unset(_setting(options.name), path)
+    return 0
+
+
+def _setting(name: str) -> Setting[Any]:
+    """Return the setting of this name. Raises Failure if there is none."""
+    if name in BY_NAME:
+        return BY_NAME[name]
+    hint = nearest(name[:40], BY_NAME) or " For a list, run: octavo config list"
+    raise Failure(f"Unknown setting {quoted(name)}.{hint}", USAGE)
+
+
+def _list(found: Mapping[str, Found], *, as_json: bool) -> None:
+    if as_json:
+        rows = [_fields(each, found.get(each.name)) for each in TABLE]
+        write_out(json.dumps(rows, ensure_ascii=False) + "\n")
+        return
+    for each in TABLE:
+        value = found.get(each.name)
+        write_out(
+            f"{each.name}\t{_shown(value.value) if value else each.default}\t{value.place if value else _DEFAULT}\n"
+        )
+
+
+def _fields(setting: Setting[Any], found: Found | None) -> dict[str, Any]:
+    return {
+        "name": setting.name,
+        "value": found.value if found else None,
+        "source": found.place if found else _DEFAULT,
+        "default": setting.default,
+        "type": setting.kind,
+        "choices": list(setting.choices),
+        "about": setting.about,
+    }
+
+
+def _get(setting: Setting[Any], found: Mapping[str, Found]) -> None:
+    if setting.name not in found:
+        raise Failure(f"{setting.name} is not set. The default is: {setting.default}")
+    write_out(f"{_shown(found[setting.name].value)}\n")
+
+
+def _shown(value: Any) -> str:
+    """Return a value as `config set` takes it. A list or a section as JSON."""
+    if isinstance(value, float):
+        return toml_of(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _set(setting: Setting[Any], path: Path, values: Sequence[str]) -> None:
+    value = toml_of(_validated(setting, values))
+    _change(path, lambda text: with_value(text, setting.name, value), f"set {setting.name}")
+    if os.environ.get(setting.variable):
+        tell(
+            f"The environment variable {setting.variable} overrides this setting. Unset the variable to use the setting."
+        )
+
+
+def _unset(setting: Setting[Any], path: Path) -> None:
+    _refuse_section(setting)
+    _change(path, lambda text: without_value(text, setting.name), f"unset {setting.name}")
+
+
+def _refuse_section(setting: Setting[Any]) -> None:
+    if setting.kind == "section":
+        raise Failure(f"{setting.name} is a section of config.toml. {_EDIT}", USAGE)
+
+
+def _validated(setting: Setting[Any], values: Sequence[str]) -> bool | float | str | list[str]:
+    """Return the value to write. Raises Failure if it is not valid."""
+    _refuse_section(setting)
+    is_list = setting.kind == "list of texts"
+    if len(values) > 1 and not is_list:
+        raise Failure(f"{setting.name} takes one value. Put a value with spaces in quotes.", USAGE)
+    reasons: list[str] = []
+    given = list(values) if is_list else values[0]
+    try:
+        "".join(values).encode()
+        valid = setting.validate(given, lambda why, *_, **__: reasons.append(why))
+    except UnicodeEncodeError:
+        reasons = ["must be UTF-8 text"]
+    except InvalidValueError as error:
+        reasons = [f"{error}.{error.meant}"]
+    if reasons:
+        raise Failure(f"Could not set {setting.name}: the value {reasons[0].rstrip('.')}.", USAGE)
+    return valid if isinstance(valid, (bool, float)) else given
+
+
+def _change(path: Path, change: Callable[[str], str], action: str) -> None:
+    """Replace the text of the settings file by what `change` returns for it. Raises Failure."""
+    # A link to the file, for example into a repository of dotfiles, stays a link.
+    file = path.resolve()
+    try:
+        text = toml_text(file) if file.exists() else ""
+        changed = change(text)
+        if changed != text:
+            write_private(file, changed)
+    except ValueError as error:
+        raise Failure(f"Could not {action}: could not read {path}: {error}. {_EDIT}", USAGE) from error
+    except OSError as error:
+        raise Failure(f"Could not {action}: {in_words(error)}") from error
+
+
+def _check(settings: Settings) -> int:
+    problems = [*settings.problems, *_key_problems(settings)]
+    write_out("".join(f"{each}\n" for each in problems) or "All settings are valid.\n")
+    return USAGE if problems else 0
+
+
+def _key_problems(settings: Settings) -> list[str]:
+    if not settings.keys:
+        return []
+    # lazy: loads all views
+    from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
+    from octavo.tui.app.octavo import Octavo
+    from octavo.tui.widgets.commands import accepted_keys
+
+    _, ignored = accepted_keys(settings.keys, (Octavo, *KEYMAP_CONTEXTS))
+    return [f"{settings.location('keys', command_id)} {why}" for command_id, why in ignored]
+
+
+def _edit(settings: Settings, path: Path) -> int:
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise Failure(
+            f"Could not open the editor: standard input is not a terminal. Edit this file instead: {path}", USAGE
+        )
+    # lazy: Textual
+    from octavo.tui.terminal.external_editor import NotEdited, ignored_keyboard_signals, run_editor
+
+    file = path.resolve()
+    try:
+        before = toml_text(file) if file.exists() else _template()
+    except (OSError, ValueError) as error:
+        raise Failure(f"Could not open {path}: {in_words(error)}") from error
+
+    def save(text: str) -> str:
+        try:
+            if text != before:
+                write_private(file, text)
+        except OSError as error:
+            return f"Could not save {path}: {in_words(error)}"
+        return ""
+
+    with ignored_keyboard_signals():
+        result = run_editor(
+            before,
+            settings.state_folder / "editing",
+            os.environ,
+            command=settings.editor,
+            name="config",
+            keep=save,
+            suffix=".toml",
+        )
+    if isinstance(result, NotEdited):
+        raise Failure(f"{result.sentence} Your text is in {result.kept}." if result.kept else result.sentence)
+    problems = read_each(os.environ)[0].problems
+    tell(*problems)
+    return USAGE if problems else 0
+
+
+def _template() -> str:
+    """Return the text of a new settings file: a comment for each setting."""
+    lines = ["# Settings of Octavo. For examples, run: octavo help settings"]
+    for each in TABLE:
+        lines += ["", f"# {each.about}.", f"# {each.name} = {each.example}" if each.example else f"# [{each.name}]"]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,1 @@
+"""The checks of `octavo doctor`. Each returns `Check` values and changes nothing on the server."""

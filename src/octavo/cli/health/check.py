@@ -1,0 +1,34 @@
+"""The result of a check."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Status = Literal["ok", "warning", "error"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """The result of one check."""
+
+    name: str
+    """What was checked, in one or two words."""
+    status: Status
+    text: str
+    """The finding, without full stop."""
+    fix: str = ""
+    """What to do, without full stop. Empty if there is nothing to do."""
+
+
+def failed_check(name: str, message: str, fix: str = "", *, status: Status = "error") -> Check:
+    """Return a check for an error message. Without `fix`, the last sentence of the message is the fix."""
+    message = message.strip().rstrip(".")
+    if not fix and ". " in message:
+        message, _, fix = message.rpartition(". ")
+    return Check(name, status, message[:1].lower() + message[1:] if message[1:2].islower() else message, fix)
+
+
+def size_in_words(size: int) -> str:
+    """Return a number of bytes as MB or GB."""
+    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.1f} MB"

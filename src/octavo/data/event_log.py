@@ -1,0 +1,198 @@
+"""The log of what Octavo did: requests, writes and their times, without tokens, titles and text.
+
+It is a file with one JSON object a line. A full file becomes `octavo.log.1`, which replaces the one before.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any, Literal, get_args
+
+from octavo import __version__
+from octavo.api.activity import Activity
+from octavo.api.safety import line
+from octavo.redaction import redact
+from octavo.untrusted_input import parse_json
+
+Level = Literal["debug", "info", "warning", "error"]
+LEVELS: tuple[Level, ...] = get_args(Level)
+FILE = "octavo.log"
+MOST_BYTES = 1 << 20
+"""Size of a file after which a new one is started. There are at most two files."""
+
+
+@dataclass(frozen=True)
+class LogEntry:
+    """One line of the log."""
+
+    time: datetime
+    level: Level
+    event: str
+    """What happened, in one word, such as `request` or `write`."""
+    facts: dict[str, str | int | float | bool]
+
+    @property
+    def text(self) -> str:
+        """The entry as one line of text, in the local time."""
+        facts = " ".join(f"{name}={value}" for name, value in self.facts.items() if value != "")
+        return f"{self.time.astimezone():%H:%M:%S} {self.level:<7} {self.event} {facts}".rstrip()
+
+    @property
+    def as_json(self) -> dict[str, Any]:
+        """The entry as a JSON object."""
+        time = self.time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return {"time": time, "level": self.level, "event": self.event, "facts": self.facts}
+
+
+class EventLog:
+    """Writes the log in a thread, so that a slow disk delays nothing. An entry that cannot be written is lost."""
+
+    def __init__(self) -> None:
+        self.echo: Callable[[str], object] | None = None
+        """Gets each entry as a line of text. None if the entries are only written to the file."""
+        self._path: Path | None = None
+        self._queue: SimpleQueue[tuple[Path, str] | None] = SimpleQueue()
+        self._thread: Thread | None = None
+
+    def open(self, folder: Path) -> None:
+        """Write the entries to the log in a folder from now on."""
+        if self._path != folder / FILE:
+            self._path = folder / FILE
+            self.add("start", version=__version__, python=".".join(map(str, sys.version_info[:3])), process=os.getpid())
+
+    def add(self, event: str, level: Level = "info", **facts: str | int | float | bool) -> None:
+        """Add an entry, if the log is open. Facts must not contain text of users, such as titles or comments."""
+        cleaned = {name: _clean(value) if isinstance(value, str) else value for name, value in facts.items()}
+        entry = LogEntry(datetime.now(UTC), level, event, cleaned)
+        if self._path is not None:
+            self._queue.put((self._path, json.dumps(entry.as_json, ensure_ascii=False)))
+            if self._thread is None:
+                self._thread = Thread(target=self._run, name="octavo log", daemon=True)
+                self._thread.start()
+                atexit.register(self.close)
+        if self.echo is not None:
+            self.echo(entry.text)
+
+    def add_request(self, activity: Activity) -> None:
+        """Add a request that has ended."""
+        failed = activity.status is None or activity.status >= 400
+        # The message for a status may quote the server, and so a title.
+        cause = activity.error if activity.status is None else ""
+        self.add(
+            "request",
+            "warning" if failed and not activity.given_up else "debug" if activity.method == "GET" else "info",
+            method=activity.method,
+            route=activity.route,
+            status=activity.status or 0,
+            ms=round(activity.ms),
+            attempts=activity.attempts,
+            bytes=activity.size,
+            requestId=activity.request_id,
+            cause=cause,
+        )
+
+    def close(self, seconds: float = 1.0) -> None:
+        """Write the entries that are left, for up to `seconds`."""
+        thread, self._thread = self._thread, None
+        if thread is not None:
+            self._queue.put(None)
+            thread.join(seconds)
+
+    def _run(self) -> None:
+        while (job := self._queue.get()) is not None:
+            path, text = job
+            with suppress(OSError):  # The disk is full or read-only, which `octavo doctor` reports.
+                _append(path, f"{text}\n".encode())
+
+
+LOG = EventLog()
+"""The log of this process."""
+
+
+def _append(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    handle = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        os.write(handle, data)
+        is_full = os.fstat(handle).st_size >= MOST_BYTES
+    finally:
+        os.close(handle)
+    if is_full:
+        _start_new_file(path)
+
+
+def _start_new_file(path: Path) -> None:
+    from octavo.data.database import lock_file  # lazy: SQLite, which commands without a session do not need
+
+    unlock = lock_file(path.with_name(f"{FILE}.lock"))
+    if unlock is None:
+        return  # Another program does this.
+    try:
+        if path.stat().st_size >= MOST_BYTES:
+            path.replace(path.with_name(f"{FILE}.1"))
+    finally:
+        unlock()
+
+
+def read_log(folder: Path, *, wait: Callable[[], object] | None = None) -> Iterator[LogEntry]:
+    """Yield the entries of the log, oldest first. With `wait`, then each entry that is added, without end: `wait` is
+    called between two looks at the file. Unreadable lines are skipped. Raises OSError."""
+    path, rest = folder / FILE, b""
+    with suppress(FileNotFoundError):
+        yield from _entries(path.with_name(f"{FILE}.1").read_bytes())
+    inode, start = _place(path)[0], 0
+    while True:
+        found, size = _place(path)
+        if found != inode:
+            inode, start, rest = found, 0, b""  # The file is new.
+        if size > start:
+            with path.open("rb") as file:
+                file.seek(start)
+                data = file.read(2 * MOST_BYTES)
+            start += len(data)
+            whole, end, rest = (rest + data).rpartition(b"\n")
+            yield from _entries(whole + end)
+        if wait is None:
+            return
+        wait()
+
+
+def _place(path: Path) -> tuple[int, int]:
+    """Return the inode and the size of a file. Zeros if there is none."""
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return 0, 0
+    return found.st_ino, found.st_size
+
+
+def _entries(data: bytes) -> Iterator[LogEntry]:
+    return (entry for each in data.splitlines() if (entry := _parsed(each)) is not None)
+
+
+def _parsed(text: bytes) -> LogEntry | None:
+    """Return the entry in a line of the log. None if the line is unreadable."""
+    try:
+        found = parse_json(text)
+        time, level, event = datetime.fromisoformat(found["time"]), found["level"], found["event"]
+        facts = {line(name): value for name, value in found["facts"].items() if isinstance(value, (str, int, float))}
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+    if level not in LEVELS or not isinstance(event, str) or time.tzinfo is None:
+        return None
+    cleaned = {name: _clean(value) if isinstance(value, str) else value for name, value in facts.items()}
+    return LogEntry(time, level, _clean(event), cleaned)
+
+
+def _clean(text: str) -> str:
+    return line(redact(text))

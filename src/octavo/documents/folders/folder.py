@@ -1,0 +1,225 @@
+"""A folder of Markdown files: safe reading of its files, and helpers for the links and names in it.
+
+`table_of_contents.read_folder` reads the page tree of a folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath
+from urllib.parse import unquote
+
+from octavo.api.folding import fold
+
+EXTERNAL_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//")
+"""Start of a URL that does not name a file in the folder."""
+FILE_LIMIT = 5_000_000
+"""Largest file that is read, in bytes."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Problem found while loading a folder. `path` is relative to the folder."""
+
+    path: str
+    message: str
+
+
+@dataclass
+class Entry:
+    """Entry of a table of contents: a document with its file, a group, or a link with its URL."""
+
+    kind: str
+    title: str = ""
+    """Title in the table of contents. Empty if only the file has a title."""
+    path: Path | None = None
+    """File of a document, relative to the root of the pages."""
+    address: str = ""
+    """Target of a link: a URL, or a path from the root of the pages with an anchor."""
+    children: list[Entry] = field(default_factory=list)
+    slug: str = ""
+    """Slug of a group, if it is not that of its title. Empty otherwise."""
+    link_title: str = ""
+    """Short title of a page for navigation. Empty if there is none."""
+    id: str = ""
+    """ID of the page, for trees that are compared with a space. Empty if unknown."""
+
+
+@dataclass
+class Folder:
+    """Folder of Markdown files. Paths are relative to `root`, which is `top` or a folder inside `top`."""
+
+    top: Path
+    root: Path
+    entries: list[Entry] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    first_page: Path | None = None
+    """First page, if the tree follows the subfolders. It comes before all other pages."""
+    _names: dict[Path, dict[str, str]] = field(default_factory=dict)
+    """Names in each directory read so far, by exact name and, where no exact name equals it, by case-folded name."""
+
+    def report(self, path: Path | str, message: str) -> None:
+        """Record a problem with a file, once."""
+        problem = Problem(readable_name(str(path)), message)
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+    def text(self, path: Path) -> str | None:
+        """Return the text of a file with line feeds as line ends. If it cannot be read, report a problem and return None."""
+        data = self.data(path)
+        if data is None:
+            return None
+        if b"\0" in data:
+            self.report(path, "is not text, so it is left out.")
+            return None
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            self.report(path, "is not UTF-8: characters that could not be read are shown as \ufffd.")
+            text = data.decode("utf-8-sig", "replace")
+        return text.replace("\r\n", "\n").replace("\r", "\n")
+
+    def data(self, path: Path) -> bytes | None:
+        """Return the bytes of a file inside the folder. If it cannot be read, report a problem and return None."""
+        try:
+            real = (self.root / path).resolve(strict=True)
+            if not real.is_relative_to(self.top):
+                self.report(path, "points outside the folder, so it is left out.")
+                return None
+            status = real.stat()
+            if not stat.S_ISREG(status.st_mode):
+                self.report(path, "is not a file.")
+                return None
+            if status.st_size > FILE_LIMIT:
+                self.report(path, f"is larger than {FILE_LIMIT // 1_000_000} MB, so it is left out.")
+                return None
+            return real.read_bytes()
+        except (OSError, RuntimeError, ValueError) as failure:
+            reason = failure.strerror if isinstance(failure, OSError) else None
+            self.report(path, f"could not be read: {(reason or 'the path is not valid').lower()}.")
+            return None
+
+    def has_file(self, path: Path) -> bool:
+        """Return whether `path` is a readable file inside the folder."""
+        try:
+            real = (self.root / path).resolve(strict=True)
+            return real.is_relative_to(self.top) and real.is_file()
+        except (OSError, RuntimeError, ValueError):
+            return False
+
+    def resolve(self, address: str, start: Path) -> Path | None:
+        """Return the path that a URL in the page `start` refers to, without its anchor. None if it leaves the folder."""
+        name = unquote(re.split("[#?]", address, maxsplit=1)[0])
+        base = Path() if name.startswith("/") else start.parent
+        path = Path(os.path.normpath(base / name.lstrip("/")))
+        outside = os.path.relpath(self.root / path, self.top).split(os.sep)[0] == os.pardir
+        return None if outside or "\0" in name else self.actual_path(path)
+
+    def actual_path(self, path: Path) -> Path:
+        """Return `path` with the exact names of the files on disk. URLs may differ in case or accents."""
+        path_on_disk = Path()
+        for number, step in enumerate(path.parts):
+            names = self._names_in(path_on_disk) if step != os.pardir else {}
+            if not names and step != os.pardir:
+                return path_on_disk.joinpath(*path.parts[number:])  # The folder does not exist.
+            path_on_disk /= names.get(step) or names.get(fold(step)) or step
+        return path_on_disk
+
+    def _names_in(self, folder: Path) -> dict[str, str]:
+        if folder not in self._names:
+            try:
+                names = sorted(os.listdir(self.root / folder))
+            except (OSError, ValueError):
+                names = []
+            self._names[folder] = {fold(name): name for name in reversed(names)} | {name: name for name in names}
+        return self._names[folder]
+
+
+def walk_entries(entries: list[Entry]) -> Iterator[Entry]:
+    """Yield all entries in the order of the table of contents."""
+    for entry in entries:
+        yield entry
+        yield from walk_entries(entry.children)
+
+
+def readable_name(name: str) -> str:
+    """Return a file name as text. Bytes that are not valid UTF-8 become U+FFFD."""
+    return os.fsencode(name).decode("utf-8", "replace")
+
+
+DEPTH_LIMIT = 30
+"""Number of nested folders in which pages are found."""
+ASSETS = Path(".gitbook/assets")
+INCLUDES = Path(".gitbook/includes")
+"""Folder of the content that several pages include."""
+VARIABLES = Path(".gitbook/vars.yaml")
+
+IGNORED_FOLDERS = {"node_modules"}
+_DIGITS = re.compile(r"(\d+)")
+_INCLUDE = re.compile(r"""\{%-?\s{0,9}include\s{1,9}["']([^"'\n]{1,1000})["']""")
+
+
+def fingerprint(folder: Path) -> bytes:
+    """Return a digest that changes when a file in the folder is written, created, moved or deleted.
+
+    Only names, sizes and modification times are read.
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    pending = [(str(folder), 0)]
+    while pending:
+        place, depth = pending.pop()
+        try:
+            with os.scandir(place) as listed:
+                names = sorted(listed, key=lambda each: each.name)
+        except OSError:
+            continue
+        for each in names:
+            if each.name in IGNORED_FOLDERS or (each.name.startswith(".") and not each.name.startswith(".gitbook")):
+                continue
+            try:
+                if each.is_dir(follow_symlinks=False):
+                    if depth < DEPTH_LIMIT:
+                        pending.append((each.path, depth + 1))
+                    continue
+                status = each.stat()
+            except OSError:
+                continue
+            digest.update(f"{each.path}\0{status.st_mtime_ns}\0{status.st_size}\0".encode("utf-8", "surrogateescape"))
+    return digest.digest()
+
+
+def include_targets(markdown: str) -> Iterator[str]:
+    """Yield the targets of the includes in a page, as written."""
+    return (match[1] for match in _INCLUDE.finditer(markdown))
+
+
+def slug_source(path: PurePath) -> str:
+    """Return the name that the slug of a page is made from: that of its file, or of the folder for an index page."""
+    is_index = path.stem.lower() in ("readme", "index")
+    return path.parent.name if is_index and path.parent.name else path.stem
+
+
+def files_below(folder: Folder, where: Path) -> Iterator[Path]:
+    """Yield the files below a folder such as `ASSETS`, relative to the root."""
+    for top in dict.fromkeys((folder.root, folder.top)):
+        for place, inside, names in os.walk(top / where):
+            inside.sort(key=natural_order)
+            for name in sorted(names, key=natural_order):
+                yield Path(os.path.relpath(Path(place) / name, folder.root))
+
+
+def title_from_name(stem: str) -> str:
+    """Return a title made from a file name: `smart-contracts` becomes `Smart contracts`."""
+    words = " ".join(re.split(r"[-_\s]+", readable_name(stem))).strip()
+    return words[:1].upper() + words[1:] or "Untitled page"
+
+
+def natural_order(name: str) -> tuple[list[tuple[int, int, str]], str]:
+    """Return a sort key that compares numbers by value: `page 9` comes before `page 10`."""
+    parts = _DIGITS.split(fold(name))
+    return [(0, int(part), "") if number % 2 else (1, 0, part) for number, part in enumerate(parts)], name

@@ -1,0 +1,318 @@
+"""The table of contents of a folder: read from its `SUMMARY.md`, or else from its subfolders.
+
+`.gitbook.yaml` can name the root folder, the first page and the table of contents. Files outside the folder are never
+read. Unreadable files and files above 5 MB are reported and left out.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+from octavo.api.folding import fold
+from octavo.documents import front_matter
+from octavo.documents.blocks import Block, Run
+from octavo.documents.folders.folder import (
+    DEPTH_LIMIT,
+    EXTERNAL_URL,
+    IGNORED_FOLDERS,
+    Entry,
+    Folder,
+    natural_order,
+    title_from_name,
+    walk_entries,
+)
+from octavo.documents.parse import parse
+
+UNLISTED = "Not in SUMMARY"
+"""Title of the group for pages missing from `SUMMARY.md`."""
+
+_PAGE_SUFFIXES = {".md", ".markdown", ".mdx"}
+_INDEX_STEMS = ("readme", "index")
+_LIST_ITEM = re.compile(r"(?:[*+-]|\d{1,9}[.)])[ \t]")
+_STRETCH_LINES = 2_000
+"""Number of lines parsed at a time. The parser does not return all items of very long lists."""
+_GROUP_SLUG = re.compile(r"""^##+ (.{1,1000}?)[ \t]*<a href="#[^"\n]{0,200}" id="([^"\n]{1,200})">""", re.MULTILINE)
+_LINK_TITLE = re.compile(r"""\]\((<[^<>\n]{1,1000}>|[^\s()<>]{1,1000})[ \t]+"((?:[^"\\\n]|\\.){1,300})"\)""")
+_PAGE_OR_NO_SUFFIX = {".md", ".markdown", ".mdx", ""}
+
+
+def read_folder(folder: Path) -> Folder:
+    """Read a folder and its table of contents. Raises OSError if it is not a folder or cannot be opened."""
+    top = folder.resolve(strict=True)
+    if not top.is_dir():
+        raise NotADirectoryError(20, "is not a folder", str(folder))
+    os.listdir(top)
+    folder_read = Folder(top, top)
+    readme, summary = _read_configuration(folder_read)
+    path = _find_summary(folder_read, summary)
+    text = folder_read.text(path) if path is not None else None
+    if path is None or text is None:
+        folder_read.entries = _folder_entries(folder_read, readme)
+        return folder_read
+    folder_read.entries = summary_entries(folder_read, text, path)
+    _add_unlisted(folder_read, path, readme)
+    return folder_read
+
+
+def _read_configuration(folder: Folder) -> tuple[Path, str | None]:
+    """Return the path of the first page and the configured table of contents, if any. Sets the root of the folder."""
+    text = folder.text(Path(".gitbook.yaml")) if folder.has_file(Path(".gitbook.yaml")) else None
+    try:
+        configuration = front_matter.parse(text or "")
+    except front_matter.FrontMatterError as wrong:
+        configuration = {}
+        folder.report(".gitbook.yaml", f"could not be read: {wrong}.")
+    if isinstance(where := configuration.get("root"), str):
+        root = _configured_root(folder, where)
+        folder.root = root or folder.top
+        if root is None:
+            folder.report(".gitbook.yaml", f"sets the root {where[:80]}, which is not a folder inside this folder.")
+    structure = configuration.get("structure")
+    structure = structure if isinstance(structure, dict) else {}
+    readme, summary = structure.get("readme"), structure.get("summary")
+    first = folder.resolve(readme, Path()) if isinstance(readme, str) else None
+    return first or Path("README.md"), summary if isinstance(summary, str) else None
+
+
+def _configured_root(folder: Folder, where: str) -> Path | None:
+    """Return the configured root folder. None if it is not a folder inside this folder."""
+    path = folder.resolve(where, Path())
+    try:
+        root = (folder.top / path).resolve() if path is not None else None
+        return root if root is not None and root.is_relative_to(folder.top) and root.is_dir() else None
+    except (OSError, RuntimeError):  # The name is too long, or links form a loop.
+        return None
+
+
+def _find_summary(folder: Folder, configured: str | None) -> Path | None:
+    """Return the path of the table of contents. None if there is none."""
+    if configured is not None:
+        path = folder.resolve(configured, Path())
+        if path is not None and folder.has_file(path):
+            return path
+        folder.report(
+            configured, "is set as the table of contents but does not exist, so the folders are shown instead."
+        )
+        return None
+    names = (each for each in os.listdir(folder.root) if fold(each) == "summary.md")
+    return next((Path(name) for name in sorted(names) if folder.has_file(Path(name))), None)
+
+
+def _add_unlisted(folder: Folder, summary: Path, readme: Path) -> None:
+    listed = {entry.path for entry in walk_entries(folder.entries)} | {summary}
+    unlisted = [
+        entry for entry in walk_entries(_folder_entries(folder, readme)) if entry.path and entry.path not in listed
+    ]
+    if first := next((entry for entry in unlisted if entry.path == readme), None):
+        unlisted.remove(first)
+        folder.entries.insert(0, Entry("document", path=readme))
+    if unlisted:
+        unlisted.sort(key=lambda entry: natural_order(str(entry.path)))
+        pages = [Entry("document", path=entry.path) for entry in unlisted]
+        folder.entries.append(Entry("group", UNLISTED, children=pages))
+
+
+def _folder_entries(folder: Folder, readme: Path) -> list[Entry]:
+    """Return the entries for the subfolders, starting with the first page."""
+    folder.first_page = readme if folder.has_file(readme) and _is_page(readme) else _find_index(folder, Path())
+    entries = _entries_below(folder, Path(), None)
+    return [Entry("document", path=folder.first_page), *entries] if folder.first_page else entries
+
+
+def _entries_below(folder: Folder, path: Path, index: Path | None) -> list[Entry]:
+    """Return the entries for the files and folders in a folder, sorted by name, without its `index` page.
+
+    A subfolder becomes its README or index page. Without these pages, it becomes a group at the root and an empty page
+    elsewhere, because groups cannot be nested.
+    """
+    entries = []
+    for each in _list_directory(folder, path):
+        name = path / each.name
+        if each.name.startswith(".") or each.name in IGNORED_FOLDERS or name in (index, folder.first_page):
+            continue
+        if not _is_readable(folder, each, name):
+            continue
+        if each.is_dir(follow_symlinks=False):
+            if entry := _directory_entry(folder, name):
+                entries.append(entry)
+        elif _is_page(name) and (fold(each.name) != "summary.md" or path.parts):
+            entries.append(Entry("document", path=name))
+    return entries
+
+
+def _list_directory(folder: Folder, path: Path) -> list[os.DirEntry[str]]:
+    try:
+        return sorted(os.scandir(folder.root / path), key=lambda each: natural_order(each.name))
+    except OSError as failure:
+        folder.report(path, f"could not be read: {(failure.strerror or 'unknown error').lower()}.")
+        return []
+
+
+def _directory_entry(folder: Folder, path: Path) -> Entry | None:
+    """Return the entry for a subfolder. None if it contains no pages."""
+    if len(path.parts) > DEPTH_LIMIT:
+        folder.report(path, f"is more than {DEPTH_LIMIT} folders deep, so it is left out.")
+        return None
+    index = _find_index(folder, path)
+    children = _entries_below(folder, path, index)
+    if index is not None:
+        return Entry("document", path=index, children=children)
+    if not children:
+        return None
+    kind = "group" if len(path.parts) == 1 else "document"
+    return Entry(kind, title_from_name(path.name), address=str(path), children=children)
+
+
+def _is_readable(folder: Folder, each: os.DirEntry[str], path: Path) -> bool:
+    """Return whether a directory entry may be read. Links that leave the folder or lead to folders may not."""
+    if not each.is_symlink():
+        return True
+    try:
+        real = Path(each.path).resolve(strict=True)
+    except (OSError, RuntimeError):
+        folder.report(path, "is a link to a file that does not exist.")
+        return False
+    if not real.is_relative_to(folder.top):
+        folder.report(path, "points outside the folder, so it is left out.")
+        return False
+    return real.is_file()
+
+
+def _is_page(path: Path) -> bool:
+    return path.suffix.lower() in _PAGE_SUFFIXES
+
+
+def _find_index(folder: Folder, path: Path) -> Path | None:
+    """Return the index page of a folder: its README, else its index file. None if it has neither."""
+    try:
+        names = sorted(os.listdir(folder.root / path))
+    except OSError:
+        return None
+    pages = [path / name for name in names if _is_page(Path(name)) and folder.has_file(path / name)]
+    folder_read = (page for stem in _INDEX_STEMS for page in pages if fold(page.stem) == stem)
+    return next((page for page in folder_read if page != folder.first_page), None)
+
+
+def summary_entries(folder: Folder, text: str, summary: Path) -> list[Entry]:
+    """Return the entries of a table of contents. A heading of level 2 or more starts a group, a divider ends it."""
+    reader = _SummaryReader(folder, summary, text)
+    root: list[Entry] = []
+    current_entries = root
+    documents = [parse(stretch) for stretch in _stretches(text)]
+    slugs = {_plain_text(_inline(found[1])): found[2] for found in _GROUP_SLUG.finditer(text)}
+    if any(block.attrs.get("source") for document in documents for block in document.walk()):
+        folder.report(summary, "has too many nested levels to be read completely. The other pages are listed last.")
+    for block in _flatten(block for document in documents for block in document.blocks):
+        if block.kind == "heading" and block.attrs.get("level", 1) > 1:
+            title = _plain_text(block.runs) or "Untitled group"
+            group = Entry("group", title, slug=slugs.get(title, ""))
+            root.append(group)
+            current_entries = group.children
+        elif block.kind == "divider":
+            current_entries = root
+        elif block.kind == "list":
+            current_entries += reader.items(block)
+    reader.link_repeated_files(root)
+    return [entry for entry in root if entry.kind != "group" or entry.children]
+
+
+def _stretches(text: str) -> Iterator[str]:
+    """Yield a text in pieces of whole lines. Each piece except the first starts with an item of the outermost list."""
+    lines = text.splitlines(keepends=True)
+    start = 0
+    for number, line in enumerate(lines):
+        if number - start >= _STRETCH_LINES and _LIST_ITEM.match(line):
+            yield "".join(lines[start:number])
+            start = number
+    yield "".join(lines[start:])
+
+
+def _flatten(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Yield blocks, with quotes and hints replaced by their content, so that wrapped lists are found."""
+    for block in blocks:
+        if block.children and block.kind != "list":
+            yield from _flatten(block.children)
+        else:
+            yield block
+
+
+class _SummaryReader:
+    def __init__(self, folder: Folder, summary: Path, text: str) -> None:
+        self._folder = folder
+        self._summary = summary
+        self._link_titles = {
+            found[1].strip("<>"): re.sub(r"\\(.)", r"\1", found[2]) for found in _LINK_TITLE.finditer(text)
+        }
+
+    def items(self, block: Block) -> list[Entry]:
+        """Return the entries of a list, with the entries of nested lists as children."""
+        result: list[Entry] = []
+        for item in block.children:
+            runs = tuple(run for child in item.children if child.kind in ("paragraph", "heading") for run in child.runs)
+            below = [entry for child in item.children if child.kind == "list" for entry in self.items(child)]
+            entry = self._entry(runs)
+            if entry is None:
+                result += below
+            elif entry.kind == "link":
+                # Links cannot have children, so the nested entries follow the link.
+                result += [entry, *below]
+            else:
+                entry.children = below
+                result.append(entry)
+        return result
+
+    def _entry(self, runs: tuple[Run, ...]) -> Entry | None:
+        linked = [run for run in runs if run.link]
+        if not linked:
+            title = _plain_text(runs)
+            return Entry("document", title, address=title) if title else None
+        address = linked[0].link or ""
+        title = _plain_text(run for run in runs if run.link == address) or _plain_text(runs)
+        if EXTERNAL_URL.match(address):
+            return Entry("link", title or address, address=address)
+        path = self._folder.resolve(address, self._summary)
+        if path is None:
+            self._folder.report(unquote(address), "points outside the folder, so its page is empty.")
+            return Entry("document", title, address=title)
+        if path.suffix.lower() not in _PAGE_OR_NO_SUFFIX:
+            return Entry("link", title, address=address)
+        if not self._folder.has_file(path):
+            tries = (path / "README.md", path / "index.md", path.with_name(f"{path.name}.md"))
+            path = next((each for each in map(self._folder.actual_path, tries) if self._folder.has_file(each)), path)
+        anchor = address.partition("#")[2]
+        short = self._link_titles.get(address, "")
+        return Entry("document", title, path=path, address=f"#{anchor}" if anchor else "", link_title=short)
+
+    def link_repeated_files(self, root: list[Entry]) -> None:
+        """Keep one document entry per file, and turn further entries into links to that page or its heading."""
+        every = list(walk_entries(root))
+        owners: dict[Path, Entry] = {}
+        for entry in [*(each for each in every if not each.address), *(each for each in every if each.address)]:
+            if entry.kind == "document" and entry.path is not None:
+                owners.setdefault(entry.path, entry)
+        _replace_repeated(root, owners)
+
+
+def _replace_repeated(entries: list[Entry], owners: dict[Path, Entry]) -> None:
+    for entry in list(entries):
+        _replace_repeated(entry.children, owners)
+        if entry.kind == "document" and entry.path is not None:
+            if owners[entry.path] is entry:
+                entry.address = ""
+                continue
+            place = entries.index(entry) + 1
+            entries[place:place] = entry.children
+            entry.kind, entry.children = "link", []
+            entry.address = f"/{entry.path}{entry.address}"
+
+
+def _inline(text: str) -> tuple[Run, ...]:
+    return next((block.runs for block in parse(text).blocks), ())
+
+
+def _plain_text(runs: Iterable[Run]) -> str:
+    return " ".join("".join(run.text for run in runs).split())

@@ -1,0 +1,75 @@
+"""Press random keys in the app, and print its memory early and at the end: python -m tests.journeys.random_keys_memory COUNT
+
+A process of its own: the test suite keeps parsed style sheets and other objects that the app does not keep.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import sys
+import tempfile
+from importlib import import_module
+from pathlib import Path
+from pkgutil import walk_packages
+
+import octavo
+from octavo.api.operation import SPECS
+from octavo.documents import emoji
+from octavo.documents.diff_alignment import most_similar
+from octavo.server.demo.library import build
+from octavo.server.store import Store
+from octavo.server.world import World
+from octavo.tui.app import garbage_collection
+from octavo.tui.render.deferred import tokenize
+from tests.journeys.stage import Stage
+from tests.journeys.test_soak import Soak
+
+LANGUAGES = ("bash", "html", "http", "javascript", "json", "markdown", "python", "sql", "yaml")
+"""Languages of code blocks in the demo."""
+
+
+def load_all() -> None:
+    """Import all modules, and load all tables that are loaded at first use, because these stay in memory."""
+    for module in walk_packages(octavo.__path__, "octavo."):
+        if not module.name.endswith(".__main__"):
+            import_module(module.name)
+    for spec in SPECS.values():
+        spec.operation.model_rebuild()
+        _ = spec.codec
+    for language in LANGUAGES:
+        tokenize(language, "text")
+    most_similar("words", ("wards",), 0.0)
+    emoji.search("smile")
+
+
+def memory() -> float:
+    """Return the memory of this process in MiB."""
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * resource.getpagesize() / 2**20
+
+
+async def measure(folder: Path, count: int) -> tuple[float, float]:
+    """Return the memory after a tenth of the keys and after all keys."""
+    garbage_collection.use_one_arena()  # As the app does in a terminal.
+    store = Store(library := folder / "library.db")
+    build(World(store))
+    store.set_setting("library", "demo")
+    store.close()
+    async with Stage(folder / "stage", library).play() as run:
+        await run.see("Your first tide")
+        load_all()
+        run.app.teardown.garbage.start()
+        soak = Soak(run, 1)
+        await soak.act(count // 10)
+        early = memory()
+        await soak.act(count - count // 10)
+        return early, memory()
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory(prefix="octavo-memory-") as home:
+        os.environ |= {"HOME": home, "EDITOR": "true", "DISPLAY": "", "WAYLAND_DISPLAY": ""}
+        os.chdir(home)
+        print(*asyncio.run(measure(Path(home), int(sys.argv[1]))))
