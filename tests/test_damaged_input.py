@@ -32,7 +32,7 @@ from octavo.api.operation import SPECS, ListPage, Operation
 from octavo.api.places import SpaceRef
 from octavo.api.reading import TOO_DEEP
 from octavo.api.safety import json as safe_json
-from octavo.cli.api import values_of
+from octavo.cli.api_values import Files, values_of
 from octavo.cli.arguments import Failure
 from octavo.client import profiles
 from octavo.client.accounts import Accounts
@@ -130,7 +130,7 @@ TEXT_PARSERS: dict[str, Callable[[str], object]] = {
     "specification": lambda text: said(lambda: openapi.read_specification(text), openapi.SpecificationError),
     "condition": lambda text: said(lambda: conditions.evaluate(text[:1000], {}), conditions.ConditionError),
     "JSON": lambda text: said(lambda: parse_json(text), ValueError),
-    "value of the command line": lambda text: said(lambda: values_of([f"a:={text}"]), Failure),
+    "value of the command line": lambda text: said(lambda: values_of([f"a:={text}"], Files()), Failure),
     "error of a server": lambda text: message_in(text.encode(), {}),
     "answer of a server": lambda text: answered(content.GetPage, f'{{"id": "a", "document": {text}}}'.encode()),
     "HTML": lambda text: said(
@@ -197,8 +197,6 @@ def test_no_parser_of_values_gives_up_at_ten_thousand_levels(name: str, nodes: s
 CALLS = {
     ("api/operation.py", "validate_json"): "answer of a server",
     ("api/reading.py", "from_json"): "answer of a server",
-    ("cli/api.py", "from_json"): "value of `octavo api`: tests/cli/test_output.py",
-    ("cli/api.py", "json.loads"): "the same value, once it is known not to be nested deep",
     ("client/body.py", "from_json"): "error of a server",
     ("server/app.py", "from_json"): "request: a row of ROWS",
     ("server/rest.py", "from_json"): "cursor: a row of ROWS",

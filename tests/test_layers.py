@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "api": {"api"},
     "documents": {"documents", "api"},
     "client": {"client", "api"},
-    "data": {"data", "api"},
+    "data": {"data", "documents", "api"},
     "server": {"server", "documents", "api"},
     "tui": {"tui", "data", "documents", "api"},
     "cli": {"cli", "tui", "data", "documents", "client", "server", "api"},

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from octavo.api.places import SpaceRef
-from octavo.tui.core.page_queries import get_page_source
+from octavo.data.page_queries import get_page_source
 from tests.journeys.stage import Stage
 
 

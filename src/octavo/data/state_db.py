@@ -40,6 +40,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         " title TEXT NOT NULL, context TEXT NOT NULL, PRIMARY KEY (namespace, key, is_read)) STRICT",
     ),
     ("ALTER TABLE once ADD COLUMN attempt TEXT",),
+    (
+        "CREATE TABLE proposed_notes (position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, namespace TEXT NOT NULL,"
+        " place TEXT NOT NULL, identity TEXT NOT NULL, decided_at REAL, record TEXT NOT NULL,"
+        " UNIQUE (namespace, place, identity)) STRICT",
+    ),
 )
 """Migrations of the schema. Each is one transaction. Append new migrations, and never change existing ones."""
 
@@ -189,7 +194,7 @@ class StateDb:
         self._facts.clear()
 
         def empty(db: sqlite3.Connection) -> None:
-            for table in ("facts", "drafts", "inbox_marks", *WRITES):
+            for table in ("facts", "drafts", "inbox_marks", "proposed_notes", *WRITES):
                 if table in keep:
                     continue
                 db.execute(f"DELETE FROM {table} WHERE namespace = ?", (self.namespace,))
@@ -197,9 +202,9 @@ class StateDb:
         self.write_now(empty)
 
     def adopt_namespace(self, namespace: str) -> None:
-        """Move the rows of the namespace `name` to this profile. Does nothing while another instance sends writes of
+        """Move the rows of `namespace` to this profile. Does nothing while another instance sends writes of
         that namespace."""
-        tables = ("drafts", "inbox_marks", *WRITES)
+        tables = ("drafts", "inbox_marks", "proposed_notes", *WRITES)
         tables_with_rows = [
             each for each in tables if self.rows(f"SELECT 1 FROM {each} WHERE namespace = ? LIMIT 1", namespace)
         ]

@@ -156,9 +156,8 @@ def with_age(snapshot: Snapshot[T]) -> Snapshot[T]:
     if snapshot.fetched_at is None or not isinstance(snapshot.error, Unreachable):
         return snapshot
     error = copy(snapshot.error)
-    # The top bar and the log already show that the server is unreachable.
-    reason = "" if isinstance(error, NotSent) else f" {error}"
-    error.args = (f"Last updated {long_age(snapshot.fetched_at)}.{reason}",)
+    reason = "Offline." if isinstance(error, NotSent) else str(error)
+    error.args = (f"{reason} Last updated {long_age(snapshot.fetched_at)}.",)
     return replace(snapshot, error=error)
 
 

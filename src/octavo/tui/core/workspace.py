@@ -315,14 +315,14 @@ class Workspace:
         return {thread: entry.reason.removeprefix(f"Could not {entry.action}: ") for thread, entry in failed.items()}
 
     def send_status(self, message_id: str) -> str:
-        """Return the status of an unsent message: `sending`, `NOT_SENT`, `MAY_BE_SENT` or `PENDING`. Empty if the
-        server has the message."""
+        """Return the status of an unsent message: `queued`, `NOT_SENT`, `MAY_BE_SENT` or `PENDING`. Empty if the server
+        has the message."""
         entry = self._entry(message_id)
         if entry is not None and entry.needs_user:
             return MAY_BE_SENT if entry.state == "unknown" else NOT_SENT
         if entry is not None and entry.state == "pending":
             return PENDING
-        return "sending" if entry is not None or message_id.startswith("pending-") else ""
+        return "queued" if entry is not None or message_id.startswith("pending-") else ""
 
     @property
     def outbox_summary(self) -> str:

@@ -25,8 +25,8 @@ from octavo.api.operation import Operation
 from octavo.api.places import SiteRef
 from octavo.api.text import SafeLine
 from octavo.data.live import Live
-from octavo.data.redirect_chains import End, RedirectChain, chain_ends, follow_redirects, path_on_site
 from octavo.documents import conditions, yaml_values
+from octavo.documents.redirect_chains import End, RedirectChain, chain_ends, follow_redirects, path_on_site
 from octavo.documents.yaml_values import YamlError
 from octavo.tui.core.routes import ToPage
 from octavo.tui.core.shell import Shell
