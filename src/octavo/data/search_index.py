@@ -328,9 +328,9 @@ class SearchIndex:
         spaces: Collection[str] | None = None,
         snippet_length: int = 160,
     ) -> tuple[Hit, ...]:
-        """Return hits for the documents that contain every word of `typed`, the best first.
+        """Return hits for the documents that contain every word of `query`, the best first.
 
-        `kinds` and `spaces` limit the search. None searches all spaces. Snippets have about `length` characters. Empty
+        `kinds` and `spaces` limit the search. None searches all spaces. Snippets have about `snippet_length` characters. Empty
         if the index cannot be used: then `notice` says why.
         """
         return await asyncio.to_thread(self._read, partial(_search, query, limit, kinds, spaces, snippet_length), ())
