@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from octavo import settings as settings_module
 from octavo.cli import sessions
 from octavo.cli.arguments import Failure, why_read_only
+from octavo.cli.opening import route_finder
 from octavo.cli.sessions import Ways
 from octavo.data.state_db import NotSaved
 from octavo.settings import Settings
@@ -35,7 +36,8 @@ def run_app(
     except (ValueError, OSError) as error:
         raise Failure(settings_module.in_words(error)) from error
     ways = Ways(settings, opening.origin, opening.greeting, why_read_only(options))
-    app = Octavo(settings, ways, session, picture=picture)
+    start = route_finder(options, opening.ref) if opening.ref else None
+    app = Octavo(settings, ways, session, picture=picture, find_first_route=start)
     with fault_reports(settings.state_folder) as faults:
         app.run()
         while app.open_next is not None:
@@ -55,7 +57,7 @@ def _open_session(
     """Return the first session. None for the sign-in screen. Raises ValueError with a message, or OSError. `left_out`
     gets a sentence for each file of a folder that was not loaded completely, while the app runs."""
     read_only = why_read_only(options)
-    if options.command == "demo":
+    if opening.is_demo:
         return sessions.demo(
             settings,
             reset=options.reset,
@@ -65,8 +67,8 @@ def _open_session(
             role=options.role,
             read_only=read_only,
         )
-    if options.command == "open":
-        return sessions.folder(settings, options.folder, left_out, read_only=read_only)
+    if opening.folder is not None:
+        return sessions.folder(settings, opening.folder, left_out, read_only=read_only)
     if opening.access is None:
         return None
     return sessions.server(settings, opening.access, read_only=read_only or opening.access.why_read_only)
