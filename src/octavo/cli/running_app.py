@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from octavo import settings as settings_module
 from octavo.cli import sessions
 from octavo.cli.arguments import Failure, why_read_only
-from octavo.cli.opening import route_finder
 from octavo.cli.sessions import Ways
 from octavo.data.state_db import NotSaved
 from octavo.settings import Settings
@@ -36,7 +35,11 @@ def run_app(
     except (ValueError, OSError) as error:
         raise Failure(settings_module.in_words(error)) from error
     ways = Ways(settings, opening.origin, opening.greeting, why_read_only(options))
-    start = route_finder(options, opening.ref) if opening.ref else None
+    start = None
+    if opening.ref:
+        from octavo.cli.first_route import route_finder  # lazy: the API of threads, rarely needed
+
+        start = route_finder(options, opening.ref)
     app = Octavo(settings, ways, session, picture=picture, find_first_route=start)
     with fault_reports(settings.state_folder) as faults:
         app.run()

@@ -19,7 +19,7 @@ from octavo.settings import Settings
 from octavo.tui.app import routes
 from octavo.tui.app.accounts import ACCOUNT, reopen
 from octavo.tui.app.background_refresh import CHECK_INTERVAL, BackgroundRefresh
-from octavo.tui.app.first_screen import DelayedPaintApp, first_view, remember_view
+from octavo.tui.app.first_screen import DelayedPaintApp, first_view, go_to_first_route, remember_view
 from octavo.tui.app.garbage_collection import Teardown
 from octavo.tui.app.preloading import preload, run_when_idle
 from octavo.tui.app.type_ahead import TypeAhead
@@ -387,16 +387,7 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         if self._session is not None:
             self._open(self._session)
             if self._find_first_route is not None:
-                self.background(self._go_to_first_route(self._session, self._find_first_route))
-
-    async def _go_to_first_route(self, session: Session, find: Callable[[Session], Awaitable[Route]]) -> None:
-        try:
-            route = await find(session)
-        except (ApiError, ValueError) as error:
-            self.say(str(error), tone="failed")
-            return
-        if not self.is_ending:
-            self.go(route)
+                self.background(go_to_first_route(self, self._find_first_route(self._session)))
 
     def _open(self, session: Session) -> None:
         session.on_first_paint()
