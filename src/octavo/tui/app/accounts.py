@@ -32,12 +32,31 @@ def _lacks_key(app: Octavo, _: object) -> bool:
 
 
 def _sign_in(app: Octavo, _: object) -> None:
+    account = app.session.account
+    _show_sign_in(app, f"{_paste_key(account)}, or the API key of a different account." if account is not None else "")
+
+
+def sign_in_after_rejection(app: Octavo) -> None:
+    """Show the sign-in screen, because the server rejects the API key. Only say so while the user is typing."""
+    from textual.screen import ModalScreen  # lazy: only after a rejection
+    from textual.widgets import Input, TextArea
+
+    account = app.session.account
+    if account is None:
+        return
+    rejected = f"{account.host} rejected your API key: it is wrong, expired, or revoked."
+    if not app.may_ask_for_key or isinstance(app.screen, ModalScreen) or isinstance(app.focused, (Input, TextArea)):
+        app.say(f"{rejected} Sign in again to load and send changes.", tone="failed")
+    else:
+        _show_sign_in(app, f"{rejected} {_paste_key(account)}. Your drafts are saved.")
+
+
+def _paste_key(account: ServerAccount) -> str:
+    return f"Paste a new API key for {account.name or 'this account'}"
+
+
+def _show_sign_in(app: Octavo, prompt: str) -> None:
     session, methods = app.session, app.sign_in_methods
-    prompt = ""
-    if session.account is not None:
-        prompt = (
-            f"Paste a new API key for {session.account.name or 'this account'}, or the API key of a different account."
-        )
     reopen(app, lambda: (methods.with_new_key(prompt, session), None))
 
 

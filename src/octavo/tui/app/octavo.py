@@ -17,7 +17,7 @@ from octavo.api.errors import ApiError
 from octavo.concurrency import Tasks
 from octavo.settings import Settings
 from octavo.tui.app import routes
-from octavo.tui.app.accounts import ACCOUNT, reopen
+from octavo.tui.app.accounts import ACCOUNT, reopen, sign_in_after_rejection
 from octavo.tui.app.background_refresh import CHECK_INTERVAL, BackgroundRefresh
 from octavo.tui.app.first_screen import DelayedPaintApp, first_view, remember_view
 from octavo.tui.app.garbage_collection import Teardown
@@ -241,6 +241,7 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         self.teardown = Teardown(self)
         self.settings = settings
         self.sign_in_methods = sign_in_methods
+        self.may_ask_for_key = not sign_in_methods.previous_label
         self.history = NavigationHistory(self)
         self.workspace = Workspace(self, self.history)
         self._unsaved_report = ""
@@ -453,6 +454,9 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
 
     def command_ran(self, id: str) -> None:
         self.workspace.tour.complete_step(id)
+
+    def ask_for_key(self) -> None:
+        sign_in_after_rejection(self)
 
     def explain(self, sentence: str) -> None:
         self.say(sentence, tone="care")

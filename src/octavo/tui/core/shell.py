@@ -46,6 +46,8 @@ class Shell(Protocol):
     """Errors in the settings file, as sentences."""
     exit_callbacks: set[Callable[[], None]]
     """Callbacks that save unfinished input when the terminal closes."""
+    may_ask_for_key: bool
+    """True unless the user went back from the sign-in screen, although the server rejects the API key."""
     is_opening: bool
     """True until the first screen shows its data."""
 
@@ -72,6 +74,9 @@ class Shell(Protocol):
 
     def say(self, message: str, *, tone: Tone = "done", seconds: float | None = None, undo: bool = False) -> None:
         """Show a notification. `message` is plain text, not markup."""
+
+    def ask_for_key(self) -> None:
+        """Show the sign-in screen, because the server rejects the API key. Only say so while the user is typing."""
 
     def explain(self, sentence: str) -> None:
         """Show the reason why a key is disabled."""

@@ -285,10 +285,14 @@ class Workspace:
         return self._session is not None and self.connection[-1] == "$octavo-muted"
 
     def update_connection(self) -> None:
-        """Update the top bar if the connection status has changed. Report an unreadable API key once."""
+        """Update the top bar if the connection status has changed. Report an unreadable or rejected API key once."""
         if (last := self._last_request) is not None and last.method == KEY and last.error not in self._reported:
             self._reported.add(last.error)
             self._app.say(last.error, tone="failed", seconds=KEY_ERROR_SECONDS)
+        if last is not None and last.status == 401 and _KEY_REJECTED not in self._reported:
+            self._reported.add(_KEY_REJECTED)
+            if self._session is not None and self._session.account is not None:
+                self._app.ask_for_key()
         if self._session is not None and (state := self.connection[-1]) != self._connection_style:
             self._connection_style = state
             self._publish_frame()
