@@ -12,7 +12,7 @@ from pathlib import Path
 
 from octavo.api.operation import load
 from octavo.api.wire import routes
-from octavo.cli.arguments import commands_of, parser
+from octavo.cli.arguments import GLOBAL_OPTIONS, commands_of, parser
 from octavo.help import file_of, text_of
 from octavo.settings.table import TABLE
 from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
@@ -77,10 +77,17 @@ def _command_tables(name: str, command: argparse.ArgumentParser) -> Iterator[str
     """Yield a section for a command and for each of its subcommands."""
     yield f"### {name}"
     yield (command.description or "").replace("\n", " ")
-    if rows := [(f"`{_usage(each)}`", each.help) for each in command._actions if each.help and each.dest != "help"]:
+    shared = _global_options(command) if name != "octavo" else []
+    shown = [each for each in command._actions if each.help and each.dest != "help" and each not in shared]
+    if rows := [(f"`{_usage(each)}`", each.help) for each in shown]:
         yield _table("| Argument | Meaning |", "| --- | --- |", rows)
     for subcommand, subparser in commands_of(command).items():
         yield from _command_tables(f"{name} {subcommand}", subparser)
+
+
+def _global_options(command: argparse.ArgumentParser) -> list[argparse.Action]:
+    """Return the options that every command takes. They are listed once."""
+    return [each for group in command._action_groups if group.title == GLOBAL_OPTIONS for each in group._group_actions]
 
 
 def _usage(argument: argparse.Action) -> str:

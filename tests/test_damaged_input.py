@@ -46,6 +46,8 @@ from octavo.data.state_db import StateDb
 from octavo.data.writes.store import OutboxEntries, find_done_entry
 from octavo.documents import conditions, front_matter, json_to_markdown, openapi, page_trees, yaml_values
 from octavo.documents.diff import diff
+from octavo.documents.folders.folder import Folder
+from octavo.documents.folders.table_of_contents import summary_entries
 from octavo.documents.json_document import read_document
 from octavo.documents.json_editing import document_to_markdown
 from octavo.documents.markdown_to_json import to_json_document
@@ -57,11 +59,9 @@ from octavo.first_picture import FirstPicture
 from octavo.server import conversion, loader
 from octavo.server.app import Platform
 from octavo.server.expressions import evaluate_text
-from octavo.server.folder import Folder
 from octavo.server.handlers import revisions
 from octavo.server.image_size import image_size
 from octavo.server.store import Store, UnusableDatabase
-from octavo.server.table_of_contents import summary_entries
 from octavo.settings import table
 from octavo.tui.editing import page_details
 from octavo.tui.reader import image_files, openapi_files

@@ -104,6 +104,7 @@ HOME = {
     "linkify_it": {"documents"},
     "rapidfuzz": {"documents"},
     "shtab": {"cli"},
+    "jq": {"cli"},
     "platformdirs": {"settings"},
     "pydantic": {"api", "server", "cli", "data", "client", "tui", "redaction"},
 }

@@ -58,7 +58,7 @@ def test_what_is_wrong_is_said_with_what_to_do(octavo: Octavo, arguments: tuple[
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "Exit codes: 0 success, 1 failure, 2 usage error, 4 not signed in, 130 interrupted."),
+        ((), "3 not found, 4 not signed in, 5 not allowed, 6 blocked, 7 outcome unknown, 130 interrupted."),
         (("auth", "login"), "octavo auth login --with-token < key.txt"),
         (("api",), "octavo api spaces.List organizationId=ORG --all"),
         (("completion",), 'octavo completion zsh > "${fpath[1]}/_octavo"'),

@@ -66,7 +66,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
         ("octavo api collections.Transfer", "", ["collectionId=", "organization="]),
         ("octavo api collections.Transfer collectionId = c", "org", ["organization="]),
         ("octavo api users.Get --all", "", ["userId="]),
-        ("octavo api", "--d", ["--dry-run"]),
+        ("octavo api", "--dr", ["--dry-run"]),
         ("octavo demo --as", "re", ["reader", "reviewer"]),
         ("octavo serve --as", "g", ["guest"]),
         ("octavo api users.Get userId =", "", [""]),

@@ -16,14 +16,14 @@ from octavo.api.bodies import Markdown
 from octavo.api.content import DeletePage
 from octavo.api.places import RevisionRef, SpaceRef
 from octavo.documents import page_trees
+from octavo.documents.folders.folder import Folder, fingerprint
+from octavo.documents.folders.table_of_contents import summary_entries
 from octavo.documents.page_trees import Pages
 from octavo.server import loader
-from octavo.server.folder import Folder, fingerprint
 from octavo.server.handlers import revisions
 from octavo.server.loader import LoadedFolder
 from octavo.server.search_index import finish_reindexing
 from octavo.server.store import Json
-from octavo.server.table_of_contents import summary_entries
 from octavo.server.world import World
 from tests.server.asking import Ask
 from tests.server.writing import Desk, insert, update
@@ -107,6 +107,19 @@ def test_a_summary_gives_the_tree(world: World) -> None:
         ("../../../etc/passwd.md", "points"),
         ("missing/page.md", "does"),
     ]
+
+
+def test_group_slug_short_title_and_page_variables_are_loaded(world: World, folder: Path) -> None:
+    write(
+        folder,
+        "SUMMARY.md",
+        '## First steps <a href="#start" id="start"></a>\n\n* [Guide](guide/README.md "In short")\n',
+    )
+    write(folder, "guide/README.md", "---\nvars:\n  plan: pro\n---\n\n# Guide\n")
+    group = next(page for page in pages_of(world, load(world, folder)) if page["type"] == "group")
+    assert (group["title"], group["slug"]) == ("First steps", "start")
+    assert group["pages"][0]["linkTitle"] == "In short"
+    assert group["pages"][0]["variables"] == {"plan": "pro"}
 
 
 @pytest.mark.long

@@ -41,6 +41,8 @@ class Page(Model):
     description: SafeText | None = None
     slug: SafeLine | None = None
     path: SafeLine | None = None
+    link_title: SafeLine | None = None
+    """A short title for navigation. Newer servers only."""
     pages: "tuple[Page, ...]" = ()
     document_id: SafeLine | None = None
     markdown: SafeText | None = None

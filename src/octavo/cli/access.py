@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from octavo.cli.arguments import NOT_SIGNED_IN, Failure, tell
 from octavo.client import profiles, signing_in
-from octavo.client.credentials import StoreUnavailable
+from octavo.client.credentials import StoreTimeout, StoreUnavailable
 from octavo.client.profiles import Access
 from octavo.data.event_log import LOG
 from octavo.settings import Settings, read
@@ -40,7 +40,8 @@ def signed_in(settings: Settings, options: argparse.Namespace) -> tuple[Access, 
         access = resolve(settings, options)
         key = signing_in.key_of(home_of(settings).patient(tell), access)
     except StoreUnavailable as error:
-        raise Failure(str(error), NOT_SIGNED_IN) from error
+        store = "keyring-locked" if isinstance(error, StoreTimeout) else "keyring-unreachable"
+        raise Failure(str(error), NOT_SIGNED_IN, error=store) from error
     except ValueError as error:
         raise Failure(str(error)) from error
     if key is None:

@@ -4,21 +4,37 @@ from __future__ import annotations
 
 import argparse
 import io
+import json
 import os
+import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from textwrap import fill
-from typing import TextIO
+from typing import NoReturn, TextIO
 
 from octavo import __version__
+from octavo.cli.commands import COMMANDS, Command, load_command
 from octavo.cli.demo_roles import DEFAULT_ROLE, PEOPLE_BY_ROLE
 from octavo.cli.traceback_hooks import install_other_hooks
+from octavo.settings import nearest
 
-FAILED, USAGE, NOT_SIGNED_IN = 1, 2, 4
-
+FAILED, USAGE, NOT_FOUND, NOT_SIGNED_IN, NOT_ALLOWED, BLOCKED, UNKNOWN = 1, 2, 3, 4, 5, 6, 7
+"""The exit codes of failures, which `octavo help exit-codes` explains. UNKNOWN: the server may have made a change."""
+ERROR_NAMES = {
+    FAILED: "failed",
+    USAGE: "usage",
+    NOT_FOUND: "not-found",
+    NOT_SIGNED_IN: "not-signed-in",
+    NOT_ALLOWED: "not-allowed",
+    BLOCKED: "blocked",
+    UNKNOWN: "unknown",
+}
+"""The name of an error in JSON, by its exit code. A few errors have names of their own."""
+_NEXT_COMMAND = re.compile(r"(?:: |[Rr]un )(octavo [^,:]+?)\.?\Z")
+"""The command at the end of a message."""
 
 READ_ONLY = "Octavo is running with --read-only and changes nothing on the server. To make changes, start Octavo without --read-only."
 
@@ -26,9 +42,33 @@ READ_ONLY = "Octavo is running with --read-only and changes nothing on the serve
 class Failure(Exception):
     """A failed command: the message for standard error, which may be empty, and the exit code."""
 
-    def __init__(self, message: str, code: int = FAILED) -> None:
+    def __init__(self, message: str, code: int = FAILED, *, error: str = "") -> None:
+        """`message` is `Could not VERB OBJECT: cause. Next step.` `error` is its name in JSON. The default is that of the
+        exit code."""
         super().__init__(message)
-        self.code = code
+        self.code, self.error = code, error or ERROR_NAMES.get(code, "")
+
+    @property
+    def as_json(self) -> str:
+        """The failure as one line of JSON."""
+        found = _NEXT_COMMAND.search(str(self))
+        facts = {"code": self.error, "exit": self.code, "message": str(self), "next": found[1] if found else None}
+        return json.dumps({"error": facts}, separators=(",", ":"))
+
+
+class _WrongUsage(Failure):
+    """Arguments that the parser refused."""
+
+    def __init__(self, message: str, program: str, usage: str) -> None:
+        super().__init__(message, USAGE)
+        self.text = f"{usage}{program}: error: {message}\n"
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that raises its errors, so that they can be printed as JSON."""
+
+    def error(self, message: str) -> NoReturn:
+        raise _WrongUsage(message, self.prog, self.format_usage())
 
 
 def run(argv: Sequence[str]) -> int:
@@ -44,10 +84,22 @@ def run(argv: Sequence[str]) -> int:
             raise
         if options.module != "app":  # The app does this after it has shown its first picture.
             install_other_hooks()
+        if options.command in COMMANDS:
+            return load_command(options.command).run(options)
         return int(import_module(f"octavo.cli.{options.module}").run(options))
     except Failure as failure:
-        tell(*filter(None, (str(failure),)))
+        if str(failure) and _wants_json(argv):
+            _write_error(failure.as_json + "\n")
+        elif isinstance(failure, _WrongUsage):
+            _write_error(failure.text)
+        elif str(failure):
+            tell(str(failure))
         return failure.code
+
+
+def _wants_json(argv: Sequence[str]) -> bool:
+    """Return whether the command prints JSON, so that its errors are JSON too."""
+    return any(each.partition("=")[0] in ("--json", "--ndjson", "--jq", "-q") for each in argv)
 
 
 def write_out(text: str) -> None:
@@ -74,23 +126,45 @@ def _redirect_to_null(stream: TextIO) -> None:
 
 
 def why_read_only(options: argparse.Namespace) -> str:
-    """Return the message for a refused write with `--read-only`. Empty without that option."""
-    return READ_ONLY if options.read_only else ""
+    """Return the message for a refused write with `--read-only` or OCTAVO_READ_ONLY. Empty without both."""
+    return READ_ONLY if options.read_only or os.environ.get("OCTAVO_READ_ONLY", "") not in ("", "0") else ""
 
 
 def tell(*sentences: str) -> None:
     """Write messages to standard error: failures, wrong settings, and files or blocks that are not shown completely."""
-    if sentences and sys.stderr is not None:
+    _write_error("".join(f"octavo: {each}\n" for each in sentences))
+
+
+def _write_error(text: str) -> None:
+    if text and sys.stderr is not None:
         try:
-            sys.stderr.write("".join(f"octavo: {each}\n" for each in sentences))
+            sys.stderr.write(text)
             sys.stderr.flush()
         except OSError:
             _redirect_to_null(sys.stderr)  # the exit code still reports the failure
 
 
+_GLOBAL_VALUES = ("--profile", "--base-url", "-s", "--space", "--folder", "--color")
+"""Global options with a value."""
+
+
+def _command_in(argv: Sequence[str]) -> str:
+    """Return the first argument that is no global option, which names the command. Empty if there is none."""
+    arguments = iter(argv)
+    for each in arguments:
+        if not each.startswith("-"):
+            return each
+        if each in _GLOBAL_VALUES:
+            next(arguments, None)
+    return ""
+
+
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:
     """Parse `argv`. Values of `api` may also follow an option, where argparse does not accept them."""
-    top = parser()
+    name = _command_in(argv)
+    top = parser(name)
+    if name and name not in (known := commands_of(top)):
+        top.error(f"Unknown command {name[:40]!r}.{nearest(name, known) or ' For a list, run: octavo --help'}")
     options, unparsed = top.parse_known_args(argv)
     if options.command == "api":
         options.values = [*options.values, *(each for each in unparsed if not each.startswith("-"))]
@@ -100,20 +174,41 @@ def _parsed(argv: Sequence[str]) -> argparse.Namespace:
     return options
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of the whole command line."""
-    top = argparse.ArgumentParser(
+def parser(only: str | None = None) -> argparse.ArgumentParser:
+    """Return the parser of the command line. With `only`, the arguments of other commands in `COMMANDS` are left out,
+    so that their modules are not loaded."""
+    top = _Parser(
         prog="octavo",
         description="Read, review, and merge documentation in the terminal. Without a command, Octavo opens the app.",
-        epilog="Exit codes: 0 success, 1 failure, 2 usage error, 4 not signed in, 130 interrupted. "
-        "More help: octavo help",
+        epilog="Exit codes: 0 success, 1 failure, 2 usage error, 3 not found, 4 not signed in, 5 not allowed, 6 blocked, "
+        "7 outcome unknown, 130 interrupted. More help: octavo help",
     )
     top.add_argument("--version", action="version", version=f"octavo {__version__}", help="print the version and exit")
-    _add_account(top)
-    _add_read_only(top)
     top.set_defaults(command="", module="app")
-    commands = top.add_subparsers(title="commands", metavar="COMMAND", dest="command")
+    commands: Commands[argparse.ArgumentParser] = top.add_subparsers(
+        title="commands", metavar="COMMAND", dest="command", parser_class=_Parser
+    )
+    for name, summary in COMMANDS.items():
+        if only is None or only == name:
+            command = load_command(name)
+            command.declare(_command(commands, name, summary, command.details, command.examples, command))
+        else:
+            commands.add_parser(name, help=summary)
+    _add_other_commands(commands)
+    _add_global_options(top)
+    for each in _all_commands(top):
+        _add_global_options(each, again=True)
+    return top
 
+
+def _all_commands(top: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    for each in commands_of(top).values():
+        yield each
+        yield from _all_commands(each)
+
+
+def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
+    """Add the commands that are not in `COMMANDS`."""
     demo = _command(commands, "demo", "open the demo documentation without an account or network")
     demo.add_argument("--reset", action="store_true", help="delete your changes in the demo and start over")
     demo.add_argument(
@@ -134,7 +229,6 @@ def parser() -> argparse.ArgumentParser:
         help="make PERCENT percent of the API requests fail",
     )
     _add_role(demo)
-    _add_read_only(demo, again=True)
     demo.set_defaults(module="app")
 
     folder = _command(
@@ -146,7 +240,6 @@ def parser() -> argparse.ArgumentParser:
         "to the folder: a merge changes only Octavo's copy.",
     )
     folder.add_argument("folder", type=Path, metavar="FOLDER", help="the folder with the Markdown files")
-    _add_read_only(folder, again=True)
     folder.set_defaults(module="app")
 
     serve = _command(
@@ -176,7 +269,6 @@ def parser() -> argparse.ArgumentParser:
         help="allow imports and OpenAPI files from this computer and private networks",
     )
     _add_role(serve)
-    _add_read_only(serve, again=True)
     serve.set_defaults(module="serve")
 
     _add_auth(commands)
@@ -209,8 +301,6 @@ def parser() -> argparse.ArgumentParser:
     )
     api.add_argument("--all", action="store_true", help="get all pages of results")
     api.add_argument("--dry-run", action="store_true", help="print the request without the API key; send nothing")
-    _add_account(api, again=True)
-    _add_read_only(api, again=True)
     api.set_defaults(module="api")
 
     completion = _command(
@@ -235,7 +325,6 @@ def parser() -> argparse.ArgumentParser:
     )
     topic.add_argument("topic", nargs="?", default="", metavar="TOPIC", help="a topic from the list, or a command")
     topic.set_defaults(module="help")
-    return top
 
 
 Commands = argparse._SubParsersAction  # the return type of `add_subparsers` has no public name
@@ -256,33 +345,46 @@ def _command(
     summary: str,
     details: str = "",
     examples: Sequence[str] = (),
+    command: Command | None = None,
 ) -> argparse.ArgumentParser:
-    """Add a command. `summary` is its line in the list of commands. Its own help also shows `details` and `examples`."""
+    """Add a command. `summary` is its line in the list of commands. Its own help also shows `details`, `examples`, and the
+    fields and exit codes of `command`."""
     description = fill(f"{summary[:1].upper()}{summary[1:]}. {details}".strip(), 80)
-    epilog = "\n".join(("examples:", *(f"  {each}" for each in examples))) if examples else None
+    parts = ["\n".join(("examples:", *(f"  {each}" for each in examples)))] if examples else []
+    if command is not None and command.fields:
+        default = ", ".join(each.name for each in command.fields if not each.is_extra)
+        extra = ", ".join(each.name for each in command.fields if each.is_extra)
+        parts.append(fill(f"fields: {default}", 80, subsequent_indent="  "))
+        parts += [fill(f"more fields: {extra}", 80, subsequent_indent="  ")] if extra else []
+    if command is not None and command.exit_codes:
+        parts.append("\n".join(("exit codes:", *(f"  {code}  {text}" for code, text in command.exit_codes.items()))))
+    epilog = "\n\n".join(parts) or None
     form = argparse.RawDescriptionHelpFormatter
     return commands.add_parser(name, help=summary, description=description, epilog=epilog, formatter_class=form)
 
 
-def _add_account(to: argparse.ArgumentParser, *, again: bool = False) -> None:
-    """Add the options for profile and server. With `again`, they are added to a command, where they override the same
+GLOBAL_OPTIONS = "global options"
+"""Title of the options that every command takes, before or after its name."""
+
+
+def _add_global_options(to: argparse.ArgumentParser, *, again: bool = False) -> None:
+    """Add the options that every command takes. With `again`, they are added to a command, where they override the same
     options before it."""
-    default = argparse.SUPPRESS if again else None
-    to.add_argument(
-        "--profile",
-        metavar="NAME",
-        default=default,
-        help="the name of the account to use (as shown by `octavo auth status`)",
+    group = to.add_argument_group(GLOBAL_OPTIONS)
+    default, unset = (argparse.SUPPRESS, argparse.SUPPRESS) if again else (None, False)
+    account = "the name of the account to use (as shown by `octavo auth status`)"
+    group.add_argument("--profile", metavar="NAME", default=default, help=account)
+    group.add_argument("--base-url", metavar="URL", default=default, help="the server to use (or set OCTAVO_BASE_URL)")
+    group.add_argument("--demo", dest="use_demo", action="store_true", default=unset, help="use the demo documentation")
+    group.add_argument(
+        "--folder", dest="pages_folder", metavar="DIR", default=default, help="use a folder of Markdown files"
     )
-    to.add_argument("--base-url", metavar="URL", default=default, help="the server to use (or set OCTAVO_BASE_URL)")
-
-
-def _add_read_only(to: argparse.ArgumentParser, *, again: bool = False) -> None:
-    to.add_argument(
-        "--read-only",
-        action="store_true",
-        default=argparse.SUPPRESS if again else False,
-        help="refuse all changes to data on the server",
+    group.add_argument("-s", "--space", metavar="SPACE", default=default, help="the space (or set OCTAVO_SPACE)")
+    refuse = "refuse all changes to data on the server (or set OCTAVO_READ_ONLY=1)"
+    group.add_argument("--read-only", action="store_true", default=unset, help=refuse)
+    group.add_argument("--no-pager", action="store_true", default=unset, help="print long text without a pager")
+    group.add_argument(
+        "--color", choices=("auto", "always", "never"), default=default, help="when to use colors (default: auto)"
     )
 
 
@@ -319,11 +421,9 @@ def _add_auth(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     logout = _command(actions, "logout", "sign out and delete cached data")
     logout.add_argument("--drafts", action="store_true", help="delete your unsent drafts too")
-    status = _command(actions, "status", "list accounts and where each API key is stored")
+    _command(actions, "status", "list accounts and where each API key is stored")
     switch = _command(actions, "switch", "switch to another account")
     switch.add_argument("name", metavar="NAME", help="the name of the account (as shown by `octavo auth status`)")
-    for each in (login, logout, status):
-        _add_account(each, again=True)
     auth.set_defaults(module="auth")
 
 

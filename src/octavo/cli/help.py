@@ -14,7 +14,7 @@ from octavo.help import TOPICS, text_of
 
 def run(options: argparse.Namespace) -> int:
     topic = options.topic.lower()
-    commands = commands_of(parser())
+    commands = commands_of(parser(only=topic))
     if not topic:
         write_out(_list())
     elif topic in TOPICS:

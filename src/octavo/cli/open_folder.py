@@ -40,7 +40,7 @@ class OpenFolder:
         """Load the folder and start indexing it for search. Raises OSError."""
         # lazy: the server, after the first screen
         from octavo.cli import platforms
-        from octavo.server.folder import fingerprint
+        from octavo.documents.folders.folder import fingerprint
 
         self.progress = f"Looking for pages in {self._title}…"
         try:
@@ -58,7 +58,7 @@ class OpenFolder:
         """Load the changes since the last call as a new revision. Return whether there were any. Raises OSError."""
         # lazy: the server, after the first screen
         from octavo.cli import platforms
-        from octavo.server.folder import fingerprint
+        from octavo.documents.folders.folder import fingerprint
 
         started_at = monotonic()
         if self._is_closed or self.progress or started_at < self._next_check_at:

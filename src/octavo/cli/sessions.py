@@ -436,6 +436,7 @@ def _session(
         search_index=index,
         image_cache=ImageCache(settings.cache_folder, namespace),
         offline=offline,
+        connect=client.open,
         on_first_paint=open_,
     )
 

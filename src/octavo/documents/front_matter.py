@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from octavo.documents.yaml_strings import unquote_double
+
 _ENTRY = re.compile(r"(\s*)([\w$.-]+|\"[^\"]*\"|'[^']*')\s*:(?:\s+(.*)|)$")
 _MAX_LENGTH = 65_536
 MAX_DEPTH = 60
@@ -80,8 +82,8 @@ def parse(yaml: str) -> dict[str, Any]:
         holder, key, value = levels[-1][1], entry[2].strip("\"'"), (entry[3] or "").strip()
         pending = (indent, holder, key)
         if value[:1] in (">", "|"):
-            folded, index = _block_text(lines, index, indent)
-            holder[key] = (" " if value[0] == ">" else "\n").join(folded)
+            block, index = _block_text(lines, index, indent)
+            holder[key] = _fold(block) if value[0] == ">" else "\n".join(block)
         elif value and value.lower() not in _NULLS:
             holder[key] = _scalar(value, len(levels))
         else:
@@ -101,6 +103,14 @@ def _block_text(lines: list[str], index: int, indent: int) -> tuple[list[str], i
     return found, index
 
 
+def _fold(lines: list[str]) -> str:
+    """Join the lines of a folded text by spaces. Each empty line becomes a line break."""
+    text = ""
+    for line in lines:
+        text += "\n" if not line else line if not text or text.endswith("\n") else f" {line}"
+    return text
+
+
 def _check_depth(depth: int) -> None:
     if depth > MAX_DEPTH:
         raise FrontMatterError(f"it has more than {MAX_DEPTH} nested levels")
@@ -110,7 +120,7 @@ def _scalar(value: str, depth: int) -> Any:
     _check_depth(depth)
     value = value.strip()
     if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
-        return value[1:-1].replace("''", "'") if value[0] == "'" else value[1:-1].replace('\\"', '"')
+        return value[1:-1].replace("''", "'") if value[0] == "'" else unquote_double(value[1:-1])
     if value.startswith("[") and value.endswith("]"):
         return [_scalar(part, depth + 1) for part in value[1:-1].split(",") if part.strip()]
     return _BOOLEANS.get(value.lower(), value)

@@ -20,7 +20,7 @@ from bs4 import BeautifulSoup, Tag
 from markdownify import MarkdownConverter
 
 from octavo.documents import page_trees
-from octavo.server.folder import ASSETS
+from octavo.documents.folders.folder import ASSETS
 
 SIZE_LIMIT = 5_000_000
 """Limit for HTML in characters. A Word document may be ten times as many bytes when unpacked."""

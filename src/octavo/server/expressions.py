@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from octavo.documents.link_rewriting import FENCED, change_outside_code
 from octavo.documents.tags import Tag, TagScanner
 
-_FENCED = re.compile(r"^[ \t>]{0,20}(```+|~~~+)[^\n]*\n.*?(?:^[ \t>]{0,20}\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _EXPRESSION = re.compile(r'<code class="expression">([^<]{1,1000})</code>')
 _TOKEN = re.compile(
     r"""\s*(?:(?P<number>\d+(?:\.\d+)?)|(?P<text>"[^"]*"|'[^']*')|(?P<path>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)"""
@@ -60,15 +60,6 @@ def evaluate_text(text: str, variables: Mapping[str, Mapping[str, Any]], *, fixe
     )
 
 
-def change_outside_code(text: str, change: Callable[[str], str]) -> str:
-    """Return `text` with `change` applied to everything outside fenced code."""
-    out, position = [], 0
-    for fence in _FENCED.finditer(text):
-        out += [change(text[position : fence.start()]), fence[0]]
-        position = fence.end()
-    return "".join([*out, change(text[position:])])
-
-
 def _expression_value(match: re.Match[str], variables: Mapping[str, Mapping[str, Any]]) -> str:
     left = evaluate(html.unescape(match[1]), variables, fixed_only=True)
     if isinstance(left, _Unknown) or left is None:
@@ -82,7 +73,7 @@ def _expression_value(match: re.Match[str], variables: Mapping[str, Mapping[str,
 
 def _parse_conditions(text: str) -> list[str | _If]:
     """Split a text into plain parts and conditions. Tags without a matching start or end stay plain text."""
-    scanner, code = TagScanner(text), [fence.span() for fence in _FENCED.finditer(text)]
+    scanner, code = TagScanner(text), [fence.span() for fence in FENCED.finditer(text)]
     whole: list[str | _If] = []
     open_conditions: list[tuple[_If, list[str | _If]]] = []
     target, position = whole, 0

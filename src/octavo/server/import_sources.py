@@ -12,10 +12,10 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 from zipfile import BadZipFile, ZipFile
 
 from octavo.documents import page_trees
+from octavo.documents.link_rewriting import rewrite_links
 from octavo.server import conversion
 from octavo.server.conversion import ConversionFailure, HtmlPage
 from octavo.server.fetcher import FetchedFile, Fetcher, FetchFailure
-from octavo.server.folder import rewrite_links
 
 PAGE_LIMIT = 100
 """Number of pages imported from a website."""

@@ -9,9 +9,9 @@ from urllib.parse import unquote
 
 from octavo.api.folding import fold
 from octavo.documents import page_trees
+from octavo.documents.link_rewriting import rewrite_links
 from octavo.documents.parse import parse
 from octavo.documents.tags import TagScanner
-from octavo.server.folder import rewrite_links
 from octavo.server.store import Json, Store
 
 DEPTH_LIMIT = 4

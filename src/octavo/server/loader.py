@@ -19,10 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from octavo.documents import front_matter, page_trees
-from octavo.documents.merging import revision_merge
-from octavo.documents.page_trees import Pages
-from octavo.documents.revision_changes import EMPTY_REVISION, revision_differences
-from octavo.server.folder import (
+from octavo.documents.folders.folder import (
     ASSETS,
     EXTERNAL_URL,
     INCLUDES,
@@ -32,15 +29,20 @@ from octavo.server.folder import (
     Problem,
     files_below,
     include_targets,
-    link_urls,
     readable_name,
+    slug_source,
     title_from_name,
     walk_entries,
 )
+from octavo.documents.folders.page_files import read_layout, single_line
+from octavo.documents.folders.table_of_contents import read_folder
+from octavo.documents.link_rewriting import link_urls
+from octavo.documents.merging import revision_merge
+from octavo.documents.page_trees import Pages
+from octavo.documents.revision_changes import EMPTY_REVISION, revision_differences
 from octavo.server.handlers import revisions, spaces
 from octavo.server.image_size import image_size
 from octavo.server.store import Json
-from octavo.server.table_of_contents import read_folder
 from octavo.server.world import World
 
 FOLDER_SIDE = "folder"
@@ -252,7 +254,7 @@ class _FolderReader:
     def _reusable(self, path: Path, matter: Json, body: str) -> Json:
         key = f"shared:{path}"
         self._keys[key] = self.before["keys"].get(key) or self.world.new_id()
-        title = _single_line(matter.get("title")) or title_from_name(readable_name(path.stem))
+        title = single_line(matter.get("title")) or title_from_name(readable_name(path.stem))
         git = {"oid": hashlib.sha1(body.encode("utf-8")).hexdigest(), "path": _posix_path(path)}
         return revisions.with_text(self.world, {"id": self._keys[key], "title": title, "git": git}, body)
 
@@ -314,17 +316,21 @@ class _FolderReader:
             }
         if entry.kind == "group" or entry.path is None:
             title = entry.title or title_from_name(Path(entry.address).name)
-            return {"title": title, "slug": page_trees.page_slug(Path(entry.address).name or title)}
+            return {"title": title, "slug": entry.slug or page_trees.page_slug(Path(entry.address).name or title)}
         if (page := self._unreadable_pages.get(entry.path)) is not None:
             return {name: value for name, value in page.items() if name not in _PLACE_FIELDS}
         matter, body = self._bodies[entry.path]
-        stem = readable_name(_slug_source(entry.path))
+        stem = readable_name(slug_source(entry.path))
         heading = page_trees.first_heading(body)
-        title = _single_line(matter.get("title")) or heading or entry.title or title_from_name(stem)
+        title = single_line(matter.get("title")) or heading or entry.title or title_from_name(stem)
         fields: Json = {"title": title, "slug": page_trees.page_slug(stem)}
-        fields |= {name: line for name in _TEXT_FIELDS if (line := _single_line(matter.get(name)))}
+        fields |= {name: line for name in _TEXT_FIELDS if (line := single_line(matter.get(name)))}
         fields |= {name: True for name in _BOOLEAN_FIELDS if matter.get(name) is True}
-        if layout := _layout(matter.get("layout")):
+        if entry.link_title:
+            fields["linkTitle"] = entry.link_title
+        if isinstance(variables := matter.get("vars"), dict) and variables:
+            fields["variables"] = variables
+        if layout := read_layout(matter.get("layout")):
             fields["layout"] = layout
         if cover := self._cover(entry.path, matter):
             fields["cover"] = cover
@@ -332,7 +338,7 @@ class _FolderReader:
         return revisions.with_text(self.world, fields, body)
 
     def _cover(self, page: Path, matter: Json) -> Json | None:
-        address = _single_line(matter.get("cover"))
+        address = single_line(matter.get("cover"))
         if not address:
             return None
         return {"ref": self._reference(address, page), "yPos": _number(matter.get("coverY"))}
@@ -353,7 +359,7 @@ class _FolderReader:
         """Return all files in the assets folder and all files that pages, covers and links refer to."""
         file_paths = dict.fromkeys(files_below(self.folder, ASSETS))
         for path, (matter, body) in (*self._bodies.items(), *self._included.items()):
-            for address in (*link_urls(body), _single_line(matter.get("cover")) or ""):
+            for address in (*link_urls(body), single_line(matter.get("cover")) or ""):
                 self._add_file(file_paths, address, path)
         for entry, _ in self._entries:
             if entry.kind == "link":
@@ -399,16 +405,6 @@ _DERIVED_FIELDS = {"pages", "path", "slug", "createdAt", "updatedAt"}
 """Fields of a page that follow from its place in the tree or from the time of loading."""
 
 
-def _slug_source(path: Path) -> str:
-    """Return the name that the slug of a page is made from: that of its file, or of the folder for an index page."""
-    first = path.stem.lower() in ("readme", "index")
-    return path.parent.name if first and path.parent.name else path.stem
-
-
-def _single_line(value: Any) -> str | None:
-    return " ".join(value.split()) or None if isinstance(value, str) else None
-
-
 def _number(value: Any) -> float:
     """Return a number from front matter, 0 if it is not a finite number."""
     try:
@@ -416,20 +412,6 @@ def _number(value: Any) -> float:
     except (TypeError, ValueError):
         return 0
     return number if math.isfinite(number) else 0
-
-
-def _layout(value: Any) -> Json:
-    """Return the page layout in front matter as the API represents it."""
-    layout: Json = {}
-    for part, fields in value.items() if isinstance(value, dict) else ():
-        if isinstance(fields, dict):
-            if isinstance(fields.get("visible"), bool):
-                layout[part] = fields["visible"]
-            if part == "cover" and isinstance(fields.get("size"), str):
-                layout["coverSize"] = fields["size"]
-        elif isinstance(fields, str | bool):
-            layout[part] = fields
-    return layout
 
 
 def _posix_path(path: Path) -> str:

@@ -42,7 +42,7 @@ _LEFT_TO_RIGHT_TERMINALS = (
     "XTERM_VERSION",
 )
 """Variables that are set by terminals which do not reorder right-to-left text."""
-_OTHER_VARIABLES = ("API_KEY", "BASE_URL", *(f"{name.upper()}_DIR" for name in _FOLDERS))
+_OTHER_VARIABLES = ("API_KEY", "BASE_URL", "SPACE", "READ_ONLY", "PAGER", *(f"{name.upper()}_DIR" for name in _FOLDERS))
 """Variables that are not settings, without the prefix `OCTAVO_`."""
 _EDITOR_VARIABLES = ("VISUAL", "EDITOR")
 _XDG = {name: f"XDG_{name.upper()}_HOME" for name in _FOLDERS}

@@ -9,10 +9,11 @@ from octavo.api import content
 from octavo.api.content import GetPage, GetPageByPath
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.documents import links, page_trees
+from octavo.documents.folders.page_files import DEFAULT_LAYOUT
+from octavo.documents.link_rewriting import change_outside_code, rewrite_links
 from octavo.documents.markdown_to_json import content_body
 from octavo.documents.revision_changes import EMPTY_REVISION, document_id, revision_differences
-from octavo.server.expressions import change_outside_code, evaluate_text
-from octavo.server.folder import rewrite_links
+from octavo.server.expressions import evaluate_text
 from octavo.server.handlers import revisions
 from octavo.server.handlers.change_requests import base_of, present_change_request
 from octavo.server.includes import expand_includes
@@ -24,20 +25,9 @@ CHANGES_LIMIT = 10
 """Default number of changes in a list of changes."""
 
 _KINDS = {"document": "sheet", "group": "group", "link": "link"}
-_LAYOUT: Json = {
-    "width": "default",
-    "cover": True,
-    "coverSize": "hero",
-    "title": True,
-    "description": True,
-    "tableOfContents": True,
-    "outline": True,
-    "pagination": True,
-    "metadata": True,
-}
 _PAGE_FIELDS = ("id", "type", "title", "emoji", "icon", "createdAt", "updatedAt", "hidden")
 _TYPE_FIELDS = {
-    "document": ("description", "slug", "path", "noIndex", "noRobotsIndex", "cover", "variables", "git"),
+    "document": ("description", "slug", "path", "noIndex", "noRobotsIndex", "cover", "variables", "git", "linkTitle"),
     "group": ("slug", "path", "noIndex", "noRobotsIndex"),
     "link": ("target",),
 }
@@ -55,7 +45,7 @@ def present_page(page: Json, app: str, *, metadata: bool = True) -> Json:
     if kind in ("document", "group"):
         result["pages"] = [present_page(child, app, metadata=metadata) for child in page["pages"]]
     if kind == "document":
-        result["layout"] = {**_LAYOUT, **(page.get("layout") or {})}
+        result["layout"] = {**DEFAULT_LAYOUT, **(page.get("layout") or {})}
         result["urls"] = {"app": f"{app}/{quote(page['path'])}"}
         if document := document_id(page):
             result["documentId"] = document

@@ -14,10 +14,11 @@ from urllib.parse import unquote
 from octavo.api import imports
 from octavo.api.folding import fold
 from octavo.api.places import ChangeRequestRef
+from octavo.documents.folders.folder import EXTERNAL_URL
+from octavo.documents.link_rewriting import rewrite_links
 from octavo.documents.page_trees import Pages
 from octavo.server import loader
 from octavo.server.fetcher import FetchedFile, Fetcher
-from octavo.server.folder import EXTERNAL_URL, rewrite_links
 from octavo.server.handlers import change_requests, revisions, uploads
 from octavo.server.handlers.permissions import require
 from octavo.server.rest import handle, omit

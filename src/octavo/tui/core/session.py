@@ -77,6 +77,8 @@ class Session:
     """Account on the server. None for an embedded platform."""
     reopen: Callable[[], Session] | None = None
     """Opens a new session with the same account or folder. None if that is not possible. Raises OSError or ValueError."""
+    connect: Callable[[], None] = lambda: None
+    """Allows requests, without the work that only the app needs. `on_first_paint` calls it too."""
     on_first_paint: Callable[[], None] = lambda: None
     """Called after the first paint, to start the work that can wait until then."""
     folder_warnings: Callable[[], Awaitable[Sequence[str]]] | None = None

@@ -9,9 +9,9 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from urllib.parse import unquote
 
 from octavo.api.folding import fold
@@ -42,6 +42,12 @@ class Entry:
     address: str = ""
     """Target of a link: a URL, or a path from the root of the pages with an anchor."""
     children: list[Entry] = field(default_factory=list)
+    slug: str = ""
+    """Slug of a group, if it is not that of its title. Empty otherwise."""
+    link_title: str = ""
+    """Short title of a page for navigation. Empty if there is none."""
+    id: str = ""
+    """ID of the page, for trees that are compared with a space. Empty if unknown."""
 
 
 @dataclass
@@ -117,8 +123,10 @@ class Folder:
     def actual_path(self, path: Path) -> Path:
         """Return `path` with the exact names of the files on disk. URLs may differ in case or accents."""
         path_on_disk = Path()
-        for step in path.parts:
+        for number, step in enumerate(path.parts):
             names = self._names_in(path_on_disk) if step != os.pardir else {}
+            if not names and step != os.pardir:
+                return path_on_disk.joinpath(*path.parts[number:])  # The folder does not exist.
             path_on_disk /= names.get(step) or names.get(fold(step)) or step
         return path_on_disk
 
@@ -153,11 +161,6 @@ VARIABLES = Path(".gitbook/vars.yaml")
 
 IGNORED_FOLDERS = {"node_modules"}
 _DIGITS = re.compile(r"(\d+)")
-_LINK = re.compile(
-    r"""\]\(\s{0,9}(?:<([^<>\n]{1,1000})>|([^\s()]{1,1000}(?:\([^\s()]{0,99}\)[^\s()]{0,99}){0,9}))"""
-    r"""|(?:src|href|srcset|url)=["']([^"'\n]{1,1000})["']"""
-)
-"""Markdown or HTML link. A longer URL cannot be a path."""
 _INCLUDE = re.compile(r"""\{%-?\s{0,9}include\s{1,9}["']([^"'\n]{1,1000})["']""")
 
 
@@ -190,26 +193,15 @@ def fingerprint(folder: Path) -> bytes:
     return digest.digest()
 
 
-def link_urls(markdown: str) -> Iterator[str]:
-    """Yield the URLs of links and images in a page, as written."""
-    for match in _LINK.finditer(markdown):
-        yield match[1] or match[2] or match[3]
-
-
 def include_targets(markdown: str) -> Iterator[str]:
     """Yield the targets of the includes in a page, as written."""
     return (match[1] for match in _INCLUDE.finditer(markdown))
 
 
-def rewrite_links(markdown: str, new_url: Callable[[str], str | None]) -> str:
-    """Return `markdown` with each link URL replaced by `new_url(URL)`, or unchanged if that is None."""
-
-    def replace(match: re.Match[str]) -> str:
-        address = match[1] or match[2] or match[3]
-        target = new_url(address)
-        return match[0] if target is None else match[0].replace(address, target)
-
-    return _LINK.sub(replace, markdown)
+def slug_source(path: PurePath) -> str:
+    """Return the name that the slug of a page is made from: that of its file, or of the folder for an index page."""
+    is_index = path.stem.lower() in ("readme", "index")
+    return path.parent.name if is_index and path.parent.name else path.stem
 
 
 def files_below(folder: Folder, where: Path) -> Iterator[Path]:

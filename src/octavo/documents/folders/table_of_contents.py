@@ -15,8 +15,7 @@ from urllib.parse import unquote
 from octavo.api.folding import fold
 from octavo.documents import front_matter
 from octavo.documents.blocks import Block, Run
-from octavo.documents.parse import parse
-from octavo.server.folder import (
+from octavo.documents.folders.folder import (
     DEPTH_LIMIT,
     EXTERNAL_URL,
     IGNORED_FOLDERS,
@@ -26,6 +25,7 @@ from octavo.server.folder import (
     title_from_name,
     walk_entries,
 )
+from octavo.documents.parse import parse
 
 UNLISTED = "Not in SUMMARY"
 """Title of the group for pages missing from `SUMMARY.md`."""
@@ -35,6 +35,8 @@ _INDEX_STEMS = ("readme", "index")
 _LIST_ITEM = re.compile(r"(?:[*+-]|\d{1,9}[.)])[ \t]")
 _STRETCH_LINES = 2_000
 """Number of lines parsed at a time. The parser does not return all items of very long lists."""
+_GROUP_SLUG = re.compile(r"""^##+ (.{1,1000}?)[ \t]*<a href="#[^"\n]{0,200}" id="([^"\n]{1,200})">""", re.MULTILINE)
+_LINK_TITLE = re.compile(r"""\]\((<[^<>\n]{1,1000}>|[^\s()<>]{1,1000})[ \t]+"((?:[^"\\\n]|\\.){1,300})"\)""")
 _PAGE_OR_NO_SUFFIX = {".md", ".markdown", ".mdx", ""}
 
 
@@ -197,15 +199,17 @@ def _find_index(folder: Folder, path: Path) -> Path | None:
 
 def summary_entries(folder: Folder, text: str, summary: Path) -> list[Entry]:
     """Return the entries of a table of contents. A heading of level 2 or more starts a group, a divider ends it."""
-    reader = _SummaryReader(folder, summary)
+    reader = _SummaryReader(folder, summary, text)
     root: list[Entry] = []
     current_entries = root
     documents = [parse(stretch) for stretch in _stretches(text)]
+    slugs = {_plain_text(_inline(found[1])): found[2] for found in _GROUP_SLUG.finditer(text)}
     if any(block.attrs.get("source") for document in documents for block in document.walk()):
         folder.report(summary, "has too many nested levels to be read completely. The other pages are listed last.")
     for block in _flatten(block for document in documents for block in document.blocks):
         if block.kind == "heading" and block.attrs.get("level", 1) > 1:
-            group = Entry("group", _plain_text(block.runs) or "Untitled group")
+            title = _plain_text(block.runs) or "Untitled group"
+            group = Entry("group", title, slug=slugs.get(title, ""))
             root.append(group)
             current_entries = group.children
         elif block.kind == "divider":
@@ -237,9 +241,12 @@ def _flatten(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 class _SummaryReader:
-    def __init__(self, folder: Folder, summary: Path) -> None:
+    def __init__(self, folder: Folder, summary: Path, text: str) -> None:
         self._folder = folder
         self._summary = summary
+        self._link_titles = {
+            found[1].strip("<>"): re.sub(r"\\(.)", r"\1", found[2]) for found in _LINK_TITLE.finditer(text)
+        }
 
     def items(self, block: Block) -> list[Entry]:
         """Return the entries of a list, with the entries of nested lists as children."""
@@ -277,7 +284,8 @@ class _SummaryReader:
             tries = (path / "README.md", path / "index.md", path.with_name(f"{path.name}.md"))
             path = next((each for each in map(self._folder.actual_path, tries) if self._folder.has_file(each)), path)
         anchor = address.partition("#")[2]
-        return Entry("document", title, path=path, address=f"#{anchor}" if anchor else "")
+        short = self._link_titles.get(address, "")
+        return Entry("document", title, path=path, address=f"#{anchor}" if anchor else "", link_title=short)
 
     def link_repeated_files(self, root: list[Entry]) -> None:
         """Keep one document entry per file, and turn further entries into links to that page or its heading."""
@@ -300,6 +308,10 @@ def _replace_repeated(entries: list[Entry], owners: dict[Path, Entry]) -> None:
             entries[place:place] = entry.children
             entry.kind, entry.children = "link", []
             entry.address = f"/{entry.path}{entry.address}"
+
+
+def _inline(text: str) -> tuple[Run, ...]:
+    return next((block.runs for block in parse(text).blocks), ())
 
 
 def _plain_text(runs: Iterable[Run]) -> str:

@@ -1,0 +1,49 @@
+"""The commands of Octavo, one module each. `COMMANDS` lists them, and only the module of the running command is loaded.
+
+To add a command, add a line to `COMMANDS` and a module with the same name that has a `Command`:
+
+    COMMAND = Command(
+        declare=declare,                   # adds the arguments to a parser
+        run=run,                           # gets the parsed arguments and returns the exit code
+        examples=("octavo changes -s handbook", ...),
+        fields=FIELDS,                     # the fields of its JSON, if it prints any
+        exit_codes={3: "the space does not exist"},
+    )
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from octavo.cli.output import Field
+
+COMMANDS = {
+    "changes": "list change requests",
+}
+"""Names of the commands in alphabetical order, each with its line in the list of commands."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command: its arguments, its help and what it does."""
+
+    declare: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+    details: str = ""
+    """Sentences after the summary in its help."""
+    examples: tuple[str, ...] = ()
+    fields: tuple[Field, ...] = ()
+    exit_codes: Mapping[int, str] = field(default_factory=dict)
+    """The meaning of the exit codes other than 0, 1, 2 and 4."""
+
+
+def load_command(name: str) -> Command:
+    """Return the command with a name from `COMMANDS`."""
+    command = import_module(f"octavo.cli.commands.{name}").COMMAND
+    assert isinstance(command, Command)
+    return command

@@ -1,0 +1,256 @@
+"""`octavo changes`: list change requests."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from octavo.api.change_requests import ChangeRequest, ListOfOrganization, Status
+from octavo.api.change_requests import List as ListInSpace
+from octavo.api.content import ListChanges
+from octavo.api.paging import read_pages
+from octavo.api.places import ChangeRequestRef, OrganizationRef
+from octavo.cli.commands import Command
+from octavo.cli.connection import run_connected
+from octavo.cli.output import Column, Field, Output, Row, add_limit_options, add_output_options
+from octavo.cli.refs import Ref, References
+from octavo.cli.web_browser import add_web_option, check_web_option, open_in_browser
+from octavo.concurrency import gather_bounded
+from octavo.data.queries import PAGE_LIMIT, UNDECIDED, open_threads_of, requested_of, reviews_of
+
+if TYPE_CHECKING:
+    from octavo.api.spaces import Space
+    from octavo.api.users import User
+    from octavo.data.live import Live
+    from octavo.tui.core.session import Session
+
+FIELDS = (
+    Field("number", "integer"),
+    Field("id", "string"),
+    Field("ref", "string"),
+    Field("space", "object"),
+    Field("subject", "string"),
+    Field("status", "string"),
+    Field("author", "string?"),
+    Field("createdAt", "time?"),
+    Field("updatedAt", "time?"),
+    Field("revision", "string?"),
+    Field("outdated", "boolean"),
+    Field("url", "string?"),
+    Field("description", "string", is_extra=True),
+    Field("reviewers", "object[]", is_extra=True),
+    Field("threadsOpen", "integer", is_extra=True),
+    Field("pagesChanged", "integer", is_extra=True),
+    Field("mergedAt", "time?", is_extra=True),
+)
+STATUSES: tuple[Status, ...] = ("draft", "open", "archived", "merged")
+PARALLEL = 6
+"""Requests at the same time for the fields that cost a request for each row."""
+_BATCH = 30
+"""Rows that are loaded before they are printed."""
+_COLORS = {
+    "open": "green",
+    "merged": "magenta",
+    "archived": "dim",
+    "draft": "dim",
+    "approved": "green",
+    "changes requested": "red",
+    "outdated": "yellow",
+    "approval outdated": "yellow",
+}
+COLUMNS = (
+    Column("number", "#", text=lambda row: f"#{row['number']}", link="url"),
+    Column("subject", is_cut=True),
+    Column("status", colors=_COLORS),
+    Column("review", colors=_COLORS),
+    Column("author", "from"),
+    Column("updatedAt", "updated"),
+)
+_SPACE_COLUMNS = (Column("ref", link="url"), *COLUMNS[1:])
+"""Columns of a list with change requests of several spaces."""
+
+
+def declare(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--status",
+        choices=("draft", "open", "archived", "merged", "all"),
+        default="open",
+        help="only with this status (default: open)",
+    )
+    command.add_argument("--author", metavar="USER", help="only by this user: a name, an email address, an id or @me")
+    command.add_argument(
+        "--reviewer", metavar="USER", help="only if this user reviewed or was asked to; a request a row"
+    )
+    command.add_argument("--outdated", action="store_true", help="only if main has changed since")
+    add_web_option(command)
+    add_limit_options(command)
+    add_output_options(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    check_web_option(options)
+
+    async def work(session: Session) -> int:
+        await _ChangeList(session, options).print()
+        return 0
+
+    return run_connected(options, work, doing="load the change requests")
+
+
+class _ChangeList:
+    """The change requests that the options select."""
+
+    def __init__(self, session: Session, options: argparse.Namespace) -> None:
+        self._session, self._live, self._options = session, session.live, options
+        self._references = References(session, options)
+        self._space: Space | None = None
+
+    async def print(self) -> None:
+        """Print the list, or open it in the browser. Raises ApiError or Failure."""
+        options, references = self._options, self._references
+        self._space = await references.chosen_space()
+        if options.web:
+            owner = self._space or await references.organization()
+            open_in_browser(self._session, owner.urls.app)
+            return
+        columns = COLUMNS if self._space is not None else _SPACE_COLUMNS
+        with Output(options, FIELDS, columns, empty="No change requests.") as output:
+            author = await references.user(options.author) if options.author else None
+            reviewer = await references.user(options.reviewer) if options.reviewer else None
+            batch: list[ChangeRequest] = []
+            async for each in self._items(author, output):
+                batch.append(each)
+                if len(batch) == _BATCH:
+                    if not await self._add(output, batch, reviewer):
+                        return
+                    batch = []
+            await self._add(output, batch, reviewer)
+
+    async def _items(self, author: User | None, output: Output) -> AsyncIterator[ChangeRequest]:
+        """Yield the change requests with the chosen status, those that were updated last first."""
+        options = self._options
+        is_filtered = options.outdated or options.reviewer is not None
+        limit = min(PAGE_LIMIT, output.limit + 1) if output.limit is not None and not is_filtered else PAGE_LIMIT
+        statuses = STATUSES if options.status == "all" else (options.status,)
+        lists = [await self._list(status, author, limit) for status in statuses]
+        if len(lists) == 1:
+            async for page in read_pages(self._live.send, lists[0]):
+                output.total = None if is_filtered else page.count
+                for each in page.items:
+                    if each.outdated or not options.outdated:
+                        yield each
+            return
+        # A request lists one status only, so that the lists are sorted here.
+        found = [each for op in lists async for page in read_pages(self._live.send, op) for each in page.items]
+        output.total = None if is_filtered else len(found)
+        for each in sorted(found, key=_updated_at, reverse=True):
+            if each.outdated or not options.outdated:
+                yield each
+
+    async def _list(self, status: Status, author: User | None, limit: int) -> ListInSpace | ListOfOrganization:
+        creator = {"creator": author.id} if author is not None else {}
+        if self._space is not None:
+            return ListInSpace(at=self._space.ref, status=status, limit=limit, **creator)
+        at = OrganizationRef(organization_id=(await self._references.organization()).id)
+        return ListOfOrganization(at=at, status=status, limit=limit, **creator)
+
+    async def _add(self, output: Output, batch: Sequence[ChangeRequest], reviewer: User | None) -> bool:
+        """Add the rows of change requests. Returns False if the limit is reached."""
+        wanted = output.wanted | ({"reviewers"} if reviewer is not None else set())
+        if output.limit is not None:
+            batch = batch[: output.limit + 1]
+        rows = await gather_bounded(lambda each: self._row(each, wanted), batch, PARALLEL)
+        if reviewer is not None:
+            rows = [row for row in rows if any(each["id"] == reviewer.id for each in row["reviewers"])]
+        return all(output.add(row) for row in rows)
+
+    async def _row(self, change_request: ChangeRequest, wanted: frozenset[str] | set[str]) -> Row:
+        """Return the row of a change request. Fields that cost a request are only loaded if they are wanted."""
+        spaces = {each.id: each for each in await self._references.spaces()}
+        space = self._space or spaces.get(change_request.space or "")
+        space_id = space.id if space is not None else change_request.space or ""
+        name = await self._references.name_of(space_id)
+        row: dict[str, Any] = {
+            "number": change_request.number,
+            "id": change_request.id,
+            "ref": str(Ref(name, change_request.number)),
+            "space": {"id": space_id, "title": space.title if space is not None else ""},
+            "subject": change_request.title,
+            "status": change_request.status,
+            "author": change_request.created_by.name if change_request.created_by is not None else None,
+            "createdAt": change_request.created_at,
+            "updatedAt": change_request.updated_at,
+            "revision": change_request.revision,
+            "outdated": change_request.outdated,
+            "url": change_request.urls.app,
+            "description": change_request.description_text,
+            "mergedAt": change_request.merged_at,
+        }
+        at = ChangeRequestRef(space_id=space_id, change_request_id=change_request.id)
+        if wanted & {"reviewers", "review"} and (change_request.status in UNDECIDED or "reviewers" in wanted):
+            row["reviewers"] = reviewers = await load_reviewers(self._live, at, change_request)
+            row["review"] = review_state(change_request, reviewers)
+        if "threadsOpen" in wanted:
+            threads = await self._live.fetch(open_threads_of(at))
+            row["threadsOpen"] = sum(each.is_open_thread for each in threads.items)
+        if "pagesChanged" in wanted:
+            changes = await self._live.fetch(ListChanges(at=at, limit=PAGE_LIMIT))
+            pages = {each.page.id for each in changes.changes if each.page is not None}
+            row["pagesChanged"] = len(pages) + changes.more
+        return row
+
+
+async def load_reviewers(live: Live, at: ChangeRequestRef, change_request: ChangeRequest) -> list[dict[str, Any]]:
+    """Return the reviewers of a change request and the requested reviewers, each with `id`, `name`, `status` and
+    `outdated`. Raises ApiError."""
+    reviews, requested = await asyncio.gather(live.fetch(reviews_of(at)), live.fetch(requested_of(at)))
+    found = [
+        {
+            "id": each.reviewer.id,
+            "name": each.reviewer.name,
+            "status": each.status,
+            "outdated": each.revision is not None and each.revision != change_request.revision,
+        }
+        for each in reviews.items
+        if not each.outdated
+    ]
+    return found + [
+        {"id": each.user.id, "name": each.user.name, "status": "requested", "outdated": False}
+        for each in requested.items
+        if each.user is not None
+    ]
+
+
+def review_state(change_request: ChangeRequest, reviewers: Sequence[Mapping[str, Any]]) -> str:
+    """Return the most important fact about the reviews of a change request. Empty if there are no reviews."""
+    statuses = {(each["status"], each["outdated"]) for each in reviewers}
+    if ("changes-requested", False) in statuses or ("changes-requested", True) in statuses:
+        return "changes requested"
+    if change_request.outdated:
+        return "outdated"
+    if ("approved", False) in statuses:
+        return "approved"
+    if ("approved", True) in statuses:
+        return "approval outdated"
+    return "review requested" if reviewers else ""
+
+
+def _updated_at(change_request: ChangeRequest) -> datetime:
+    return change_request.updated_at or datetime.min.replace(tzinfo=UTC)
+
+
+COMMAND = Command(
+    declare=declare,
+    run=run,
+    details="Without --space, the list has the change requests of all spaces.",
+    examples=(
+        "octavo changes -s harbour-api",
+        "octavo changes --reviewer @me --json number,subject,reviewers -q '.[] | \"\\(.number)\\t\\(.subject)\"'",
+        "octavo changes --status merged --all --ndjson number,mergedAt > merged.ndjson",
+    ),
+    fields=FIELDS,
+    exit_codes={3: "the space or the user does not exist"},
+)

@@ -1,0 +1,83 @@
+"""Connects a command to the account, the demo or the folder that its options select.
+
+async def work(session: Session) -> int:
+    spaces = await session.live.fetch(spaces_of(organization))
+    ...
+
+return run_connected(options, work, doing="load the change requests")
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from octavo.api.errors import ApiError, Forbidden, NotFound, ReadOnly, Unauthorized
+from octavo.cli.access import read_settings, signed_in
+from octavo.cli.arguments import FAILED, NOT_ALLOWED, NOT_FOUND, NOT_SIGNED_IN, USAGE, Failure, why_read_only
+from octavo.data.live import NOT_HERE
+from octavo.data.state_db import NotSaved
+from octavo.settings import in_words
+
+if TYPE_CHECKING:
+    from octavo.tui.core.session import Session
+
+
+def run_connected(options: argparse.Namespace, work: Callable[[Session], Awaitable[int]], *, doing: str) -> int:
+    """Open a session, run `work` and return its exit code. Raises Failure, also for an ApiError or NotSaved of `work`:
+    `doing` says then what could not be done, such as `load the change requests`."""
+    session = open_session(options)
+
+    async def run() -> int:
+        session.connect()
+        try:
+            return await work(session)
+        finally:
+            await session.outbox.close()
+            await session.close()
+
+    try:
+        return asyncio.run(run())
+    except ApiError as error:
+        raise failure_of(error, doing) from error
+    except NotSaved as error:
+        raise Failure(f"Could not {doing}: {_clause(error)}") from error
+
+
+def open_session(options: argparse.Namespace) -> Session:
+    """Return a session for the options `--demo`, `--folder`, `--profile` and `--base-url`. Raises Failure."""
+    from octavo.cli import sessions  # lazy: the data layer, which `octavo --help` does not need
+
+    if options.use_demo and (options.pages_folder is not None or options.profile or options.base_url):
+        raise Failure("Could not connect: use --demo without --folder, --profile and --base-url.", USAGE)
+    settings, read_only = read_settings(), why_read_only(options)
+    try:
+        if options.use_demo:
+            return sessions.demo(settings, read_only=read_only)
+        if options.pages_folder is not None:
+            return sessions.folder(settings, Path(options.pages_folder).expanduser(), read_only=read_only)
+    except (ValueError, OSError) as error:
+        raise Failure(in_words(error)) from error
+    access, key = signed_in(settings, options)
+    return sessions.server(settings, access, key=key, read_only=read_only or access.why_read_only)
+
+
+def failure_of(error: ApiError, doing: str) -> Failure:
+    """Return the failure of a command for the error of a request."""
+    message = f"Could not {doing}: {_clause(error)}"
+    if isinstance(error, ReadOnly):
+        return Failure(message, NOT_ALLOWED, error="read-only")
+    if isinstance(error, Unauthorized):
+        return Failure(message, NOT_SIGNED_IN, error="token-rejected" if error.status == 401 else "not-signed-in")
+    if isinstance(error, Forbidden):
+        return Failure(message, NOT_ALLOWED)
+    return Failure(message, NOT_FOUND if isinstance(error, NotFound) else FAILED)
+
+
+def _clause(error: Exception) -> str:
+    """Return the message of an error as the end of a sentence."""
+    sentence = str(error).removeprefix(NOT_HERE).lstrip()
+    return sentence[:1].lower() + sentence[1:] if not sentence[1:2].isupper() else sentence

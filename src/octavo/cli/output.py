@@ -1,0 +1,420 @@
+"""Prints what commands return: tables for terminals, tab-separated lines for pipes, JSON, NDJSON, and results of jq.
+
+A command declares its fields and the columns of its table, and adds its rows to an `Output`:
+
+    FIELDS = (Field("ref", "string"), Field("title", "string"), Field("updatedAt", "time?"), Field("url", "string"))
+    COLUMNS = (Column("ref", link="url"), Column("title", is_cut=True), Column("updatedAt"))
+
+    def declare(command: argparse.ArgumentParser) -> None:
+        add_output_options(command)
+        add_limit_options(command)
+
+    def run(options: argparse.Namespace) -> int:
+        with Output(options, FIELDS, COLUMNS, empty="No change requests.") as output:
+            for row in rows:                         # dict[str, object] by the names of the fields
+                if not output.add(row):
+                    break                            # the limit is reached; `output.total = 72` completes the notice
+        return 0
+
+A command that returns a single thing calls `print_object`, and `print_text` for long text in a pager.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Any, Literal, Self
+from unicodedata import combining, east_asian_width
+
+from octavo.cli.arguments import FAILED, USAGE, Failure, tell, write_out
+from octavo.settings import nearest
+
+Row = Mapping[str, Any]
+"""Values by the names of their fields. Times are `datetime` values."""
+DEFAULT_LIMIT = 30
+_COLORS = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "magenta": "35", "cyan": "36"}
+_GAP = "  "
+_SMALLEST_CUT = 12
+"""Columns that a column keeps at least when the table is cut to the width of the terminal."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of the JSON objects that a command prints."""
+
+    name: str
+    type: str
+    """The type of its values: string, integer, boolean, time or object. `?` means that it may be null, `[]` a list."""
+    is_extra: bool = False
+    """True if it is printed only on request: most extra fields cost a request for each row."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table, which shows the field with this name."""
+
+    name: str
+    title: str = ""
+    """Heading on a terminal. The default is the name of the field."""
+    text: Callable[[Row], str] | None = None
+    """Returns the text of a cell. The default is the value of the field as text."""
+    is_cut: bool = False
+    """True for the column that is cut if the table is too wide for the terminal."""
+    link: str = ""
+    """Name of the field with the URL that a cell links to. Empty for no link."""
+    colors: Mapping[str, str] = field(default_factory=dict)
+    """Names of colors by the text of the cell."""
+
+
+def add_output_options(command: argparse.ArgumentParser, *, streams: bool = True) -> None:
+    """Add `--json`, `--jq` and, for commands that print lists, `--ndjson`."""
+    group = command.add_argument_group("output").add_mutually_exclusive_group()
+    group.add_argument(
+        "--json",
+        nargs="?",
+        const="",
+        metavar="FIELDS",
+        help="print JSON with these fields (default: the default fields)",
+    )
+    if streams:
+        group.add_argument(
+            "--ndjson",
+            nargs="?",
+            const="",
+            metavar="FIELDS",
+            help="print one JSON object a line, as soon as it is loaded",
+        )
+    command.add_argument("-q", "--jq", metavar="EXPR", help="filter the JSON with jq")
+
+
+def add_limit_options(command: argparse.ArgumentParser) -> None:
+    """Add `--limit` and `--all`."""
+    group = command.add_mutually_exclusive_group()
+    group.add_argument(
+        "--limit",
+        type=_limit,
+        default=DEFAULT_LIMIT,
+        metavar="N",
+        help=f"print at most N rows (default: {DEFAULT_LIMIT})",
+    )
+    group.add_argument("--all", action="store_true", help="print all rows")
+
+
+def _limit(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text[:9]) > 0 and len(text) < 9):
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a limit. Enter a number from 1.")
+    return int(text)
+
+
+class Output:
+    """The rows of a command, printed as the options request. Use as a context manager: leaving it prints the rows, also
+    after a Failure, so that rows that were loaded before are not lost."""
+
+    def __init__(
+        self, options: argparse.Namespace, fields: Sequence[Field], columns: Sequence[Column], *, empty: str = ""
+    ) -> None:
+        """`empty` is printed to standard error on a terminal if there are no rows. Raises Failure for unknown fields and
+        for a wrong jq expression."""
+        self.mode = _mode_of(options)
+        self.total: int | None = None
+        """Number of all rows, for the notice about a list that was cut. None if it is unknown."""
+        self._fields, self._columns, self._empty = fields, columns, empty
+        self._chosen = _chosen_fields(options, fields)
+        self._filter = _compiled_filter(options)
+        self._limit = None if getattr(options, "all", True) else options.limit
+        self._style = Style(options)
+        self._rows: list[Row] = []
+        self._count = 0
+        self._is_cut = False
+
+    @property
+    def wanted(self) -> frozenset[str]:
+        """Names of the fields that will be printed. A command loads the other extra fields only if it needs them."""
+        if self.mode == "table":
+            return frozenset(each.name for each in self._columns)
+        return frozenset(self._chosen)
+
+    @property
+    def limit(self) -> int | None:
+        """The largest number of rows to print. None if there is no limit."""
+        return self._limit
+
+    def add(self, row: Row) -> bool:
+        """Add a row. Returns False, and does not add it, if the limit is reached. Raises Failure."""
+        if self._limit is not None and self._count >= self._limit:
+            self._is_cut = True
+            return False
+        self._count += 1
+        if self.mode == "ndjson":
+            write_out(_compact(_picked(row, self._chosen)) + "\n")
+        else:
+            self._rows.append(row)
+        return True
+
+    def end(self) -> None:
+        """Print the rows, and the notice if the list was cut. Raises Failure."""
+        if self.mode == "json":
+            write_out(_indented([_picked(each, self._chosen) for each in self._rows]) + "\n")
+        elif self.mode == "jq" and self._filter is not None:
+            self._filter([_picked(each, self._chosen) for each in self._rows])
+        elif self.mode == "table":
+            self._print_table()
+        if self._is_cut:
+            tell(self._cut_notice())
+
+    def _cut_notice(self) -> str:
+        if self.total is None:
+            return f"Showing the first {self._count}. Use --limit N or --all."
+        return f"Showing {self._count} of {self.total}. Use --limit {self.total} or --all."
+
+    def _print_table(self) -> None:
+        if not self._rows and self._empty and self._style.is_terminal:
+            tell(self._empty)
+        elif not self._style.is_terminal:
+            lines = ("\t".join(_plain(each, row) for each in self._columns) for row in self._rows)
+            write_out("".join(f"{line}\n" for line in lines))
+        elif self._rows:
+            write_out(_table(self._columns, self._rows, self._style))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None or (isinstance(error, Failure) and error.code and self._rows):
+            self.end()
+
+
+def print_object(options: argparse.Namespace, fields: Sequence[Field], row: Row, text: Callable[[], str]) -> None:
+    """Print one thing: as JSON with the requested fields, else the result of `text`, in a pager. Raises Failure."""
+    mode = _mode_of(options)
+    if mode == "table":
+        print_text(options, text())
+        return
+    value = _picked(row, _chosen_fields(options, fields))
+    run_filter = _compiled_filter(options)
+    if run_filter is not None:
+        run_filter(value)
+    else:
+        write_out((_indented(value) if mode == "json" else _compact(value)) + "\n")
+
+
+def wanted_fields(options: argparse.Namespace, fields: Sequence[Field]) -> frozenset[str]:
+    """Return the names of the fields that `print_object` will print. Empty if it prints text. Raises Failure."""
+    _compiled_filter(options)
+    return frozenset() if _mode_of(options) == "table" else frozenset(_chosen_fields(options, fields))
+
+
+def print_text(options: argparse.Namespace, text: str) -> None:
+    """Print text: on a terminal in a pager, which is set by OCTAVO_PAGER or PAGER. Raises Failure."""
+    style = Style(options)
+    command = os.environ.get("OCTAVO_PAGER") or os.environ.get("PAGER") or "less -FRX"
+    if not style.is_terminal or not style.has_escapes or options.no_pager or command == "cat":
+        write_out(text)
+        return
+    environment = {name: value for name, value in os.environ.items() if name != "OCTAVO_API_KEY"}
+    try:
+        pager = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, env=environment)  # as git and man do
+    except OSError:
+        write_out(text)
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the pager handles ctrl+c
+    try:
+        with suppress(BrokenPipeError):  # the pager was closed before the end
+            pager.communicate(text.encode("utf-8", "replace"))
+        code = pager.wait()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if code == 127:  # the shell did not find the pager
+        write_out(text)
+
+
+class Style:
+    """What the terminal shows: `--color`, NO_COLOR and TERM decide."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.is_terminal = sys.stdout is not None and sys.stdout.isatty()
+        self.has_escapes = self.is_terminal and os.environ.get("TERM") != "dumb"
+        choice = options.color or "auto"
+        self.has_colors = choice == "always" or (
+            choice == "auto" and self.has_escapes and not os.environ.get("NO_COLOR")
+        )
+
+    @property
+    def columns(self) -> int:
+        """Width of the terminal."""
+        return shutil.get_terminal_size().columns
+
+    def color(self, text: str, name: str) -> str:
+        """Return the text in a color, such as `green` or `dim`. Unchanged if colors are off or `name` is empty."""
+        return f"\x1b[{_COLORS[name]}m{text}\x1b[0m" if self.has_colors and name and text else text
+
+    def link(self, text: str, url: str) -> str:
+        """Return the text as a link that terminals open. Unchanged without a URL or without a terminal."""
+        is_safe = url.startswith(("https://", "http://")) and url.isascii() and url.isprintable()
+        return f"\x1b]8;;{url}\x1b\\{text}\x1b]8;;\x1b\\" if self.has_escapes and is_safe else text
+
+
+def _mode_of(options: argparse.Namespace) -> Literal["table", "json", "ndjson", "jq"]:
+    if options.jq is not None:
+        if getattr(options, "ndjson", None) is not None:
+            raise Failure("Could not print the output: use --jq or --ndjson, not both.", USAGE)
+        return "jq"
+    if getattr(options, "ndjson", None) is not None:
+        return "ndjson"
+    return "json" if options.json is not None else "table"
+
+
+def _chosen_fields(options: argparse.Namespace, fields: Sequence[Field]) -> list[str]:
+    """Return the names of the requested fields. Raises Failure for an unknown field."""
+    given = getattr(options, "ndjson", None) or options.json or ""
+    names = [name for each in given.split(",") if (name := each.strip())]
+    known = [each.name for each in fields]
+    for name in names:
+        if name not in known:
+            hint = nearest(name, known) or (" Write the REF before --json." if re.search(r"[/#:0-9]", name) else "")
+            raise Failure(f"Unknown field {name[:40]!r}.{hint} The fields are {', '.join(known)}.", USAGE)
+    return names or [each.name for each in fields if not each.is_extra]
+
+
+def _picked(row: Row, names: Sequence[str]) -> dict[str, Any]:
+    return {name: _json_value(row.get(name)) for name in names}
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, datetime):
+        moment = value if value.tzinfo else value.replace(tzinfo=UTC)
+        return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+    if isinstance(value, Mapping):
+        return {key: _json_value(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_json_value(each) for each in value]
+    return value
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=_escapes_needed(), separators=(",", ":"))
+
+
+def _indented(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=_escapes_needed(), indent=2)
+
+
+def _escapes_needed() -> bool:
+    encoding = (sys.stdout.encoding or "") if sys.stdout is not None else ""
+    return encoding.lower().replace("-", "") != "utf8"
+
+
+def _compiled_filter(options: argparse.Namespace) -> Callable[[Any], None] | None:
+    """Return a function that prints the results of `--jq` for a JSON value. None without `--jq`. Raises Failure if the
+    expression is wrong or jq is not installed."""
+    if options.jq is None:
+        return None
+    try:
+        import jq  # lazy: a library that few commands need
+    except ImportError:
+        cause = "jq is not installed. Pipe the output to jq, or run: pip install jq"
+        raise Failure(f"Could not filter: {cause}") from None
+    try:
+        program = jq.compile(options.jq)
+    except ValueError as error:
+        raise Failure(f"Could not filter: {_first_line(error)}.", USAGE) from None
+
+    def run_filter(value: Any) -> None:
+        os.environ.pop("OCTAVO_API_KEY", None)  # `env` shows the environment
+        before = signal.signal(signal.SIGINT, signal.SIG_DFL)  # jq does not return to Python between its steps
+        try:
+            for result in program.input_value(value):
+                write_out((result if isinstance(result, str) else _compact(result)) + "\n")
+        except ValueError as error:
+            raise Failure(f"Could not filter: {_first_line(error)}.", FAILED) from None
+        finally:
+            signal.signal(signal.SIGINT, before)
+
+    return run_filter
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or "the expression is wrong").splitlines()[0].rstrip(".")
+
+
+def _cell(column: Column, row: Row) -> str:
+    """Return the text of a cell on one line."""
+    value = row.get(column.name) if column.text is None else column.text(row)
+    if isinstance(value, (list, tuple)):
+        value = ", ".join(map(str, value))
+    text = "" if value is None else str(_json_value(value))
+    return " ".join(text.split()) if not text.isprintable() else text
+
+
+def _plain(column: Column, row: Row) -> str:
+    """Return the text of a cell for a pipe: without a heading, colors or cuts, with complete times."""
+    return _cell(column, row)
+
+
+def _table(columns: Sequence[Column], rows: Sequence[Row], style: Style) -> str:
+    """Return a table with headings that is as wide as the terminal at most."""
+    now = datetime.now(UTC)
+    cells = [[_terminal_cell(each, row, now) for each in columns] for row in rows]
+    titles = [(each.title or each.name).upper() for each in columns]
+    widths = [max(map(cell_width, each)) for each in zip(titles, *cells, strict=True)]
+    too_wide = sum(widths) + len(_GAP) * (len(widths) - 1) - style.columns
+    for place, column in enumerate(columns):
+        if column.is_cut and too_wide > 0:
+            widths[place] = max(_SMALLEST_CUT, widths[place] - too_wide)
+    lines = [_GAP.join(_fit(title, width) for title, width in zip(titles, widths, strict=True)).rstrip()]
+    lines = [style.color(line, "dim") for line in lines]
+    for row, texts in zip(rows, cells, strict=True):
+        parts = []
+        for column, text, width in zip(columns, texts, widths, strict=True):
+            shown = _fit(text, width)
+            words, blank = shown.rstrip(" "), shown[len(shown.rstrip(" ")) :]
+            url = row.get(column.link) if column.link else ""
+            parts.append(style.link(style.color(words, column.colors.get(text, "")), url or "") + blank)
+        lines.append(_GAP.join(parts).rstrip())
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _terminal_cell(column: Column, row: Row, now: datetime) -> str:
+    if column.text is None and isinstance(moment := row.get(column.name), datetime):
+        return age(moment, now)
+    return _cell(column, row)
+
+
+def age(moment: datetime, now: datetime) -> str:
+    """Return how long ago a moment is, such as `2h ago`."""
+    from octavo.tui.widgets.wording import short_age  # lazy: on a terminal only
+
+    return f"{short_age(moment, now)} ago"
+
+
+def cell_width(text: str) -> int:
+    """Return the number of columns that a text takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(each) else 2 if east_asian_width(each) in "WF" else 1 for each in text)
+
+
+def _fit(text: str, width: int) -> str:
+    """Return the text filled or cut to a width."""
+    own = cell_width(text)
+    if own <= width:
+        return text + " " * (width - own)
+    kept = ""
+    for each in text:
+        if cell_width(kept + each) > width - 1:
+            break
+        kept += each
+    return f"{kept}…" + " " * (width - 1 - cell_width(kept))

@@ -1,0 +1,368 @@
+"""REFs: how you name a space, a change request, a page or a block on the command line.
+
+    REF = NUMBER | SPACE [("#"|"/") NUMBER] [":" PAGE] ["@" BLOCK] | URL
+
+`parse_ref` reads one, and `References` finds what it names:
+
+    references = References(session, options)
+    target = await references.target("harbour-api/7:concepts/time")
+    target.space.title, target.change_request, target.page, target.block, target.at, str(target.ref)
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from octavo.api.errors import ApiError, NotFound
+from octavo.api.folding import fold
+from octavo.api.operation import Listing, ListPage
+from octavo.api.organizations import List as ListOrganizations
+from octavo.api.organizations import Organization
+from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.safety import line
+from octavo.api.spaces import Space
+from octavo.cli.arguments import NOT_FOUND, USAGE, Failure, tell
+from octavo.data.queries import spaces_of
+from octavo.settings import nearest
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from octavo.api.change_requests import ChangeRequest
+    from octavo.api.content import Page, PageTree
+    from octavo.api.users import User
+    from octavo.tui.core.session import Session
+
+MAX_LENGTH = 2_048
+STATE_FILE = Path(".octavo", "state.json")
+"""The file in a pulled folder that names its space."""
+_MAX_STATE = 16 * 1024 * 1024
+_REF = re.compile(
+    r"(?:(?P<space>[^:@#/\s][^:@#]*?)(?:[#/](?P<number>\d{1,9}))?|#?(?P<own>\d{1,9}))"
+    r"(?::(?P<page>[^@]*[^@/\s][^@]*?))?(?:@(?P<block>[^@\s]+))?"
+)
+_READABLE_ID = re.compile(r"[a-z]{2,}(-[a-z0-9]+)*")
+_APP_PATH = re.compile(
+    r"(?:/o/[^/]+)?/(?:s|spaces)/(?P<space>[^/]+)(?:/~/changes/(?P<number>\d{1,9}))?(?:/(?P<page>[^~].*))?/?"
+)
+_API_PATH = re.compile(
+    r"/v1/spaces/(?P<space>[^/]+)(?:/change-requests/(?P<change>[^/]+))?(?:/comments/(?P<thread>[^/]+))?/?"
+)
+
+
+@dataclass(frozen=True)
+class Ref:
+    """A REF as it was written. `str` returns its shortest form, which can be parsed again."""
+
+    space: str = ""
+    """Title, short name or id of a space, or the id of something else. Empty for the default space."""
+    number: int | None = None
+    """Number of a change request."""
+    page: str = ""
+    """Path or id of a page."""
+    block: str = ""
+    """Key of a block, or the id of a thread."""
+
+    def __str__(self) -> str:
+        number = "" if self.number is None else f"/{self.number}" if self.space else str(self.number)
+        return f"{self.space}{number}{f':{self.page}' if self.page else ''}{f'@{self.block}' if self.block else ''}"
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a REF names: a space, or a change request, and a page or a block there."""
+
+    space: Space
+    ref: Ref
+    """The REF as Octavo prints it."""
+    change_request: ChangeRequest | None = None
+    page: Page | None = None
+    block: str = ""
+
+    @property
+    def at(self) -> SpaceRef | ChangeRequestRef:
+        """The place of its content and its threads."""
+        return self.space.ref if self.change_request is None else self.change_request.ref(self.space.ref)
+
+    @property
+    def url(self) -> str:
+        """The URL of the page, of the change request or of the space in a browser. Empty if the server sends none."""
+        owner = self.page or self.change_request or self.space
+        return owner.urls.app or ""
+
+
+def parse_ref(text: str) -> Ref:
+    """Return the REF in `text`, which is no URL. Raises Failure if it is none."""
+    found = _REF.fullmatch(text.strip()) if len(text) <= MAX_LENGTH else None
+    if found is None:
+        example = "Write a REF such as 7, handbook/7 or handbook/7:guides/setup."
+        raise Failure(f"Could not read the REF {line(text[:60])}: it has no space and no number. {example}", USAGE)
+    space, number = found["space"] or "", found["number"] or found["own"]
+    if space.isdecimal() and len(space) < 10 and number is None:
+        space, number = "", space
+    return Ref(space.strip(), int(number) if number else None, (found["page"] or "").strip(), found["block"] or "")
+
+
+def short_name(space: Space, spaces: Sequence[Space]) -> str:
+    """Return the name by which Octavo prints a space: its id if that is readable, else its title in lower case with
+    hyphens. The id if another space has the same name."""
+    if _READABLE_ID.fullmatch(space.id):
+        return space.id
+    own = _slug(space.title)
+    others = sum(own in (_slug(each.title), each.id) for each in spaces)
+    return own if own and not own.isdecimal() and others == 1 else space.id
+
+
+def _slug(title: str) -> str:
+    return re.sub(r"[\W_]+", "-", fold(title)).strip("-")
+
+
+class References:
+    """Finds what REFs name, with as few requests as possible."""
+
+    def __init__(self, session: Session, options: argparse.Namespace) -> None:
+        self._live, self._session = session.live, session
+        self._default = options.space or os.environ.get("OCTAVO_SPACE", "")
+        self._options = options
+        self._spaces: tuple[Space, ...] = ()
+        self._is_fresh = False
+        """Whether the spaces were fetched in this run. They come from the cache first."""
+
+    async def organizations(self) -> tuple[Organization, ...]:
+        """Return the organizations of the user. Raises ApiError."""
+        return (await self._live.cached_or_fetch(ListOrganizations())).items
+
+    async def organization(self) -> Organization:
+        """Return the organization that the app shows. Raises ApiError, or Failure if there is none."""
+        known = await self.organizations()
+        if not known:
+            raise Failure("Could not find an organization: your account belongs to none.", NOT_FOUND)
+        last = self._session.state.get_fact("organization")
+        return next((each for each in known if each.id == last), known[0])
+
+    async def spaces(self, *, fresh: bool = False) -> tuple[Space, ...]:
+        """Return the spaces of all organizations. With `fresh`, they are fetched. Raises ApiError."""
+        if not self._spaces or (fresh and not self._is_fresh):
+            found: list[Space] = []
+            for each in await self.organizations():
+                found += await all_items(self._live, spaces_of(each.id), fresh=fresh)
+            self._spaces, self._is_fresh = tuple(found), fresh
+        return self._spaces
+
+    async def name_of(self, space_id: str) -> str:
+        """Return the name by which Octavo prints a space. Raises ApiError."""
+        spaces = await self.spaces()
+        found = next((each for each in spaces if each.id == space_id), None)
+        return short_name(found, spaces) if found is not None else space_id
+
+    async def space(self, name: str) -> Space:
+        """Return the space with a title, short name or id. Raises ApiError, or Failure if there is none or several."""
+        for fresh in (False, True):
+            spaces = await self.spaces(fresh=fresh)
+            found = _matching(name, spaces)
+            if len(found) > 1:
+                listed = ", ".join(f"{each.title} ({each.id})" for each in found)
+                message = f"Could not choose a space: {len(found)} spaces are called {line(name)}: {listed}."
+                raise Failure(message, USAGE, error="ambiguous")
+            if found:
+                return found[0]
+        names = {short_name(each, self._spaces) for each in self._spaces} | {each.title for each in self._spaces}
+        hint = nearest(name, names) or " For a list, run: octavo api spaces.List organizationId=ORG"
+        raise Failure(f"Could not find the space {line(name[:60])}.{hint}", NOT_FOUND)
+
+    async def default_space(self) -> Space | None:
+        """Return the space of `--space`, OCTAVO_SPACE or the pulled folder. On a terminal, else the space that was used
+        last, and a line says so. None if there is none. Raises ApiError or Failure."""
+        name = self._default or _space_of_folder()
+        if name:
+            return await self.space(name)
+        last = self._session.state.get_fact("space")
+        if isinstance(last, str) and last and sys.stdin is not None and sys.stdin.isatty() and sys.stdout.isatty():
+            found = next((each for each in await self.spaces() if each.id == last), None)
+            if found is not None:
+                tell(f"Using the space you used last: {found.title}. For another one, use --space.")
+            return found
+        return None
+
+    async def chosen_space(self) -> Space | None:
+        """Return the space of `--space` or OCTAVO_SPACE, or of the pulled folder. None if there is none."""
+        name = self._default or _space_of_folder()
+        return await self.space(name) if name else None
+
+    async def target(self, text: str) -> Target:
+        """Return what a REF or URL names. Raises ApiError, or Failure if it names nothing or too much."""
+        if "://" in text:
+            return await self._target_of_url(text)
+        ref = parse_ref(text)
+        if ref.space:
+            space = await self.space(ref.space)
+        elif (default := await self.default_space()) is not None:
+            space = default
+        else:
+            message = f"Could not find {line(text)}: a number needs a space. Write SPACE/{ref}, or use --space."
+            raise Failure(message, USAGE)
+        return await self._target_in(space, ref)
+
+    async def _target_in(self, space: Space, ref: Ref, change: str = "") -> Target:
+        """Return the target of `ref` in a space. `change` is the id of the change request if that is known instead."""
+        name = short_name(space, await self.spaces())
+        change_request = None
+        if ref.number is not None or change:
+            change_request = await self._change_request(space, name, change or str(ref.number))
+        own = Ref(name, change_request.number if change_request else None, block=ref.block)
+        target = Target(space, own, change_request, block=ref.block)
+        if not ref.page:
+            return target
+        page = await self.page(target, ref.page)
+        return replace(target, page=page, ref=replace(own, page=page.path or page.id))
+
+    async def _change_request(self, space: Space, name: str, number: str) -> ChangeRequest:
+        from octavo.api.change_requests import Get  # lazy: not needed for spaces
+
+        at = ChangeRequestRef(space_id=space.id, change_request_id=number)
+        try:
+            found = await self._live.fetch(Get(at=at))
+        except NotFound:
+            hint = f"For a list, run: octavo changes -s {name}"
+            raise Failure(f"Could not find change request {number[:60]} in {space.title}. {hint}", NOT_FOUND) from None
+        return found.within(space.ref)
+
+    async def page(self, target: Target, name: str) -> Page:
+        """Return the page with a path, an id or a title at a target, without its text. Raises ApiError or Failure."""
+        tree = await self.page_tree(target)
+        wanted = name.strip("/")
+        found = tree.find_by_name(wanted)
+        if found is None:
+            titled = [
+                each
+                for each in tree.walk()
+                if fold(each.title) == fold(wanted) or fold(each.path or "") == fold(wanted)
+            ]
+            found = titled[0] if len(titled) == 1 else None
+        if found is None:
+            hint = nearest(wanted, [each.path for each in tree.walk() if each.path])
+            message = f"Could not find page {line(wanted[:80])} in {target.space.title}."
+            raise Failure(message + (hint.removesuffix("?") + "?" if hint else ""), NOT_FOUND)
+        return found
+
+    async def page_tree(self, target: Target) -> PageTree:
+        """Return the page tree at a target. Raises ApiError."""
+        from octavo.api.content import ListPages  # lazy: not needed for lists
+
+        return await self._live.fetch(ListPages(at=target.at))
+
+    async def _target_of_url(self, url: str) -> Target:
+        """Return what a URL of this server names. No URL is fetched. Raises ApiError or Failure."""
+        if len(url) > MAX_LENGTH:
+            raise Failure(f"Could not read the URL: it is longer than {MAX_LENGTH} characters.", USAGE)
+        try:
+            parts = urlsplit(url)
+            origin = f"{parts.scheme}://{parts.netloc}"
+        except ValueError:
+            raise Failure(f"Could not read the URL {line(url[:80])}.", USAGE) from None
+        spaces = await self.spaces()
+        if origin not in {_origin(each) for space in spaces for each in (space.urls.app, space.urls.location) if each}:
+            message = (
+                f"Could not open {line(url[:80])}: it is not a link to this server. Only links to Octavo's server work."
+            )
+            raise Failure(message, USAGE)
+        path = unquote(parts.path)
+        if (found := _APP_PATH.fullmatch(path)) or (found := _API_PATH.fullmatch(path)):
+            named = found.groupdict("")
+            space = await self.space(named["space"])
+            number = int(named["number"]) if named.get("number") else None
+            block = named.get("thread") or parts.fragment
+            ref = Ref(space.id, number, named.get("page", "").removeprefix("pages/").rstrip("/"), block)
+            return await self._target_in(space, ref, named.get("change", ""))
+        return await self._target_from_server(url)
+
+    async def _target_from_server(self, url: str) -> Target:
+        from octavo.api.urls import GetContent  # lazy: for unusual URLs only
+
+        content = await self._live.fetch(GetContent(url=url))
+        if content.space is None:
+            raise Failure(f"Could not open {line(url[:80])}: it leads to no space.", NOT_FOUND)
+        name = short_name(content.space, await self.spaces())
+        change, page = content.change_request, content.page
+        ref = Ref(name, change.number if change else None, (page.path or page.id) if page else "")
+        return Target(content.space, ref, change.within(content.space.ref) if change else None, page)
+
+    async def user(self, name: str) -> User:
+        """Return the user with an id, name or email, or `@me`. Raises ApiError, or Failure if there is none or several."""
+        from octavo.api.organizations import ListMembers  # lazy: for filters by user only
+        from octavo.api.places import OrganizationRef
+        from octavo.api.users import Me
+
+        if name == "@me":
+            return await self._live.cached_or_fetch(Me())
+        wanted = fold(name.removeprefix("@"))
+        users: list[User] = []
+        for each in await self.organizations():
+            members = await all_items(self._live, ListMembers(at=OrganizationRef(organization_id=each.id), limit=1000))
+            users += [member.user for member in members if member.user is not None]
+        found = {each.id: each for each in users if wanted in _names_of_user(each)}
+        if len(found) == 1:
+            return next(iter(found.values()))
+        if found:
+            listed = ", ".join(f"{each.name} ({each.id})" for each in found.values())
+            message = f"Could not choose a user: {len(found)} users are called {line(name)}: {listed}."
+            raise Failure(message, USAGE, error="ambiguous")
+        hint = nearest(wanted, {own for each in users for own in _names_of_user(each)})
+        raise Failure(
+            f"Could not find the user {line(name[:60])}.{hint or ' Use a name, an email address or @me.'}", NOT_FOUND
+        )
+
+
+def _names_of_user(user: User) -> set[str]:
+    """Return the texts by which a user is found, folded: id, name, first name and email."""
+    names = [user.id, user.display_name, user.email or "", *user.display_name.split()[:1]]
+    return {fold(each) for each in names if each}
+
+
+def _matching(name: str, spaces: Sequence[Space]) -> list[Space]:
+    """Return the space with the id `name`, else the spaces with that title or short name."""
+    if own := [each for each in spaces if each.id == name]:
+        return own
+    wanted = fold(name)
+    return [each for each in spaces if wanted in (fold(each.id), fold(each.title), _slug(each.title))]
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _space_of_folder() -> str:
+    """Return the id of the space of the pulled folder that contains the working directory. Empty if there is none."""
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        file = folder / STATE_FILE
+        try:
+            if file.is_file() and file.stat().st_size <= _MAX_STATE:
+                state = json.loads(file.read_bytes())
+                name = state.get("space") if isinstance(state, dict) else ""
+                return name if isinstance(name, str) else ""
+        except (OSError, ValueError, RecursionError):
+            return ""
+    return ""
+
+
+async def all_items(live: Any, op: Listing[Any], *, fresh: bool = False, most: int = 100_000) -> Iterable[Any]:
+    """Return the items of a list, from the cache if it is there and `fresh` is not set. Raises ApiError."""
+    value: ListPage[Any] = await (live.fetch(op) if fresh else live.cached_or_fetch(op))
+    if value.next is not None:
+        await live.fetch_pages(op, most)
+        snapshot = live.peek(op)
+        if isinstance(snapshot.error, ApiError):
+            raise snapshot.error
+        value = snapshot.value
+    return value.items

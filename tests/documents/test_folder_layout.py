@@ -1,0 +1,203 @@
+"""The layout of a space in a folder: paths, front matter, table of contents and links."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.api.content import File, Page, Revision
+from octavo.api.safety import line
+from octavo.documents import front_matter
+from octavo.documents.folders.folder import Entry, Folder
+from octavo.documents.folders.layout import FolderLayout
+from octavo.documents.folders.page_files import PageFile, as_in, normalize, write_page
+from octavo.documents.folders.safe_paths import why_unsafe
+from octavo.documents.folders.summary import write_summary
+from octavo.documents.folders.table_of_contents import summary_entries
+from octavo.documents.yaml_strings import write_entry
+
+
+def page(page_id: str, path: str, *below: Page, **fields: Any) -> Page:
+    return Page(id=page_id, title=page_id.title(), path=path, slug=path.rpartition("/")[2], pages=below, **fields)
+
+
+def layout(*pages: Page, files: tuple[File, ...] = (), **fields: Any) -> FolderLayout:
+    return FolderLayout.of(Revision(id="r1", pages=pages, files=files, **fields), "s1")
+
+
+# Front matter
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=120))
+def test_written_string_is_read_again(text: str) -> None:
+    text = " ".join(text.split())
+    written = "\n".join(write_entry("key", text))
+    assert yaml.safe_load(written) == {"key": text}
+    assert front_matter.parse(written).get("key") == text
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("Short", "d: Short"),
+        ("Note: a colon", "d: 'Note: a colon'"),
+        ("A\u00a0hard space", 'd: "A\\_hard space"'),
+        (f"{'word ' * 15}end", "d: word word word word word word word word word word word word word word word end"),
+        (f"{'word ' * 16}end", f"d: >-\n  {'word ' * 15}\n  word end".replace(" \n", "\n")),
+    ],
+)
+def test_string_is_written_as_git_sync_does(text: str, written: str) -> None:
+    assert "\n".join(write_entry("d", text)) == written
+
+
+def test_page_file_has_only_what_differs_from_defaults() -> None:
+    shown = page("intro", "intro", layout={"cover": True, "coverSize": "hero", "title": True})
+    assert write_page(shown, "# Intro\n") == "# Intro\n"
+    hidden = shown.model_copy(update={"description": "How to start", "hidden": True, "icon": "bolt"})
+    assert write_page(hidden, "# Intro") == "---\ndescription: How to start\nhidden: true\nicon: bolt\n---\n\n# Intro\n"
+
+
+def test_title_is_written_if_the_heading_differs() -> None:
+    assert PageFile(write_page(page("intro", "intro"), "# Another\n")).title == "Intro"
+
+
+def test_existing_file_keeps_its_other_lines() -> None:
+    before = '---\ntags:\n  - beta\ndescription: "Old"\nlayout:\n  title:\n    visible: true\n---\n\n# Intro\n'
+    same = page("intro", "intro", description="Old")
+    assert write_page(same, "# Intro\n", existing=before) == before
+    changed = page("intro", "intro", description="New", hidden=True)
+    after = write_page(changed, "# Intro\n", existing=before)
+    assert after == (
+        "---\ntags:\n  - beta\ndescription: New\nhidden: true\nlayout:\n  title:\n    visible: true\n---\n\n# Intro\n"
+    )
+
+
+def test_line_ends_and_byte_order_mark_stay_as_in_the_file() -> None:
+    data = "\ufeff# A\r\n\r\nb\r\n".encode()
+    text = normalize(data.decode())
+    assert text == "# A\n\nb\n"
+    assert as_in(text, data) == data
+
+
+# Paths
+
+
+def test_page_with_subpages_is_the_readme_of_a_folder() -> None:
+    found = layout(page("home", ""), page("guides", "guides", page("setup", "guides/setup")))
+    assert found.paths == {"home": "README.md", "guides": "guides/README.md", "setup": "guides/setup.md"}
+
+
+def test_path_in_the_repository_comes_first() -> None:
+    moved = page("setup", "guides/setup", git={"oid": "1", "path": "old/setup.md"})
+    assert layout(moved).paths == {"setup": "old/setup.md"}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "..",
+        "a/../../b.md",
+        "/etc/passwd",
+        "C:/x.md",
+        "a\\b.md",
+        "a//b.md",
+        "a/\x00.md",
+        ".git/hooks/pre-commit",
+        ".octavo/x",
+        ".gitbook/.x",
+        "aux.md",
+        "a/COM1",
+        "nul",
+        "x./a.md",
+        "y .",
+        "a/" * 40 + "b.md",
+        "n" * 256,
+    ],
+)
+def test_hostile_path_is_skipped_with_a_sentence(path: str) -> None:
+    assert why_unsafe(path)
+    file = File(id="f", name="x", git={"oid": "1", "path": path})
+    found = layout(page("home", ""), files=(file,))
+    assert "f" not in found.paths
+    assert [each.message.partition(":")[0] for each in found.skipped] == ["Skipped a file"]
+
+
+def test_paths_equal_but_for_case_or_unicode_form_are_skipped() -> None:
+    found = layout(page("a", "caf\u00e9"), page("b", "cafe\u0301"), page("c", "CAF\u00c9"), page("d", "summary"))
+    assert list(found.paths) == ["a"]
+    assert len(found.skipped) == 3
+
+
+def test_files_with_one_name_get_numbers() -> None:
+    files = tuple(File(id=name, name="image.png") for name in ("f1", "f2"))
+    found = layout(page("home", ""), files=files)
+    assert [found.paths[name] for name in ("f1", "f2")] == [
+        ".gitbook/assets/image.png",
+        ".gitbook/assets/image (1).png",
+    ]
+
+
+# Links
+
+
+def test_links_by_id_become_relative_files() -> None:
+    file = File(id="f1", name="a b.png")
+    found = layout(page("home", ""), page("guides", "guides", page("setup", "guides/setup")), files=(file,))
+    text = "[a](/pages/home) [b](/pages/guides#top) ![c](/files/f1) [d](../) [e](https://example.com/pages/home)\n"
+    assert found.text_in_folder("setup", text) == (
+        "[a](../README.md) [b](README.md#top) ![c](../.gitbook/assets/a%20b.png) [d](../) "
+        "[e](https://example.com/pages/home)\n"
+    )
+
+
+def test_links_in_code_stay() -> None:
+    found = layout(page("home", ""), page("setup", "setup"))
+    text = "```\n[a](/pages/home)\n```\n"
+    assert found.text_in_folder("setup", text) == text
+
+
+# Table of contents
+
+
+def read_back(tmp_path: Path, text: str) -> list[Entry]:
+    return summary_entries(Folder(tmp_path, tmp_path), text, Path("SUMMARY.md"))
+
+
+def test_summary_has_groups_links_and_short_titles(tmp_path: Path) -> None:
+    entries = [
+        Entry("document", "Home", Path("README.md")),
+        Entry("group", "Get started", slug="start", children=[Entry("document", "A [b]", Path("a b/README.md"))]),
+        Entry("group", "Help", slug="help", children=[Entry("link", "Status", address="https://status.example.com")]),
+    ]
+    entries[1].children[0].children.append(Entry("document", "Long", Path("long.md"), link_title='Say "no"'))
+    text = write_summary(entries)
+    assert text == (
+        "# Table of contents\n\n* [Home](README.md)\n\n"
+        '## Get started <a href="#start" id="start"></a>\n\n* [A \\[b\\]](<a b/README.md>)\n'
+        '  * [Long](long.md "Say \\"no\\"")\n\n'
+        "## Help\n\n* [Status](https://status.example.com)\n"
+    )
+    assert write_summary(read_back(tmp_path, text)) == text
+
+
+titles = st.text(st.characters(exclude_categories=["C"]) | st.sampled_from(" #_*[]&<`\\"), min_size=1, max_size=20).map(
+    lambda title: " ".join(line(title).split())
+)
+"""Titles as models have them."""
+
+
+@given(st.lists(st.tuples(titles, titles), min_size=1, max_size=6))
+def test_written_titles_are_read_again(tmp_path_factory: pytest.TempPathFactory, names: list[tuple[str, str]]) -> None:
+    folder = tmp_path_factory.mktemp("folder")
+    entries = [
+        Entry("group", group or "G", children=[Entry("document", title, Path(f"{number}.md"))])
+        for number, (group, title) in enumerate(names)
+    ]
+    read = read_back(folder, write_summary(entries))
+    assert [group.title for group in read] == [group.title for group in entries]
+    assert [group.children[0].title for group in read] == [group.children[0].title or "Untitled" for group in entries]
