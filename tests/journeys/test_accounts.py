@@ -146,7 +146,9 @@ async def test_a_refused_key_is_replaced_from_inside_and_nothing_typed_is_lost(s
         async with machine.play(opening, "content") as run:
             assert isinstance(run.app.screen, SignInScreen)
             await run.see(
-                "rejected your API key: it is wrong, expired, or", "for work. Your drafts are saved.", "esc back to work@"
+                "rejected your API key: it is wrong, expired, or",
+                "for work. Your drafts are saved.",
+                "esc back to work@",
             )
             await run.press("escape")
             await run.hear(

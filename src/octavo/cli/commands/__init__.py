@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     from octavo.cli.output import Field
 
 COMMANDS = {
+    "auth": "sign in, sign out, and list or switch accounts",
     "changes": "list change requests",
+    "config": "list, check, and edit your settings",
+    "doctor": "find problems on this computer, and how to fix them",
+    "log": "print what Octavo did",
 }
 """Names of the commands in alphabetical order, each with its line in the list of commands."""
 
