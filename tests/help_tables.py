@@ -1,4 +1,4 @@
-"""The tables of the help topics `commands`, `keys` and `settings`, written from the code.
+"""The tables of the help topics `check`, `commands`, `keys` and `settings`, written from the code.
 
 `.venv/bin/python -m tests.help_tables` writes the tables between the markers in the topics. `tests/test_readme.py` compares.
 """
@@ -13,6 +13,7 @@ from pathlib import Path
 from octavo.api.operation import load
 from octavo.api.wire import routes
 from octavo.cli.arguments import GLOBAL_OPTIONS, commands_of, parser
+from octavo.documents.checks.findings import RULES
 from octavo.help import file_of, text_of
 from octavo.settings.table import TABLE
 from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
@@ -52,7 +53,15 @@ def settings() -> str:
     return _table("| Setting | Type | Default | Meaning |", "| --- | --- | --- | --- |", rows)
 
 
-TABLES = {"commands": (commands, operations), "keys": (keys,), "settings": (settings,)}
+def rules() -> str:
+    """Return the table of the rules of `octavo check`."""
+    rows = [
+        (f"`{name}`", each.severity, "on" if each.is_default else "off", each.about) for name, each in RULES.items()
+    ]
+    return _table("| Rule | Severity | Default | Finds |", "| --- | --- | --- | --- |", rows)
+
+
+TABLES = {"commands": (commands, operations), "check": (rules,), "keys": (keys,), "settings": (settings,)}
 """The functions that write tables, by help topic."""
 
 

@@ -32,7 +32,7 @@ from octavo.api.operation import SPECS, ListPage, Operation
 from octavo.api.places import SpaceRef
 from octavo.api.reading import TOO_DEEP
 from octavo.api.safety import json as safe_json
-from octavo.cli.api import values_of
+from octavo.cli.api_values import Files, values_of
 from octavo.cli.arguments import Failure
 from octavo.client import profiles
 from octavo.client.accounts import Accounts
@@ -63,8 +63,8 @@ from octavo.server.handlers import revisions
 from octavo.server.image_size import image_size
 from octavo.server.store import Store, UnusableDatabase
 from octavo.settings import table
-from octavo.tui.editing import page_details
-from octavo.tui.reader import image_files, openapi_files
+from octavo.tui.editing import page_form
+from octavo.tui.reader import linked_files
 from octavo.tui.render import diagrams, formulas
 from octavo.tui.terminal.external_editor import read_note
 from octavo.untrusted_input import is_deeper, parse_json
@@ -130,7 +130,7 @@ TEXT_PARSERS: dict[str, Callable[[str], object]] = {
     "specification": lambda text: said(lambda: openapi.read_specification(text), openapi.SpecificationError),
     "condition": lambda text: said(lambda: conditions.evaluate(text[:1000], {}), conditions.ConditionError),
     "JSON": lambda text: said(lambda: parse_json(text), ValueError),
-    "value of the command line": lambda text: said(lambda: values_of([f"a:={text}"]), Failure),
+    "value of the command line": lambda text: said(lambda: values_of([f"a:={text}"], Files()), Failure),
     "error of a server": lambda text: message_in(text.encode(), {}),
     "answer of a server": lambda text: answered(content.GetPage, f'{{"id": "a", "document": {text}}}'.encode()),
     "HTML": lambda text: said(
@@ -139,7 +139,7 @@ TEXT_PARSERS: dict[str, Callable[[str], object]] = {
     ),
     "formula": lambda text: formulas.format_stacked(text[:2000], 80),
     "drawings": lambda text: [*diagrams.parse_drawings(text.encode() + b"\n")],
-    "picture": lambda text: image_files.read_answer(text.encode() + b"\n"),
+    "picture": lambda text: linked_files.read_answer(text.encode() + b"\n"),
 }
 VALUE_PARSERS: dict[str, Callable[[Any], object]] = {
     "JSON page": lambda value: [*read_document(value).walk()],
@@ -197,12 +197,10 @@ def test_no_parser_of_values_gives_up_at_ten_thousand_levels(name: str, nodes: s
 CALLS = {
     ("api/operation.py", "validate_json"): "answer of a server",
     ("api/reading.py", "from_json"): "answer of a server",
-    ("cli/api.py", "from_json"): "value of `octavo api`: tests/cli/test_output.py",
-    ("cli/api.py", "json.loads"): "the same value, once it is known not to be nested deep",
     ("client/body.py", "from_json"): "error of a server",
     ("server/app.py", "from_json"): "request: a row of ROWS",
     ("server/rest.py", "from_json"): "cursor: a row of ROWS",
-    ("tui/reader/image_files.py", "model_validate_json"): "picture",
+    ("tui/reader/linked_files.py", "model_validate_json"): "picture",
     ("untrusted_input.py", "json.loads"): "JSON",
     ("untrusted_input.py", "tomllib.loads"): "settings: rows of ROWS",
     ("documents/openapi.py", "yaml.load"): "specification",
@@ -412,15 +410,15 @@ def read_picture_of_screen(place: Place, data: bytes) -> str:
 
 def read_form_draft(place: Place, data: bytes) -> str:
     page = content.Page(id="a", slug="as-before")
-    return page_details.from_draft(page, data.decode("utf-8", "replace"))["slug"]
+    return page_form.from_draft(page, data.decode("utf-8", "replace"))["slug"]
 
 
 def read_specification(place: Place, data: bytes) -> str:
-    return asyncio.run(openapi_files.parse_file(data, "pets.yaml")).error
+    return asyncio.run(linked_files.parse_file(data, "pets.yaml")).error
 
 
 def read_image(place: Place, data: bytes) -> str:
-    return asyncio.run(image_files.scale_image(data, 10, 10, (0, 0, 0))).trouble
+    return asyncio.run(linked_files.scale_image(data, 10, 10, (0, 0, 0))).trouble
 
 
 def read_imported(kind: str) -> Callable[[Place, bytes], str]:

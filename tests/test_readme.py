@@ -13,6 +13,7 @@ from textual.dom import DOMNode
 
 from octavo import settings
 from octavo.api.operation import load
+from octavo.cli.api_requests import METHODS
 from octavo.cli.arguments import commands_of, parser
 from octavo.help import TOPICS, file_of, text_of
 from octavo.settings.table import THEME
@@ -69,7 +70,9 @@ def test_readme_has_one_line_for_the_demo_and_one_for_the_tests() -> None:
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_commands_in_documentation_exist(command: str) -> None:
-    words = shlex.split(re.sub(r" [<>] \S+$", "", command.replace("COMMAND --help", "demo")), comments=True)
+    words = shlex.split(
+        re.sub(r" ([<>|] \S+|\| \S+ .*)$", "", command.replace("COMMAND --help", "demo")), comments=True
+    )
     if words[1:] == ["--version"] or (len(words) == 2 and words[1] in commands_of(parser())):
         return  # the name of a command in a sentence, without its arguments
     options = parser().parse_args(words[1:])
@@ -86,7 +89,8 @@ def test_documentation_has_commands() -> None:
 
 def test_operations_in_documentation_exist() -> None:
     names = {spec.name for spec in load().values()}
-    assert {command.split()[2] for command in COMMANDS if command.startswith("octavo api ")} <= names
+    named = {command.split()[2] for command in COMMANDS if command.startswith("octavo api ")}
+    assert named <= {*names, *METHODS, "NAME"}
 
 
 @pytest.mark.parametrize("topic", TOPICS)

@@ -18,8 +18,8 @@ from octavo.settings import InboxFilter, Settings
 from octavo.settings.table import THEMES, command_ids, is_key
 from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
 from octavo.tui.app.octavo import Octavo
+from octavo.tui.widgets.chooser import ThemePicker
 from octavo.tui.widgets.commands import own_bindings
-from octavo.tui.widgets.picker import ThemePicker
 from octavo.tui.widgets.themes import themes
 
 

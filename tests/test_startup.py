@@ -35,7 +35,6 @@ AFTER_THE_FIRST_SCREEN = {
     *("octavo.api.change_requests", "octavo.api.reviews", "octavo.api.search", "octavo.api.sites", "octavo.api.system"),
     *(
         "octavo.tui.render.diagrams",
-        "octavo.tui.render.half_block_pictures",
         "octavo.tui.terminal.child_programs",
     ),
     *("octavo.tui.review", "encodings.idna"),

@@ -27,11 +27,36 @@ class LimitExceededError(ValueError):
 def parse_json(text: str | bytes) -> Any:
     """Return the value of a JSON text. Raises ValueError if the text is not JSON, and BeyondLimit if a limit is
     exceeded."""
+    return _json_value(text)
+
+
+def parse_strict_json(text: str | bytes) -> Any:
+    """Return the value of a JSON text that is sent or stored as it is. Raises ValueError if the text is not JSON, has NaN
+    or a number too large for JSON, or has an object with the same key twice, and BeyondLimit if a limit is exceeded."""
+    value = _json_value(text, object_pairs_hook=_object_without_duplicates)
+    json.dumps(value, allow_nan=False)  # 1e999 is a JSON number that Python reads as infinity
+    return value
+
+
+class DuplicateKeyError(ValueError):
+    """Raised for an object that has a key twice. The message is the reason, without full stop."""
+
+
+def _object_without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise DuplicateKeyError(f"it has the key {twice[:40]!r} twice")
+    return mapping
+
+
+def _json_value(text: str | bytes, **options: Any) -> Any:
     try:
-        value = json.loads(text)
+        value = json.loads(text, **options)
     except RecursionError:
         raise LimitExceededError(_TOO_DEEP) from None
-    except (json.JSONDecodeError, UnicodeDecodeError):
+    except (json.JSONDecodeError, UnicodeDecodeError, DuplicateKeyError):
         raise
     except ValueError:
         raise LimitExceededError(_TOO_LONG) from None

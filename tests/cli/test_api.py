@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from octavo.api.openapi_document import document
 from octavo.api.operation import load
 from octavo.api.wire import routes
+from octavo.cli.operation_help import example, operation_help
 from octavo.cli.operations import parameters, table
 from tests.cli.conftest import Octavo
 from tests.cli.small_server import KEY
@@ -36,7 +43,8 @@ def test_the_operations_are_listed_with_typed_parameters(octavo: Octavo) -> None
     )
     assert parameters["authors"] == {"name": "authors", "in": "query", "type": "string[]", "required": False}
     created = next(each for each in listed if each["name"] == "comments.Create")
-    assert {"name": "body", "in": "body", "type": "object", "required": True} in created["parameters"]
+    body = {"name": "body", "in": "body", "type": "object", "required": True, "fields": ["markdown", "document"]}
+    assert body in created["parameters"]
 
 
 def test_limits_and_choices_of_parameters_are_told() -> None:
@@ -76,7 +84,7 @@ def test_the_table_says_what_each_operation_takes(octavo: Octavo) -> None:
 
 
 def test_the_table_keeps_within_a_terminal() -> None:
-    piped, narrow = table().splitlines(), table(80).splitlines()
+    piped, narrow = table(load().values()).splitlines(), table(load().values(), 80).splitlines()
     assert max(len(line) for line in piped) > 120
     assert max(len(line) for line in narrow) <= 80
     assert "".join("".join(narrow).split()) == "".join("".join(piped).split())  # nothing is left out
@@ -149,8 +157,8 @@ def test_a_value_may_be_json(signed_in: Octavo) -> None:
     ("arguments", "says"),
     [
         (("comments.Lst",), "Did you mean comments.List"),
-        (("comments.List",), "needs spaceId=…"),
-        (("comments.List", "spaceId=s", "colour=red"), "does not take colour"),
+        (("comments.List",), "spaceId is missing. Add spaceId=VALUE"),
+        (("comments.List", "spaceId=s", "colour=red"), "no parameter colour. Its parameters are authors,"),
         (("comments.List", "spaceId=s", "limit=many"), "limit must be a whole number."),
         (("comments.List", "spaceId=s", "limit=1001"), "limit may be at most 1000."),
         (
@@ -160,6 +168,35 @@ def test_a_value_may_be_json(signed_in: Octavo) -> None:
         (("comments.List", "spaceId=../admin"), "spaceId must be an ID of at most 256 characters"),
         (("comments.Create", "spaceId=s", "body:={broken"), "needs a JSON value"),
         (("comments.List", "spaceId"), "is not a parameter"),
+        (
+            ("comments.List", "spaceId=s", "stauts=open"),
+            "Could not run comments.List: no parameter stauts. Did you mean status?",
+        ),
+        (("comments.List", "spaceId=s", "status=opne"), "Did you mean open?"),
+        (("comments.List", "spaceId=s", "limit==3"), "limit== is only for METHOD /v1/PATH. Write limit=VALUE."),
+        (("spaces.Update", "spaceId=s"), "nothing to change. Add KEY=VALUE."),
+        (("comments.Create", "spaceId=s", "body=x", "body[markdown]=y"), "has a value and also fields in brackets"),
+        (("comments.Create", "spaceId=s", "body[markdown]=@"), "needs a file name"),
+        (("users.Me", "--input", "-"), "it has no body. Leave out --input."),
+        (
+            ("comments.Create", "spaceId=s", "body[markdown]=x", "--input", "x.json"),
+            "Use either --input or body=VALUE.",
+        ),
+        (("GET",), "GET needs a path"),
+        (("/v1/user",), "Write the method before the path: octavo api GET /v1/user"),
+        (("GET", "//evil/v1"), "it must start with /v1/"),
+        (("GET", "/v1//evil"), "it must not have empty parts"),
+        (("GET", "/v1/../x"), "it must not have empty parts"),
+        (("GET", "/v1/%2e%2E/x"), "it must not have empty parts"),
+        (("GET", "/v1/a%2f..%2fb"), "it must not have empty parts"),
+        (("GET", "/v1/a\\..\\b"), "it must not have empty parts"),
+        (("GET", "https://evil.example/v1/user"), "it must start with /v1/"),
+        (("GET", "/v1/user", "limit=3"), "For a query parameter, write limit==VALUE."),
+        (("GET", "/v1/user", "--input", "x"), "GET has no body"),
+        (("POST", "/v1/user", "a=b", "--input", "x"), "a cannot be sent with --input"),
+        ((), "the following arguments are required: NAME"),
+        (("GET", "--help"), "For its help, run: octavo help api"),
+        (("comments.List", "spaceId=s", "-i", "--ndjson"), "not allowed with argument"),
     ],
 )
 def test_a_wrong_use_is_refused_before_anything_travels(octavo: Octavo, arguments: tuple[str, ...], says: str) -> None:
@@ -171,8 +208,7 @@ def test_a_wrong_use_is_refused_before_anything_travels(octavo: Octavo, argument
 
 def test_a_refusal_is_one_sentence(signed_in: Octavo) -> None:
     ran = signed_in("api", "spaces.Get", "spaceId=nowhere")
-    assert ran.code == 1
-    assert ran.out == ""
+    assert (ran.code, ran.out) == (3, "")
     assert ran.err.startswith("octavo: ")
     assert ran.err.count("\n") == 1
 
@@ -226,8 +262,185 @@ def test_read_only_sends_no_write_and_says_so(signed_in: Octavo) -> None:
         ("api", "organizations.Update", "organizationId=acme", "title=Sea", "--read-only"),
     ):
         ran = signed_in(*arguments)
-        assert (ran.code, ran.out) == (1, "")
+        assert (ran.code, ran.out) == (5, "")
         assert "Octavo is running with --read-only" in ran.err
     assert (
         json.loads(signed_in("api", "organizations.Get", "organizationId=acme", "--read-only").out)["title"] == "Acme"
     )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "body"),
+    [
+        (["body[markdown]=a=b"], {"body": {"markdown": "a=b"}}),
+        (["body[markdown]=@note.md"], {"body": {"markdown": "é @mara\n"}}),
+        (['body[markdown]:="@mara"'], {"body": {"markdown": "@mara"}}),
+        (["body:=@body.json"], {"body": {"markdown": "from a file"}}),
+        (["--input", "whole.json"], {"body": {"markdown": "whole"}}),
+        (["-f", "body[markdown]=@mara"], {"body": {"markdown": "@mara"}}),
+        (["-F", "body[markdown]=@note.md"], {"body": {"markdown": "é @mara\n"}}),
+    ],
+)
+def test_values_come_from_arguments_and_files(
+    octavo: Octavo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], body: object
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "note.md").write_text("é @mara\n")
+    (tmp_path / "body.json").write_text('{"markdown": "from a file"}')
+    (tmp_path / "whole.json").write_text('{"body": {"markdown": "whole"}}')
+    ran = octavo("api", "comments.CreateReply", "spaceId=s", "commentId=k", *arguments, "--dry-run")
+    assert (ran.code, ran.err) == (0, "")
+    assert json.loads(ran.out.partition("\n\n")[2]) == body
+
+
+def test_fields_of_a_path_are_nested_and_typed(octavo: Octavo) -> None:
+    typed = ("-F", "count=3", "-F", "on=true", "-F", "none=null", "-F", "text=03", "-f", "plain=3")
+    ran = octavo("api", "post", "/v1/x y", "a[b][c]=1", "a[d][]=2", "a[d][]=3", "n:=[1]", "q==ü", *typed, "--dry-run")
+    head, _, sent = ran.out.partition("\n\n")
+    assert head.startswith("POST https://api.gitbook.com/v1/x%20y?q=%C3%BC\n")
+    assert json.loads(sent) == {
+        "a": {"b": {"c": "1"}, "d": ["2", "3"]}, "n": [1], "plain": "3", "count": 3, "on": True, "none": None, "text": "03"
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ('{"body": {"markdown": "a", "markdown": "b"}}', "has the key 'markdown' twice"),
+        ('{"body": NaN}', "it is not JSON"),
+        ("[" * 10_000, "more than 200 levels"),
+        ("[1]", "must contain a JSON object"),
+        ('{"bdoy": {}}', "no parameter bdoy in the body. Did you mean body?"),
+    ],
+)
+def test_a_wrong_body_file_is_refused(octavo: Octavo, tmp_path: Path, content: str, says: str) -> None:
+    (tmp_path / "body.json").write_text(content)
+    ran = octavo("api", "comments.CreateReply", "spaceId=s", "commentId=k", "--input", str(tmp_path / "body.json"))
+    assert (ran.code, ran.out) == (2, "")
+    assert says in ran.err
+
+
+def test_a_missing_body_file_is_named(octavo: Octavo, tmp_path: Path) -> None:
+    ran = octavo("api", "comments.CreateReply", "spaceId=s", "commentId=k", "--input", str(tmp_path / "none.json"))
+    assert (ran.code, ran.out) == (1, "")
+    assert "none.json: no such file or directory." in ran.err
+
+
+def process(*arguments: str, served: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    environ = {**os.environ, "OCTAVO_API_KEY": KEY, "OCTAVO_BASE_URL": served}
+    return subprocess.run(
+        [sys.executable, "-m", "octavo", "api", *arguments], input=stdin, capture_output=True, env=environ, check=False
+    )
+
+
+def test_a_body_of_a_mebibyte_comes_from_a_pipe(octavo: Octavo, served: str, signed_in: Octavo) -> None:
+    space = json.loads(signed_in("api", "spaces.Create", "organizationId=acme", "title=Large").out)["id"]
+    empty = json.dumps({"body": {"markdown": ""}})
+    body = json.dumps({"body": {"markdown": "x" * ((1 << 20) - len(empty))}}).encode()
+    assert len(body) == 1 << 20
+    ran = process("comments.Create", f"spaceId={space}", "--input", "-", served=served, stdin=body)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert json.loads(ran.stdout)["body"] == json.loads(body)["body"]
+    ran = process("POST", f"/v1/spaces/{space}/comments", "--input", "-", served=served, stdin=body)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+def test_a_forgotten_body_is_hinted_at_when_standard_input_is_a_pipe(octavo: Octavo, served: str) -> None:
+    ran = process("comments.Create", "spaceId=s", served=served, stdin=b"{}")
+    assert ran.returncode == 2
+    assert ran.stderr.endswith(b"body is required. To send standard input as the body use --input -.\n")
+
+
+def test_standard_input_is_read_once(octavo: Octavo, served: str) -> None:
+    ran = process("comments.Create", "spaceId=@-", "body[markdown]=@-", served=served, stdin=b"x")
+    assert (ran.returncode, b"Standard input is used twice." in ran.stderr) == (2, True)
+
+
+def test_a_path_is_run_with_its_query(signed_in: Octavo) -> None:
+    ran = signed_in("api", "GET", "/v1/orgs/acme/members?sort=joinedAt", "limit==2")
+    assert len(json.loads(ran.out)["items"]) == 2
+    ran = signed_in("api", "GET", "/v1/orgs/acme/members", "limit==2", "--all", "--ndjson")
+    assert len([json.loads(line) for line in ran.out.splitlines()]) == 7
+
+
+def test_read_only_refuses_a_path_by_its_method(signed_in: Octavo) -> None:
+    ran = signed_in("api", "PATCH", "/v1/orgs/acme", "title=Sea", "--read-only")
+    assert (ran.code, ran.out) == (5, "")
+    assert json.loads(signed_in("api", "GET", "/v1/orgs/acme", "--read-only").out)["title"] == "Acme"
+
+
+def test_lists_are_printed_by_line(signed_in: Octavo) -> None:
+    ran = signed_in("api", "organizations.ListMembers", "organizationId=acme", "limit=2", "--ndjson")
+    assert [json.loads(line)["object"] for line in ran.out.splitlines()] == ["member", "member"]
+    assert ran.err == "octavo: Showing the first 2. For all items, use --all.\n"
+    ran = signed_in("api", "organizations.ListMembers", "organizationId=acme", "limit=2", "--ndjson", "--all")
+    assert (len(ran.out.splitlines()), ran.err) == (7, "")
+    assert json.loads(signed_in("api", "users.Me", "--ndjson").out)["id"] == "mia"
+
+
+def test_jq_filters_the_response(signed_in: Octavo) -> None:
+    assert signed_in("api", "users.Me", "--jq", "[broken").code == 2
+    ran = signed_in("api", "GET", "/v1/orgs/acme/members", "--all", "-q", "(.items | length), .items[0].object")
+    assert (ran.code, ran.out) == (0, "7\nmember\n")
+
+
+def test_errors_are_json_on_request(signed_in: Octavo) -> None:
+    ran = signed_in("api", "spaces.Get", "spaceId=nowhere", "--json")
+    assert (ran.code, ran.out) == (3, "")
+    assert json.loads(ran.err)["error"].items() >= {"code": "not-found", "exit": 3}.items()
+
+
+def test_the_demo_is_called_without_an_account(octavo: Octavo) -> None:
+    ran = octavo("--demo", "api", "users.Me", "-q", ".object")
+    assert (ran.code, ran.out, ran.err) == (0, "user\n", "")
+    assert octavo("api", "users.Me", "--demo", "--profile", "x").code == 2
+
+
+def test_status_and_headers_are_included_on_request(signed_in: Octavo) -> None:
+    head, _, body = signed_in("api", "users.Me", "-i").out.partition("\n\n")
+    assert head.startswith("HTTP 200 OK\n")
+    assert "content-type: application/json" in head
+    assert json.loads(body)["id"] == "mia"
+
+
+def test_every_operation_has_help(octavo: Octavo) -> None:
+    specs = load().values()
+    assert sum(len(routes(spec)) for spec in specs) == 205
+    for spec in specs:
+        text = operation_help(spec)
+        for route in routes(spec):
+            assert f"\n  {spec.method} {route.path}\n" in text
+            for each in parameters(route):
+                assert re.search(rf"^  {each['name']} .*(required|optional)", text, re.MULTILINE)
+        call = shlex.split(example(spec, document(spec)))
+        assert call[:3] == ["octavo", "api", spec.name]
+    text = octavo("api", "comments.Create", "--help").out
+    assert text == octavo("api", "-h", "comments.Create").out
+    assert text.startswith("comments.Create: Start a thread")
+    assert octavo("api", "coments.Create", "--help").code == 2
+
+
+def test_examples_of_help_are_complete(octavo: Octavo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each example runs, except those with values that only a user can know."""
+    monkeypatch.chdir(tmp_path)
+    refused = []
+    for spec in load().values():
+        call = shlex.split(example(spec, document(spec)))
+        for name in (value.partition(":=@")[2] for value in call if ":=@" in value):
+            (tmp_path / name).write_text("{}")
+        ran = octavo(*call[1:], "--dry-run")
+        if ran.code:
+            refused.append(spec.name)
+            assert "no parameter" not in ran.err
+            assert "is missing" not in ran.err
+    assert len(refused) < 20
+
+
+def test_operations_are_filtered_by_words(octavo: Octavo) -> None:
+    ran = octavo("operations", "MERGE", "change", "--json")
+    names = {each["name"] for each in json.loads(ran.out)}
+    assert "change_requests.Merge" in names
+    assert len(names) < 10
+    assert "change_requests.Merge" in octavo("operations", "merge").out
+    assert octavo("operations", "nonsense", "--json").out == "[]\n"
+    assert "No operations match 'nonsense'." in octavo("operations", "nonsense").err

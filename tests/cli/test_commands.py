@@ -45,7 +45,7 @@ def test_a_wrong_use_ends_with_two(octavo: Octavo, arguments: tuple[str, ...]) -
             "argument --fail: '101' is not a percentage. Enter a number from 0 to 100, for example 10.",
         ),
         (("api",), "octavo api: error: the following arguments are required: NAME\n"),
-        (("operations", "more"), "unrecognized arguments: more. For help, run: octavo operations --help"),
+        (("help", "keys", "more"), "unrecognized arguments: more. For help, run: octavo help --help"),
         (("api", "users.Me", "--most"), "unrecognized arguments: --most. For help, run: octavo api --help"),
     ],
 )

@@ -25,7 +25,7 @@ def test_a_topic_in_a_pipe_is_its_markdown(octavo: Octavo, topic: str) -> None:
     assert octavo("help", topic).out == text_of(topic)
 
 
-@pytest.mark.parametrize("command", ["demo", "auth", "api"])
+@pytest.mark.parametrize("command", ["demo", "auth", "serve"])
 def test_a_command_as_the_topic_shows_its_help(octavo: Octavo, command: str) -> None:
     assert octavo("help", command).out == octavo(command, "--help").out
 

@@ -28,6 +28,9 @@ COMMANDS = (
     ["auth", "status"],
     ["api", "users.Me"],
     ["api", "users.Me", "--dry-run"],
+    ["api", "users.Me", "--help"],
+    ["api", "users.Me", "--ndjson"],
+    ["api", "GET", "/v1/user", "-i"],
     ["serve"],
 )
 """One of each command that writes to standard output."""
@@ -47,6 +50,10 @@ class _Answers(BaseHTTPRequestHandler):
             body = b'{"id": "mia", "object": "user", "seen": %s}' % self.server.number  # type: ignore[attr-defined]  # of the fixture
         elif "members" in self.path:
             body = b'{"items": [{"id": "m1"}], "next": {"page": "p2"}}' if "page" not in self.path else b"{}"
+        elif "/many" in self.path:
+            number = int(self.path.rpartition("page=")[2] if "page=" in self.path else 0)
+            items = [{"id": f"item-{number}-{each}", "title": "A title of usual length " * 8} for each in range(500)]
+            body = json.dumps({"items": items, "next": {"page": str(number + 1)} if number < 19 else None}).encode()
         elif "teams" in self.path:
             threading.Event().wait(20)
             return
@@ -216,3 +223,18 @@ def test_list_that_fails_later_is_printed_as_far_as_it_was_read(signed_in: Octav
     ran = signed_in("api", "organizations.ListMembers", "organizationId=acme", "--all")
     assert (ran.code, json.loads(ran.out)) == (1, {"items": [{"id": "m1"}]})
     assert "did not return a list" in ran.err
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="there is no /proc on this machine")
+def test_ten_thousand_items_by_line_need_little_memory(
+    surroundings: dict[str, str], answering: ThreadingHTTPServer
+) -> None:
+    command = ["api", "GET", "/v1/many", "--all", "--ndjson"]
+    code = (
+        "import sys; from octavo.__main__ import main; assert main(sys.argv[1:]) == 0;"
+        " print(open('/proc/self/status').read(), file=sys.stderr)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, env=surroundings, check=True)
+    assert len([json.loads(each) for each in ran.stdout.splitlines()]) == 10_000
+    (peak,) = (line.split()[1] for line in ran.stderr.splitlines() if line.startswith(b"VmHWM:"))
+    assert int(peak) < 60 * 1024

@@ -20,6 +20,7 @@ from octavo.api.places import SpaceRef
 from octavo.client import body
 from octavo.client.body import LIST_CAP, MIB, PAGE_CAP
 from octavo.client.carrier import Answer
+from octavo.client.client import raw_request
 from octavo.client.policy import Truncated
 from tests.client.conftest import Connect, Time
 from tests.client.peer import Asked, Peer, Reply, reply
@@ -171,11 +172,11 @@ async def test_several_bombs_take_no_more_memory_than_one(connect: Connect, size
 
         async def peak(numbers: range) -> int:
             tracemalloc.reset_peak()
-            asked = (client.raw(spaces.Get(at=SpaceRef(space_id=f"s{number}"))) for number in numbers)
+            asked = (client.raw(raw_request(spaces.Get(at=SpaceRef(space_id=f"s{number}")))) for number in numbers)
 
             async def sizes(each: Awaitable[Any]) -> int:
                 try:
-                    return len((await each)["title"])
+                    return len((await each).value["title"])
                 except BadResponse:  # it is too large
                     return 0
 

@@ -28,7 +28,7 @@ from octavo.api.errors import (
 )
 from octavo.api.operation import Operation
 from octavo.api.places import OrganizationRef, SpaceRef
-from octavo.client.client import Client
+from octavo.client.client import Client, raw_request
 from tests.client.conftest import NOON, Connect, Time
 from tests.client.peer import KEY_TEXT, Asked, Peer, Reply, reply
 
@@ -128,14 +128,14 @@ async def test_a_delete_is_done_though_its_body_never_comes(connect: Connect) ->
 
 async def test_fields_we_know_nothing_of_are_kept_raw(connect: Connect) -> None:
     async with Peer(always(reply(200, {**MIA, "shoe": {"size": 38}}))) as peer:
-        assert (await connect(peer.origin).raw(ME))["shoe"] == {"size": 38}
+        assert (await connect(peer.origin).raw(raw_request(ME))).value["shoe"] == {"size": 38}
 
 
 async def test_raw_answers_nothing_for_nothing(connect: Connect) -> None:
     async with Peer(always(reply(204), reply(200, body=b""))) as peer:
         client = connect(peer.origin)
-        assert await client.raw(DELETE) is None
-        assert await client.raw(DELETE) is None
+        assert (await client.raw(raw_request(DELETE))).value is None
+        assert (await client.raw(raw_request(DELETE))).value is None
 
 
 def list_of(pages: dict[str, Any]) -> Callable[[Asked], Reply]:
@@ -158,7 +158,7 @@ async def test_each_reads_to_the_end_and_past_an_empty_page(connect: Connect) ->
     async with Peer(list_of(pages)) as peer:
         client = connect(peer.origin)
         found = [each.id async for page in client.pages(spaces.List(at=ORGANIZATION)) for each in page.items]
-        raw = [each["id"] async for each in client.raw_each(spaces.List(at=ORGANIZATION))]
+        raw = [each["id"] async for each in client.raw_each(raw_request(spaces.List(at=ORGANIZATION)))]
     assert found == raw == ["a", "b", "c"]
 
 
@@ -283,7 +283,7 @@ async def test_a_large_answer_is_read_beside_the_event_loop(connect: Connect) ->
     items = [{"id": f"s{n}", "title": "x" * 500} for n in range(1000)]
     async with Peer(always(reply(200, {"items": items}, zipped=True))) as peer:
         found = await connect(peer.origin)(spaces.List(at=ORGANIZATION))
-        raw = await connect(peer.origin).raw(spaces.List(at=ORGANIZATION))
+        raw = (await connect(peer.origin).raw(raw_request(spaces.List(at=ORGANIZATION)))).value
     assert len(found.items) == len(raw["items"]) == 1000
 
 

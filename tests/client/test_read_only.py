@@ -12,8 +12,9 @@ from octavo.api.errors import Forbidden, NotFound, Outcome, ReadOnly
 from octavo.api.operation import Listing, load
 from octavo.api.places import OrganizationRef, SiteRef
 from octavo.api.wire import build, routes
-from octavo.client.client import Client
+from octavo.client.client import Client, outgoing_json
 from octavo.client.in_process import Application
+from octavo.client.raw import RawRequest
 from octavo.server.app import Platform
 from tests.server.asking import Clock
 from tests.walk import furnish
@@ -42,8 +43,10 @@ async def test_no_write_of_the_interface_is_sent() -> None:
         with pytest.raises(ReadOnly, match=WHY) as refused:
             await client(op)
         assert refused.value.outcome is Outcome.REFUSED, "nobody waits, or tries again"
+    for method in ("POST", "PUT", "PATCH", "DELETE"):
+        sent = outgoing_json(method, "/v1/user", b"{}")
         with pytest.raises(ReadOnly, match=WHY):
-            await client.raw(op)
+            await client.raw(RawRequest(sent, sent.target, is_read=False))
     assert came == []
     me = next(route for spec in load().values() for route in routes(spec) if spec.name == "users.Me")
     assert (await client(build(me, {}))).id == "ada"

@@ -22,7 +22,7 @@ from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
 from octavo.documents.suggestions import find_suggestions
 from octavo.server.app import Platform
-from octavo.tui.editing.suggestion_edits import SuggestedText, apply_suggestions
+from octavo.tui.editing.suggestion_commands import SuggestedText, apply_suggestions
 from tests.data.reviewing import VERDICT, WORDS
 from tests.data.test_kills import TOXICS, last_words, running, served
 from tests.fault_proxy import FaultProxy, Toxic

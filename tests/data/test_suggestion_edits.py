@@ -15,7 +15,7 @@ from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.documents.parse import parse
 from octavo.documents.suggestions import find_suggestions, suggestion_fence
-from octavo.tui.editing.suggestion_edits import SuggestedText, apply_suggestions, revert_suggestions
+from octavo.tui.editing.suggestion_commands import SuggestedText, apply_suggestions, revert_suggestions
 from tests.data.sends import Gate
 from tests.data.test_deciding import edit
 from tests.server.asking import Ask

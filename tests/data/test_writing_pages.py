@@ -15,7 +15,7 @@ from octavo.api.text import Raw
 from octavo.data.live import Live
 from octavo.data.writes.content_writes import page_source
 from octavo.documents.conflict_markers import find_markers
-from octavo.tui.editing.write_page import PageOutcome, write_page
+from octavo.tui.editing.target_request import PageOutcome, write_page
 from tests.data.sends import Gate
 from tests.server.asking import Ask
 

@@ -292,7 +292,7 @@ def test_construct(markdown: str, expected: str) -> None:
         ('{% tab title="x" %}\na\n{% endtab %}', 0, "{% tab %} is outside {% tabs %}."),
         ("a\n\n</details>", 2, "</details> has no opening tag."),
         ('a\n\n{% hint style="x"', 2, "This tag is not closed, so it is shown as text."),
-        ("{% tabs %}\n{% hint %}\n{% endtabs %}", 2, "{% hint %} is not closed before {% tabs %}."),
+        ("{% tabs %}\n{% hint %}\n{% endtabs %}", 1, "{% hint %} is not closed before {% tabs %} ends."),
     ],
 )
 def test_source_errors_become_diagnostics(markdown: str, line: int, message: str) -> None:

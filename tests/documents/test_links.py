@@ -276,7 +276,7 @@ def test_browser_links_need_a_host(href: str) -> None:
 def test_page_is_found_without_case(href: str) -> None:
     places = SpaceIndex(pages={"größe": "p1", "Gröse": "p2"}, files={"écran.png": "f1"})
     assert resolve(href, "", places) == PageLink("p1")
-    assert resolve("grose.md", "", places) == BrokenLink("grose.md", "There is no page at grose.md.")
+    assert resolve("grose.md", "", places) == BrokenLink("grose.md", "There is no page at grose.md.", path="grose.md")
     assert resolve(".gitbook/assets/E\u0301CRAN.png", "", places) == FileLink("f1", "E\u0301CRAN.png")
 
 

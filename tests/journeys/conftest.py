@@ -11,7 +11,7 @@ import pytest
 from octavo.server.demo.library import build
 from octavo.server.store import Store
 from octavo.server.world import World
-from octavo.tui.widgets import wording
+from octavo.tui.widgets import short_texts
 from screenshots import operations
 from tests.client.backends import Memory
 from tests.journeys import pressed
@@ -76,9 +76,9 @@ def stage(tmp_path: Path, library: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     (home := tmp_path / "home").mkdir()
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.chdir(home)
-    clock = wording.clock
+    clock = short_texts.clock
     yield Stage(tmp_path, library)
-    wording.clock = clock
+    short_texts.clock = clock
 
 
 @pytest.fixture(scope="session")
@@ -96,6 +96,6 @@ def furnished(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def furnished_stage(tmp_path: Path, furnished: Path) -> Iterator[Stage]:
-    clock = wording.clock
+    clock = short_texts.clock
     yield Stage(tmp_path, furnished)
-    wording.clock = clock
+    short_texts.clock = clock

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.tui.widgets import wording
+from octavo.tui.widgets import short_texts
 from tests.journeys.stage import Stage
 
 KEPT = ("cache", "state")
@@ -17,7 +17,7 @@ KEPT = ("cache", "state")
 @pytest.fixture(scope="session")
 def lived_in(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folders of that machine."""
-    clock = wording.clock
+    clock = short_texts.clock
     before = Stage(tmp_path_factory.mktemp("lived-in"), library)
 
     async def read() -> None:
@@ -26,7 +26,7 @@ def lived_in(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             await run.quit()
 
     asyncio.run(read())
-    wording.clock = clock
+    short_texts.clock = clock
     return before.folder
 
 

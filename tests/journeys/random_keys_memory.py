@@ -21,8 +21,8 @@ from octavo.documents.diff_alignment import most_similar
 from octavo.server.demo.library import build
 from octavo.server.store import Store
 from octavo.server.world import World
-from octavo.tui.render.highlight import tokenize
-from octavo.tui.terminal import malloc
+from octavo.tui.app import garbage_collection
+from octavo.tui.render.deferred import tokenize
 from tests.journeys.stage import Stage
 from tests.journeys.test_soak import Soak
 
@@ -52,7 +52,7 @@ def memory() -> float:
 
 async def measure(folder: Path, count: int) -> tuple[float, float]:
     """Return the memory after a tenth of the keys and after all keys."""
-    malloc.use_one_arena()  # As the app does in a terminal.
+    garbage_collection.use_one_arena()  # As the app does in a terminal.
     store = Store(library := folder / "library.db")
     build(World(store))
     store.set_setting("library", "demo")

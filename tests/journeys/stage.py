@@ -37,13 +37,13 @@ from octavo.server.store import Store
 from octavo.server.world import World
 from octavo.settings import Settings
 from octavo.tui.app.octavo import Octavo
+from octavo.tui.core.frame import STEPS
 from octavo.tui.core.session import Session, SignInMethods
-from octavo.tui.core.tour import STEPS
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.terminal.textual_internals import painted_rows
-from octavo.tui.widgets import wording
+from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.notices import NoticeBoard
 from tests import painting
 from tests.journeys import pressed
@@ -438,7 +438,7 @@ class Stage:
         """Open the app with a session, or without one; `ways` in are those of `origin` unless they are given."""
         app = Octavo(settings, ways or sessions.Ways(settings, origin), session, start=start, check_interval=None)
         app.notices = NoticeBoard(self.clock.seconds)
-        wording.clock = self.clock
+        short_texts.clock = self.clock
         async with app.run_test(size=size) as pilot:
             run = Run(app, pilot, gate, platform, self.clock)
             if session is not None and not run.is_held_back:

@@ -11,7 +11,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import CollectionRef, OrganizationRef, Shared, SpaceRef
 from octavo.data.access import highest, role_sources
 from octavo.server.demo.people import ORGANIZATION
-from octavo.tui.resources import role_facts, space_resources
+from octavo.tui.resources import space_resources
 from tests.journeys.managed import NOOR
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_resources import browser, open_kind, titles
@@ -63,11 +63,11 @@ async def test_the_explained_role_is_the_role_on_the_server_for_everyone(stage: 
                 crews.setdefault(each.organization.user.id, set()).add(team.id)
         explained = 0
         for at in places:
-            chain = await role_facts.load_places(live, HERE, at)
+            chain = await space_resources.load_places(live, HERE, at)
             listed = (await run.ask(permissions.ListAggregate(at=at, limit=1000), NOOR)).items
             counted = {each.user.id: each.permission for each in listed}
             for member in members:
-                person = role_facts.with_teams(member, crews.get(member.user.id, set()))
+                person = space_resources.with_teams(member, crews.get(member.user.id, set()))
                 found = role_sources(person, chain, "Saltmarsh Instruments")
                 assert highest(found) == counted.get(member.user.id), (at, member.user.name, found)
                 explained += bool(found)

@@ -9,10 +9,10 @@ import pytest
 from octavo.api import content, fonts, organizations, permissions, site_structure, sites, sso, teams
 from octavo.api.places import CollectionRef, SpaceRef
 from octavo.tui.core.item_info import field_details
-from octavo.tui.resources.details import facts_of
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.resources.organization_resources import FONTS
 from octavo.tui.resources.site_resources import SITE_SPACES
+from octavo.tui.resources.table import facts_of
 from tests.journeys.managed import NOOR
 from tests.journeys.stage import Stage
 from tests.journeys.test_access import HERE, into, to_row

@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from octavo.tui.widgets.short_texts import plural
 from tests.benchmarks.terminal import Terminal
 
 OCTAVO = (sys.executable, "-m", "octavo")
@@ -141,7 +142,7 @@ def answer(running: Terminal, words: Sequence[str]) -> None:
         press(running, "c")
         see(running, "Reply to")
         press(running, each, "ctrl+s")
-        see(running, each, f"{at} queued")
+        see(running, each, f"{plural(at, 'change')} queued")
         press(running, "j")
 
 

@@ -17,17 +17,15 @@ from octavo.api.spaces import Space
 from octavo.cli.demo_roles import PEOPLE_BY_ROLE
 from octavo.data.queries import collections_of, spaces_of
 from octavo.tui.app.octavo import Octavo
-from octavo.tui.content import space_actions, space_moves
-from octavo.tui.content.space_target import SpaceTarget
-from octavo.tui.content.spaces_pane import SPACE_TREE
-from octavo.tui.resources import organization_resources, resource_commands, site_resources, structure_commands
+from octavo.tui.content import space_actions, space_changes
+from octavo.tui.content.spaces_pane import SPACE_TREE, SpaceTarget
+from octavo.tui.resources import organization_resources, resource_commands, site_resources, site_tree
 from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.resource import Action, Arguments, Resource, build_full_list, build_operation
 from octavo.tui.resources.resource_browser import BrowserLevel
 from octavo.tui.resources.space_resources import MANAGED_SPACES
-from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Commands
-from octavo.tui.widgets.picker import Picker
 from tests.journeys.managed import HERE, KEEPERS, NOOR, TELLING, Forms, verdict
 from tests.journeys.stage import Run, Stage
 from tests.tui.resources.test_declarations import DECLARED
@@ -111,7 +109,7 @@ class Compared:
             )
             self.compare(f"duplicate {called}", "", "", duplicate.disabled_reason or None, spaces.Duplicate(at=at))
         if managed.why_not("move") is None:
-            for place in await self.offered(space_moves.choose_parent, managed):
+            for place in await self.offered(space_changes.choose_parent, managed):
                 to = Move(at=at, parent=place.value or None)
                 self.compare(f"move {called} to {place.title}", "", "", place.disabled_reason or None, to)
 
@@ -167,8 +165,8 @@ class Compared:
         self, kind: Resource[Any], known: Arguments, action: Action[Any], thing: Any
     ) -> Operation[Any] | None:
         """Return the operation that an action sends. None if no text in its form is accepted."""
-        if action.run is structure_commands.make_default:
-            return structure_commands.set_default_operation(known["at"], thing)
+        if action.run is site_tree.make_default:
+            return site_tree.set_default_operation(known["at"], thing)
         async for _, op in self.forms.to_make(replace(kind, create=action.operation), known):
             if self.is_taken(op):
                 return op

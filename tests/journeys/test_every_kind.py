@@ -21,8 +21,8 @@ from octavo.tui.resources.form_state import FormState
 from octavo.tui.resources.form_values import is_same_text
 from octavo.tui.resources.resource import Resource
 from octavo.tui.resources.resource_browser import BrowserLevel
+from octavo.tui.widgets.chooser import Picker
 from octavo.tui.widgets.confirm import ConfirmDialog
-from octavo.tui.widgets.picker import Picker
 from octavo.tui.widgets.text_inputs import TextEditor
 from tests.journeys.managed import BARE, NOOR, TELLING, Forms, Written, changes
 from tests.journeys.stage import Run, Stage

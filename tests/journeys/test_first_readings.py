@@ -12,9 +12,9 @@ from octavo.tui.app.sign_in import SignInScreen
 from octavo.tui.content.links import LinksScreen
 from octavo.tui.resources.resource_browser import BrowserScreen
 from octavo.tui.terminal.line_filters import ASCII_SYMBOLS
-from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.command_palette import PaletteScreen
 from octavo.tui.widgets.commands import ActiveCommand
+from octavo.tui.widgets.dialog import TextButton
 from octavo.tui.widgets.text_widgets import FactList
 from tests.journeys.stage import Run, Stage
 

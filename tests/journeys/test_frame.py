@@ -19,7 +19,7 @@ from octavo.data.queries import UNDECIDED, change_requests_of, spaces_of
 from octavo.tui.core.frame import StatusBar, TopBar
 from octavo.tui.review import request_view
 from octavo.tui.review.request_view import ChangeRequestScreen
-from octavo.tui.widgets import wording
+from octavo.tui.widgets import short_texts
 from tests.journeys.lived_in import lived_in, new_stage, stage
 from tests.journeys.stage import Run, Stage
 
@@ -254,10 +254,10 @@ async def test_the_top_bar_does_not_move_while_the_data_gets_older(
 ) -> None:
     async with stage.play(start="inbox", size=(width, 24)) as run:
         await run.see("● ", "0s ago")
-        bar, now = run.app.screen.query_one(TopBar), wording.clock()
+        bar, now = run.app.screen.query_one(TopBar), short_texts.clock()
         begins = set()
         for seconds in (0, 9, 10, 59, 60, 600, 3_600, 36_000, 86_400):
-            monkeypatch.setattr(wording, "clock", lambda age=seconds: now + timedelta(seconds=age))
+            monkeypatch.setattr(short_texts, "clock", lambda age=seconds: now + timedelta(seconds=age))
             begins.add(bar._line().plain.partition(" ago")[0].rstrip("0123456789smhd"))
         assert len(begins) == 1
 

@@ -21,14 +21,14 @@ from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.data.state_db import NotSaved
 from octavo.server.demo.library import SITE
 from octavo.tui.content.content_screen import ContentScreen
-from octavo.tui.core.dialog_draft import DialogDraft
+from octavo.tui.core.unsent_texts import DialogDraft
 from octavo.tui.editing.page_drafts import PageDraftKey
 from octavo.tui.reader.link_opening import follow_link
 from octavo.tui.render.page_parts import LinkFollowed
-from octavo.tui.resources.condition_tester import open_condition
 from octavo.tui.resources.form import open_form
 from octavo.tui.resources.form_state import FormRequest
 from octavo.tui.resources.reference_lists import ReferenceList
+from octavo.tui.resources.site_checks import open_condition
 from octavo.tui.widgets.chooser import Choice
 from tests.data.sends import refuse_to_save
 from tests.journeys.stage import MARA, Run, Stage

@@ -22,7 +22,7 @@ from octavo.server.demo.library import TODAY
 from octavo.server.store import Store
 from octavo.server.world import World
 from octavo.tui.inbox.inbox_screen import InboxScreen
-from octavo.tui.widgets import wording
+from octavo.tui.widgets import short_texts
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_fresh import YUKI, Busy, look, there
 
@@ -42,9 +42,9 @@ def part(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def stage(tmp_path: Path, part: Path) -> Iterator[Stage]:
-    clock = wording.clock
+    clock = short_texts.clock
     yield Stage(tmp_path, part)
-    wording.clock = clock
+    short_texts.clock = clock
 
 
 def view(run: Run) -> InboxScreen:

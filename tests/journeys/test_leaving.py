@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from octavo.tui.terminal.clipboard import copy
+from octavo.tui.core.external_links import copy_text
 from tests.journeys.stage import Stage
 from tests.tui.terminal.test_browser import ADDRESS, browser
 
@@ -51,9 +51,9 @@ async def test_a_browser_that_fails_is_said_and_the_address_offered(
 @pytest.mark.before_release
 async def test_what_is_too_long_for_the_terminal_is_not_copied_and_said(stage: Stage) -> None:
     async with stage.play() as run:
-        copy(run.app, "ü" * 37_000, "Copied it.")
+        copy_text(run.app, "ü" * 37_000, "Copied it.")
         await run.hear("Copied it.")
-        copy(run.app, "ü" * 37_001, "Copied more.")
+        copy_text(run.app, "ü" * 37_001, "Copied more.")
         await run.hear("Could not copy: the text is too long for the terminal's clipboard.")
         assert run.app.clipboard == "ü" * 37_000
         assert "Copied more." not in run.said

@@ -6,8 +6,8 @@ import pytest
 
 from octavo.api import change_requests, content, reviews
 from octavo.api.places import ChangeRequestRef
-from octavo.tui.review.bulk_merge import MergeSeveralDialog
 from octavo.tui.review.checked_dialog import CheckedDialog
+from octavo.tui.review.merge_dialog import MergeSeveralDialog
 from tests.journeys.contests import Contest, new, says
 from tests.journeys.stage import MARA, Run, Stage
 

@@ -9,8 +9,8 @@ from octavo.api import change_requests, comments, content, reviews
 from octavo.data.writes.direct import lock_write, unfinished_writes
 from octavo.data.writes.write_kind import Attempt
 from octavo.tui.review.checked_dialog import CheckedDialog
-from octavo.tui.review.unfinished_merges import report_unfinished
-from octavo.tui.widgets.buttons import TextButton
+from octavo.tui.review.status_changes import report_unfinished
+from octavo.tui.widgets.dialog import TextButton
 from tests.journeys.stage import Run, Stage
 
 

@@ -109,7 +109,7 @@ async def test_whatever_the_server_answers_no_word_is_lost_and_none_is_doubled(
             await run.hear("Could not comment: The harbour master says no. Your text is saved as a draft.")
             await run.see(WORDS, "not sent", "1 change needs your decision: press !")
         else:
-            await run.see(WORDS, "sending", "1 change queued")
+            await run.see(WORDS, "1 change queued")
         moody.mood = None
         assert await posted(run) == 0
         if becomes == "refused":

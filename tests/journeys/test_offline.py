@@ -90,7 +90,7 @@ async def test_without_the_server_a_kept_space_is_all_there_and_what_is_written_
             await run.see("Reply to")
             await run.type(words)
             await run.press("ctrl+s")
-            await run.see(words, "sending")
+            await run.see(words, "· queued")
         await run.press("j", "d")
         await run.see("4 changes queued")
         await run.press("d")

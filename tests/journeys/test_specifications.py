@@ -16,7 +16,7 @@ from octavo.server.dispatch import answer
 from octavo.server.loader import load
 from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.core.routes import ToChangeRequest, ToPage
-from octavo.tui.reader import openapi_files
+from octavo.tui.reader import linked_files
 from tests.journeys.stage import MARA, Stage
 
 YAML = """\
@@ -104,7 +104,7 @@ async def test_what_a_folder_says_of_interfaces_and_shares_stands_in_its_pages(s
             (links.FileLink("", "none.json"), "The OpenAPI file none.json was deleted."),
             (links.PageLink(more.id), "The link does not point to an OpenAPI specification."),
         ):
-            assert (await openapi_files.load_from_link(session, at, place, target)).error == said
+            assert (await linked_files.load_from_link(session, at, place, target)).error == said
 
 
 async def test_what_a_page_includes_is_shown_from_its_diff(stage: Stage, tmp_path: Path) -> None:

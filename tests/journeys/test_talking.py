@@ -49,14 +49,14 @@ async def test_comment_on_a_block(stage: Stage) -> None:
         await run.press("ctrl+r")
         await run.gone("**five minutes**")
         await run.press("ctrl+r", "ctrl+s")
-        await run.see("THREADS  3 open", "● Mara Lindq", "sending", "Quickstart           ●3", "1 change queued")
+        await run.see("THREADS  3 open", "● Mara Lindq", "queued", "Quickstart           ●3", "1 change queued")
         assert "Sending comment…   u undo" in run.text
         assert not run.gate.sent(comments.Create), "it is held for undo"
         await run.press("!")
         await run.see("comment  “Is five minutes true?” on Quickstart in Harbour API")
         await run.press("escape")
         await run.sent()
-        await run.gone("sending", "1 change queued")
+        await run.gone("queued", "1 change queued")
         await run.see("● Mara Lindqvist", "Is five minutes tru")
         (sent,) = run.gate.sent(comments.Create)
         assert sent.node is not None
@@ -85,9 +85,9 @@ async def test_reply_react_edit_resolve_reopen_and_delete(stage: Stage) -> None:
         await run.see("Reply to Mara Lindqvist", "┊ Is it five?")
         await run.type("It took me four.")
         await run.press("ctrl+s")
-        await run.see("↳ Mara Lindqvist · sending", "It took me four.")
+        await run.see("↳ Mara Lindqvist · queued", "It took me four.")
         await run.sent()
-        await run.gone("sending")
+        await run.gone("· queued")
 
         await run.press("+")
         await run.see("React", "agreed")

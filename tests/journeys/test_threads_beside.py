@@ -9,8 +9,8 @@ from octavo.api import comments
 from octavo.tui.comments.thread_dialog import RESIZE_DELAY, ThreadDialog
 from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.reader.contents import is_at_end
-from octavo.tui.reader.moves import LinePosition, lines_between
 from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.reader.reading_position import LinePosition, lines_between
 from octavo.tui.widgets.dialog import DialogFrame
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_talking import HERE

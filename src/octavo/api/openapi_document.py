@@ -66,9 +66,10 @@ _MAY_BE_MISSING = frozenset(
 
 
 @cache
-def document() -> Json:
-    """Return the whole document. Its paths begin with `/v1`. The result is cached, so do not modify it."""
-    found = [route for spec in load().values() for route in routes(spec)]
+def document(only: Spec | None = None) -> Json:
+    """Return the document of all operations, or of one. Its paths begin with `/v1`. The result is cached, so do not modify
+    it."""
+    found = [route for spec in ([only] if only else load().values()) for route in routes(spec)]
     schemas = _Schemas([route.spec for route in found])
     paths: dict[str, Json] = {}
     for route in found:

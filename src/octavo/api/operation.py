@@ -296,6 +296,14 @@ def load() -> dict[type[Operation[Any]], Spec]:
     return {kind: spec for kind, spec in SPECS.items() if not spec.repeats_request}
 
 
+def find_spec(name: str) -> Spec | None:
+    """Return the operation with a name such as `comments.List`. None if there is none. Imports only its area."""
+    area = name.partition(".")[0]
+    if area in AREAS:
+        import_module(f"octavo.api.{area}")
+    return next((spec for spec in SPECS.values() if spec.name == name and not spec.repeats_request), None)
+
+
 class Urls(Model):
     """Absolute URLs of a resource. The client never follows them."""
 

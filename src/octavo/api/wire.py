@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any, get_origin
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 from urllib.parse import parse_qs, quote, unquote, urlencode
 
 from octavo.api.operation import SPECS, Operation, Ref, Spec, camel, load
@@ -148,7 +149,7 @@ def _decoded(route: Route, values: dict[str, str], query: str, body: dict[str, A
     values_by_name: dict[str, Any] = {name: value for name, value in (body or {}).items() if name in in_body}
     for name, texts in parse_qs(query, keep_blank_values=True).items():
         if name in in_query:
-            values_by_name[name] = texts if _is_list_field(route.spec, name) else texts[-1]
+            values_by_name[name] = texts if is_list_field(route.spec, name) else texts[-1]
     if route.spec.changes and in_body and not body:
         raise NothingChanged
     return build(route, {**values_by_name, **values})
@@ -179,14 +180,17 @@ def path_fields(spec: Spec) -> set[str]:
     return set(_NAME.findall(spec.path)) - {"content"}
 
 
-def _is_list_field(spec: Spec, name: str) -> bool:
+def is_list_field(spec: Spec, name: str) -> bool:
+    """Return whether a field takes a list, by its wire name."""
     annotation = spec.operation.model_fields[_aliases(spec)[name]].annotation
     return any(get_origin(each) is tuple for each in _union_members(annotation))
 
 
 def _union_members(annotation: Any) -> Iterator[Any]:
-    yield from getattr(annotation, "__args__", ()) if get_origin(annotation) is not tuple else ()
-    yield annotation
+    """Yield the types of a union without their `Annotated`, or the type itself."""
+    members = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+    for each in members:
+        yield get_args(each)[0] if get_origin(each) is Annotated else each
 
 
 def _camel(path: str) -> str:

@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import argparse
 import os
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
-from octavo.cli.arguments import NOT_SIGNED_IN, Failure, tell
+from octavo.cli.arguments import NOT_SIGNED_IN, USAGE, Failure, tell, why_read_only
 from octavo.client import profiles, signing_in
 from octavo.client.credentials import StoreTimeout, StoreUnavailable
 from octavo.client.profiles import Access
 from octavo.data.event_log import LOG
-from octavo.settings import Settings, read
+from octavo.settings import Settings, in_words, read
+
+if TYPE_CHECKING:
+    from octavo.cli.late_client import LateClient
 
 
 def read_settings() -> Settings:
@@ -47,3 +52,35 @@ def signed_in(settings: Settings, options: argparse.Namespace) -> tuple[Access, 
     if key is None:
         raise Failure(signing_in.why_no_key(access), NOT_SIGNED_IN)
     return access, key
+
+
+def check_one_source(options: argparse.Namespace) -> None:
+    """Raise Failure if the options name the demo and also an account or a folder."""
+    if options.use_demo and (options.pages_folder is not None or options.profile or options.base_url):
+        raise Failure("Could not connect: use --demo without --folder, --profile and --base-url.", USAGE)
+
+
+def open_client(options: argparse.Namespace, settings: Settings) -> LateClient:
+    """Return a client for `--demo`, `--folder`, `--profile` and `--base-url`, without cache and outbox. Raises Failure."""
+    from octavo.cli.late_client import LateClient  # lazy: commands without requests
+
+    check_one_source(options)
+    read_only = why_read_only(options)
+    try:
+        if options.use_demo:
+            from octavo.cli import sessions  # lazy: the data layer, which a server does not need
+            from octavo.cli.platform_folders import demo_folder
+
+            return sessions.demo_client(demo_folder(settings), read_only=read_only)
+        if options.pages_folder is not None:
+            from octavo.cli import sessions  # lazy: the data layer, which a server does not need
+            from octavo.cli.platform_folders import folder_of_pages
+
+            path = Path(options.pages_folder).expanduser()
+            folder = folder_of_pages(settings, path)
+            return sessions.embedded_client(folder, sessions.load_folder(folder, path, [])[1], read_only=read_only)
+    except (ValueError, OSError) as error:
+        raise Failure(in_words(error)) from error
+    access, key = signed_in(settings, options)
+    read_only = read_only or access.why_read_only
+    return LateClient(access.origin, lambda _: key, ca_file=settings.ca_file, read_only=read_only)

@@ -176,11 +176,23 @@ def _parsed(argv: Sequence[str]) -> argparse.Namespace:
         top.error(f"Unknown command {name[:40]!r}.{nearest(name, known) or ' For a list, run: octavo --help'}")
     options, unparsed = top.parse_known_args(argv)
     if options.command == "api":
+        _select_api_help(options, commands_of(top)["api"])
         options.values = [*options.values, *(each for each in unparsed if not each.startswith("-"))]
         unparsed = [each for each in unparsed if each.startswith("-")]
     if unparsed:
         top.error(f"unrecognized arguments: {' '.join(unparsed)}. For help, run: octavo {options.command} --help")
     return options
+
+
+def _select_api_help(options: argparse.Namespace, api: argparse.ArgumentParser) -> None:
+    """Print the help of `api` and end the command, or select the module that prints the help of an operation."""
+    if options.help and options.name:
+        options.module = "operation_help"
+    elif options.help:
+        api.print_help()
+        api.exit()
+    elif not options.name:
+        api.error("the following arguments are required: NAME")
 
 
 def parser(only: str | None = None) -> argparse.ArgumentParser:
@@ -280,7 +292,12 @@ def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
     _add_role(serve)
     serve.set_defaults(module="serve")
 
-    operations = add_command(commands, "operations", "list all API operations")
+    operations = add_command(
+        commands, "operations", "list the API operations", examples=("octavo operations", "octavo operations merge")
+    )
+    operations.add_argument(
+        "words", nargs="*", metavar="WORD", help="list only operations with this word in name or summary"
+    )
     formats = operations.add_mutually_exclusive_group()
     formats.add_argument(
         "--json", action="store_true", help="print the list as JSON, one object for each method and path"
@@ -294,19 +311,16 @@ def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
         "call one API operation and print the JSON response",
         examples=(
             "octavo api users.Me",
-            "octavo api spaces.List organizationId=ORG --all",
+            "octavo api comments.List --help",
+            "octavo api spaces.List organizationId=ORG --all --ndjson",
             "octavo api comments.List spaceId=SPACE status=open limit=50",
-            """octavo api comments.Create spaceId=SPACE body:='{"markdown": "Is the limit five?"}'""",
+            "octavo api comments.Create spaceId=SPACE body[markdown]=@note.md",
+            "octavo api content.Edit spaceId=SPACE changeRequestId=CR --input - < changes.json",
+            "octavo api GET /v1/orgs/ORG/spaces limit==50",
         ),
+        add_help=False,
     )
-    api.add_argument(
-        "name", metavar="NAME", help="an operation, such as comments.List; for a list, run: octavo operations"
-    )
-    api.add_argument(
-        "values", nargs="*", default=(), metavar="KEY=VALUE", help="a parameter; use KEY:=JSON for a JSON value"
-    )
-    api.add_argument("--all", action="store_true", help="get all pages of results")
-    api.add_argument("--dry-run", action="store_true", help="print the request without the API key; send nothing")
+    _add_api_options(api)
     api.set_defaults(module="api")
 
     completion = add_command(
@@ -333,6 +347,53 @@ def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
     topic.set_defaults(module="help")
 
 
+def _add_api_options(api: argparse.ArgumentParser) -> None:
+    api.add_argument(
+        "name",
+        nargs="?",
+        default="",
+        metavar="NAME",
+        help="an operation, such as comments.List, or a method, such as GET, and a path; for a list of the operations, run: octavo operations",
+    )
+    api.add_argument(
+        "values",
+        nargs="*",
+        default=(),
+        metavar="KEY=VALUE",
+        help="a parameter; use KEY:=JSON for a JSON value, KEY=@FILE for the text of a file, and KEY[INNER]=VALUE for a field of an object",
+    )
+    # The long option is for the help of an operation. argparse would print the help of the command.
+    api.add_argument("-h", "--help", action="store_true", help="show the help of the command, or of the operation NAME")
+    api.add_argument("--input", metavar="FILE", default="", help="send a JSON file as the body; - reads standard input")
+    api.add_argument(
+        "-f",
+        "--raw-field",
+        dest="text_fields",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a text parameter",
+    )
+    api.add_argument(
+        "-F",
+        "--field",
+        dest="typed_fields",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="a parameter whose value can be a number, true, false, null or @FILE",
+    )
+    api.add_argument("--all", action="store_true", help="get all pages of results")
+    forms = api.add_mutually_exclusive_group()
+    forms.add_argument("--json", action="store_true", help="print JSON (the default), and errors as JSON")
+    forms.add_argument("-q", "--jq", metavar="EXPR", help="filter the JSON with jq")
+    forms.add_argument("--ndjson", action="store_true", help="print one line for each item of a list")
+    forms.add_argument(
+        "-i", "--include", action="store_true", help="print the status and the headers of the response too"
+    )
+    api.add_argument("--dry-run", action="store_true", help="print the request without the API key; send nothing")
+
+
 Commands = argparse._SubParsersAction  # the return type of `add_subparsers` has no public name
 
 
@@ -352,6 +413,8 @@ def add_command(
     details: str = "",
     examples: Sequence[str] = (),
     command: Command | None = None,
+    *,
+    add_help: bool = True,
 ) -> argparse.ArgumentParser:
     """Add a command. `summary` is its line in the list of commands. Its own help also shows `details`, `examples`, and the
     fields and exit codes of `command`."""
@@ -366,7 +429,9 @@ def add_command(
         parts.append("\n".join(("exit codes:", *(f"  {code}  {text}" for code, text in command.exit_codes.items()))))
     epilog = "\n\n".join(parts) or None
     form = argparse.RawDescriptionHelpFormatter
-    return commands.add_parser(name, help=summary, description=description, epilog=epilog, formatter_class=form)
+    return commands.add_parser(
+        name, help=summary, description=description, epilog=epilog, formatter_class=form, add_help=add_help
+    )
 
 
 GLOBAL_OPTIONS = "global options"

@@ -26,7 +26,7 @@ def script(shell: str) -> str:
     top = parser()
     (topic,) = (action for action in commands_of(top)["help"]._actions if action.dest == "topic")
     # Set here and not in the parser: the parser would reject an unknown topic without a suggestion.
-    topic.choices = (*TOPICS, *commands_of(top))
+    topic.choices = tuple(dict.fromkeys((*TOPICS, *commands_of(top))))
     for action in commands_of(top)["api"]._actions:
         if action.dest in ("name", "values"):
             function = _NAMES if action.dest == "name" else _VALUES

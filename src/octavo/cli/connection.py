@@ -15,9 +15,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from octavo.api.errors import ApiError, Forbidden, NotFound, ReadOnly, Unauthorized
-from octavo.cli.access import read_settings, signed_in
-from octavo.cli.arguments import FAILED, NOT_ALLOWED, NOT_FOUND, NOT_SIGNED_IN, USAGE, Failure, why_read_only
+from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, ReadOnly, Unauthorized
+from octavo.cli.access import check_one_source, read_settings, signed_in
+from octavo.cli.arguments import FAILED, NOT_ALLOWED, NOT_FOUND, NOT_SIGNED_IN, UNKNOWN, Failure, why_read_only
+from octavo.client.policy import READS
 from octavo.data.live import NOT_HERE
 from octavo.data.state_db import NotSaved
 from octavo.settings import in_words
@@ -51,8 +52,7 @@ def open_session(options: argparse.Namespace) -> Session:
     """Return a session for the options `--demo`, `--folder`, `--profile` and `--base-url`. Raises Failure."""
     from octavo.cli import sessions  # lazy: the data layer, which `octavo --help` does not need
 
-    if options.use_demo and (options.pages_folder is not None or options.profile or options.base_url):
-        raise Failure("Could not connect: use --demo without --folder, --profile and --base-url.", USAGE)
+    check_one_source(options)
     settings, read_only = read_settings(), why_read_only(options)
     try:
         if options.use_demo:
@@ -74,10 +74,15 @@ def failure_of(error: ApiError, doing: str) -> Failure:
         return Failure(message, NOT_SIGNED_IN, error="token-rejected" if error.status == 401 else "not-signed-in")
     if isinstance(error, Forbidden):
         return Failure(message, NOT_ALLOWED)
-    return Failure(message, NOT_FOUND if isinstance(error, NotFound) else FAILED)
+    if isinstance(error, NotFound):
+        return Failure(message, NOT_FOUND)
+    is_write = error.trace.method not in ("", *READS)
+    return Failure(message, UNKNOWN if is_write and error.outcome is Outcome.UNKNOWN else FAILED)
 
 
 def _clause(error: Exception) -> str:
     """Return the message of an error as the end of a sentence."""
     sentence = str(error).removeprefix(NOT_HERE).lstrip()
-    return sentence[:1].lower() + sentence[1:] if not sentence[1:2].isupper() else sentence
+    if sentence[1:2].isupper() or sentence.startswith("Octavo "):
+        return sentence
+    return sentence[:1].lower() + sentence[1:]

@@ -7,14 +7,15 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from textwrap import wrap
 from typing import Any
 
-from octavo.api.openapi_document import area_description, document
+from octavo.api.folding import fold
+from octavo.api.openapi_document import Json, area_description, document
 from octavo.api.operation import AREAS, Spec, camel, load
 from octavo.api.wire import Route, body_fields, query_fields, routes
-from octavo.cli.arguments import write_out
+from octavo.cli.arguments import tell, write_out
 
 PIPE_COLUMNS = 120
 """Columns of the table in a pipe. Longer paths and sentences stay on one line, so that `grep` finds them."""
@@ -25,14 +26,23 @@ SCHEMA_LIMITS = ("default", "format", "pattern", "minLength", "maxLength", "mini
 
 
 def run(options: argparse.Namespace) -> int:
-    if options.json:
-        _print([describe(route) for route in all_routes()])
-    elif options.openapi:
+    specs = _matching(options.words)
+    if options.openapi:
         _print(document())
+    elif options.json:
+        _print([describe(route) for spec in specs for route in routes(spec)])
+    elif not specs:
+        tell(f"No operations match {' '.join(options.words)[:80]!r}. For a list, run: octavo operations")
     else:
         on_terminal = sys.stdout is not None and sys.stdout.isatty()
-        write_out(table(shutil.get_terminal_size().columns if on_terminal else None))
+        write_out(table(specs, shutil.get_terminal_size().columns if on_terminal else None))
     return 0
+
+
+def _matching(words: list[str]) -> list[Spec]:
+    """Return the operations whose name or summary contains all words."""
+    folded = [fold(word) for word in words]
+    return [spec for spec in load().values() if all(word in fold(f"{spec.name} {spec.summary}") for word in folded)]
 
 
 def all_routes() -> list[Route]:
@@ -40,7 +50,7 @@ def all_routes() -> list[Route]:
     return [route for spec in load().values() for route in routes(spec)]
 
 
-def describe(route: Route) -> dict[str, Any]:
+def describe(route: Route) -> Json:
     """Return one method and path as `--json` prints it."""
     return {
         "name": route.spec.name,
@@ -52,45 +62,53 @@ def describe(route: Route) -> dict[str, Any]:
     }
 
 
-def parameters(route: Route) -> list[dict[str, Any]]:
-    """Return name, place, type and limits of each parameter of an operation, path parameters first."""
-    operation_schema = document()["paths"][route.path][route.spec.method.lower()]
+def parameters(route: Route, openapi: Json | None = None) -> list[Json]:
+    """Return name, place, type and limits of each parameter of an operation, path parameters first. `openapi` is a document
+    that contains the operation. None for the document of all operations."""
+    openapi = openapi or document()
+    schemas = openapi["components"]["schemas"]
+    operation_schema = openapi["paths"][route.path][route.spec.method.lower()]
     parameters_found = [
-        {"name": each["name"], "in": each["in"], **_describe_value(each["schema"], needed=each["required"])}
+        {"name": each["name"], "in": each["in"], **_describe_value(each["schema"], schemas, needed=each["required"])}
         for each in operation_schema.get("parameters", ())
     ]
     body = operation_schema.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
     needed = body.get("required", ())
     for name, schema in body.get("properties", {}).items():
-        parameters_found.append({"name": name, "in": "body", **_describe_value(schema, needed=name in needed)})
+        parameters_found.append({"name": name, "in": "body", **_describe_value(schema, schemas, needed=name in needed)})
     return parameters_found
 
 
-def _describe_value(schema: dict[str, Any], *, needed: bool) -> dict[str, Any]:
-    """Return a short description of a value: type, required, nullable and limits. `--openapi` prints the full schema."""
-    shapes = list(_shapes(schema))
-    description: dict[str, Any] = {"type": _type(schema), "required": needed}
+def _describe_value(schema: Json, schemas: Json, *, needed: bool) -> Json:
+    """Return a short description of a value: type, required, nullable, fields and limits. `--openapi` prints the full
+    schema. `schemas` are those that others refer to, by name."""
+    shapes = list(_shapes(schema, schemas))
+    description: Json = {"type": _type(schema, schemas), "required": needed}
     if {"type": "null"} in shapes:
         description["nullable"] = True
     description |= _limits([schema, *shapes])
-    if limits := _limits([each for shape in shapes for each in _shapes(shape.get("items", {}))]):
+    if limits := _limits([each for shape in shapes for each in _shapes(shape.get("items", {}), schemas)]):
         description["items"] = limits
+    if fields := dict.fromkeys(name for shape in shapes for name in shape.get("properties", ())):
+        description["fields"] = list(fields)
     return description
 
 
-def _limits(shapes: list[dict[str, Any]]) -> dict[str, Any]:
+def _limits(shapes: list[Json]) -> Json:
     choices = [value for each in shapes for value in each.get("enum", [each["const"]] if "const" in each else [])]
     description = {"enum": list(dict.fromkeys(choices))} if choices else {}
     return description | {limit: each[limit] for each in shapes for limit in SCHEMA_LIMITS if limit in each}
 
 
-def table(columns: int | None = None) -> str:
+def table(operations: Collection[Spec], columns: int | None = None) -> str:
     """Return the operations as text by area: name, summary, method, path and parameters. `columns` is the width of the
     terminal. Without it, lines are not wrapped."""
     lines: list[str] = []
     width = max(columns, MIN_COLUMNS) if columns else PIPE_COLUMNS
     for area in AREAS:
-        specs = [spec for spec in load().values() if spec.name.partition(".")[0] == area]
+        specs = [spec for spec in operations if spec.name.partition(".")[0] == area]
+        if not specs:
+            continue
         column = max(len(spec.name) for spec in specs)
         indent = " " * (column + 4 if width >= PIPE_COLUMNS else 6)
         heading = f"{area.replace('_', ' ').upper()}: {area_description(area)}"
@@ -120,27 +138,27 @@ def _print(value: Any) -> None:
     write_out(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
-def _shapes(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _shapes(schema: Json, schemas: Json) -> Iterator[Json]:
     """Yield the alternatives of a schema, with references resolved."""
     if "$ref" in schema:
-        schema = document()["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+        schema = schemas[schema["$ref"].rpartition("/")[2]]
     if among := schema.get("anyOf") or schema.get("oneOf"):
         for each in among:
-            yield from _shapes(each)
+            yield from _shapes(each, schemas)
     else:
         yield schema
 
 
-def _type(schema: dict[str, Any]) -> str:
+def _type(schema: Json, schemas: Json) -> str:
     """Return the type of a schema: `string`, `integer`, `string[]`, `object`, or several types separated by bars."""
-    kinds = dict.fromkeys(_kind(each) for each in _shapes(schema))
+    kinds = dict.fromkeys(_kind(each, schemas) for each in _shapes(schema, schemas))
     return "|".join(kind for kind in kinds if kind != "null") or "null"
 
 
-def _kind(shape: dict[str, Any]) -> str:
+def _kind(shape: Json, schemas: Json) -> str:
     match shape.get("type"):
         case "array":
-            return _type(shape.get("items", {})) + "[]"
+            return _type(shape.get("items", {}), schemas) + "[]"
         case str(kind):
             return kind
         case _:

@@ -131,7 +131,7 @@ class Output:
         """Number of all rows, for the notice about a list that was cut. None if it is unknown."""
         self._fields, self._columns, self._empty = fields, columns, empty
         self._chosen = _chosen_fields(options, fields)
-        self._filter = _compiled_filter(options)
+        self._filter = compiled_filter(options)
         self._limit = None if getattr(options, "all", True) else options.limit
         self._style = Style(options)
         self._rows: list[Row] = []
@@ -204,7 +204,7 @@ def print_object(options: argparse.Namespace, fields: Sequence[Field], row: Row,
         print_text(options, text())
         return
     value = _picked(row, _chosen_fields(options, fields))
-    run_filter = _compiled_filter(options)
+    run_filter = compiled_filter(options)
     if run_filter is not None:
         run_filter(value)
     else:
@@ -213,7 +213,7 @@ def print_object(options: argparse.Namespace, fields: Sequence[Field], row: Row,
 
 def wanted_fields(options: argparse.Namespace, fields: Sequence[Field]) -> frozenset[str]:
     """Return the names of the fields that `print_object` will print. Empty if it prints text. Raises Failure."""
-    _compiled_filter(options)
+    compiled_filter(options)
     return frozenset() if _mode_of(options) == "table" else frozenset(_chosen_fields(options, fields))
 
 
@@ -317,7 +317,7 @@ def _escapes_needed() -> bool:
     return encoding.lower().replace("-", "") != "utf8"
 
 
-def _compiled_filter(options: argparse.Namespace) -> Callable[[Any], None] | None:
+def compiled_filter(options: argparse.Namespace) -> Callable[[Any], None] | None:
     """Return a function that prints the results of `--jq` for a JSON value. None without `--jq`. Raises Failure if the
     expression is wrong or jq is not installed."""
     if options.jq is None:
@@ -395,7 +395,7 @@ def _terminal_cell(column: Column, row: Row, now: datetime) -> str:
 
 def age(moment: datetime, now: datetime) -> str:
     """Return how long ago a moment is, such as `2h ago`."""
-    from octavo.tui.widgets.wording import short_age  # lazy: on a terminal only
+    from octavo.tui.widgets.short_texts import short_age  # lazy: on a terminal only
 
     return f"{short_age(moment, now)} ago"
 

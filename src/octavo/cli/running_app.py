@@ -12,8 +12,9 @@ from octavo.cli.arguments import Failure, why_read_only
 from octavo.cli.sessions import Ways
 from octavo.data.state_db import NotSaved
 from octavo.settings import Settings
+from octavo.tui.app import garbage_collection
 from octavo.tui.app.octavo import Octavo
-from octavo.tui.terminal import graphics, malloc
+from octavo.tui.terminal import graphics
 from octavo.tui.terminal.crash_report import fault_reports
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def run_app(
     settings: Settings, options: argparse.Namespace, opening: Opening, picture: FirstPicture | None
 ) -> tuple[int, list[str]]:
     """Run the app until you quit. Return its exit code, and messages for standard error. Raises Failure."""
-    malloc.use_one_arena()
+    garbage_collection.use_one_arena()
     graphics.query_terminal(os.environ)
     left_out: list[str] = []
     try:

@@ -49,23 +49,13 @@ SETTLE_LOCAL, SETTLE_REMOTE = 2.0, 30.0
 """Seconds after which an unanswered request has taken effect or never will: on this machine, and on other servers."""
 
 
-def embedded_session(
-    settings: Settings,
-    folder: PlatformFolder,
-    platform: LatePlatform,
-    *,
-    kind: Literal["demo", "folder"],
-    label: str,
-    namespace: str,
-    read_only: str = "",
-) -> Session:
-    """Return a session on a platform in this process."""
+def embedded_client(folder: PlatformFolder, platform: LatePlatform, *, read_only: str = "") -> LateClient:
+    """Return a client of a platform in this process. Raises ValueError if its key cannot be read or stored."""
     try:
         key = folder.key()
     except OSError as error:
         raise ValueError(folder.why_not_opened(error)) from error
-    client = LateClient(ORIGIN, lambda _: key, platform=platform, read_only=read_only)
-    return _session(settings, client, namespace, kind=kind, label=label, settle=SETTLE_LOCAL)
+    return LateClient(ORIGIN, lambda _: key, platform=platform, read_only=read_only)
 
 
 def demo(
@@ -83,6 +73,18 @@ def demo(
     folder = demo_folder(settings, large=large, role=role)
     if reset:
         _reset(settings, folder, large=large)
+    client = demo_client(folder, latency=latency, fail=fail, large=large, read_only=read_only)
+    label = f"DEMO as {folder.role}" if folder.role else "DEMO"
+    session = _session(settings, client, folder.namespace, kind="demo", label=label, settle=SETTLE_LOCAL)
+    again = partial(demo, settings, latency=latency, fail=fail, large=large, read_only=read_only)
+    acting = DemoRoles(tuple(PEOPLE_BY_ROLE), folder.role or DEFAULT_ROLE, lambda role: again(role=role))
+    return replace(session, demo_roles=acting, reopen=partial(again, role=role))
+
+
+def demo_client(
+    folder: PlatformFolder, *, latency: float = 0.0, fail: float = 0.0, large: bool = False, read_only: str = ""
+) -> LateClient:
+    """Return a client of the demo in a folder. Raises ValueError if the demo cannot be opened."""
 
     def build() -> Platform:
         from octavo.cli.platforms import build_demo  # lazy: the server, after the first screen
@@ -96,18 +98,7 @@ def demo(
     except OSError as error:
         raise ValueError(folder.why_not_opened(error)) from error
     late = LatePlatform(build, folder=folder, latency=latency, fail=fail, on_close=unlock)
-    session = embedded_session(
-        settings,
-        folder,
-        late,
-        kind="demo",
-        label=f"DEMO as {folder.role}" if folder.role else "DEMO",
-        namespace=folder.namespace,
-        read_only=read_only,
-    )
-    again = partial(demo, settings, latency=latency, fail=fail, large=large, read_only=read_only)
-    acting = DemoRoles(tuple(PEOPLE_BY_ROLE), folder.role or DEFAULT_ROLE, lambda role: again(role=role))
-    return replace(session, demo_roles=acting, reopen=partial(again, role=role))
+    return embedded_client(folder, late, read_only=read_only)
 
 
 def _build_large_demo(folder: PlatformFolder) -> None:
@@ -139,12 +130,8 @@ def _reset(settings: Settings, folder: PlatformFolder, *, large: bool) -> None:
 def folder(settings: Settings, path: Path, left_out: list[str] | None = None, *, read_only: str = "") -> Session:
     """Return a session on a folder of Markdown files. Raises ValueError with a message if it is not a folder.
     `left_out` gets a sentence for each file that was not loaded completely, once the folder is loaded."""
-    if not path.is_dir():
-        raise ValueError(f"Could not open {path}: it is not a folder. Use a folder with Markdown files.")
-    platform_folder = folder_of_pages(settings, path)
-    sentences = [] if left_out is None else left_out
-    opened = OpenFolder(platform_folder, path, login_name(), sentences)
-    late = LatePlatform(opened.build, folder=platform_folder, on_close=opened.close)
+    platform_folder, sentences = folder_of_pages(settings, path), [] if left_out is None else left_out
+    opened, late = load_folder(platform_folder, path, sentences)
 
     async def load_changes() -> bool:
         return await run_in_thread(opened.load_changes)
@@ -155,21 +142,23 @@ def folder(settings: Settings, path: Path, left_out: list[str] | None = None, *,
         return sentences
 
     label = path.resolve().name or str(path)
-    session = embedded_session(
-        settings,
-        platform_folder,
-        late,
-        kind="folder",
-        label=label,
-        namespace=f"folder {platform_folder.path}",
-        read_only=read_only,
-    )
+    client, namespace = embedded_client(platform_folder, late, read_only=read_only), f"folder {platform_folder.path}"
+    session = _session(settings, client, namespace, kind="folder", label=label, settle=SETTLE_LOCAL)
     session = replace(session, load_progress=lambda: opened.progress, reload_files=load_changes)
     return replace(
         session,
         folder_warnings=wait_until_loaded,
         reopen=partial(folder, settings, path, left_out, read_only=read_only),
     )
+
+
+def load_folder(folder: PlatformFolder, path: Path, left_out: list[str]) -> tuple[OpenFolder, LatePlatform]:
+    """Return a folder of Markdown files and its platform, which is built at the first request. Raises ValueError with a
+    message if `path` is not a folder. `left_out` is as in `folder`."""
+    if not path.is_dir():
+        raise ValueError(f"Could not open {path}: it is not a folder. Use a folder with Markdown files.")
+    opened = OpenFolder(folder, path, login_name(), left_out)
+    return opened, LatePlatform(opened.build, folder=folder, on_close=opened.close)
 
 
 def server(settings: Settings, access: Access, *, key: SecretStr | None = None, read_only: str = "") -> Session:

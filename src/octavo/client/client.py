@@ -19,7 +19,7 @@ from contextlib import aclosing
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from pydantic import SecretStr
 
@@ -37,11 +37,15 @@ from octavo.client.exchange import Exchange, ExchangeContext
 from octavo.client.in_process import Application, InProcessCarrier
 from octavo.client.origin import origin_of
 from octavo.client.policy import READS, Budget, Limits, Unsendable, clock_offset, limits, low
+from octavo.client.raw import RawRequest, RawResponse
 from octavo.client.request_queue import RequestsInFlight, Turns
 from octavo.client.threads import run_in_thread
 
 T = TypeVar("T")
 Item = TypeVar("Item")
+
+_Read: TypeAlias = Callable[[bytes | None, Exchange], Awaitable[T]]
+"""A function that reads the body of a response, which is None for an empty response."""
 
 AT_ONCE = 6
 BEHIND = 4
@@ -108,25 +112,23 @@ class Client:
             return await self._flights.join((type(op), _request(op).url), current_urgency(), partial(self._answer, op))
         return await self._answer(op, current_urgency())
 
-    async def raw(self, op: Operation[Any]) -> Any:
-        """Return the response as JSON, including unknown fields. None if it is empty."""
-
-        async def read(body: bytes | None) -> Any:
-            return await answers.parsed(body or b"", self._around.host)
-
-        return await self._send(op, PAGE_CAP, read, current_urgency())
+    async def raw(self, request: RawRequest) -> RawResponse:
+        """Return the response as JSON, including fields that Octavo does not know. Raises ApiError."""
+        if not request.is_read:
+            self._check_writable()
+        return await self._exchange(request.sent, request.route, PAGE_CAP, self._raw_response, current_urgency())
 
     def pages(self, op: Listing[Item]) -> AsyncGenerator[ListPage[Item], None]:
         """Return the pages of a list, each requested when it is needed and without the items that came before. They raise
         PaginationError if the list does not end."""
         return read_pages(self, op, identity=identity)
 
-    async def raw_each(self, op: Listing[Any]) -> AsyncIterator[Any]:
+    async def raw_each(self, request: RawRequest) -> AsyncIterator[Any]:
         """Yield every item of a list as JSON. Raises PaginationError if the list does not end."""
 
         async def fetch(cursor: str | None) -> tuple[list[Any], object]:
-            page = await self.raw(op if cursor is None else op.model_copy(update={"page": cursor}))
-            return answers.items_of(page, self._around.host)
+            page = await self.raw(request if cursor is None else request.for_page(cursor))
+            return answers.items_of(page.value, self._around.host)
 
         async for items in walk_pages(fetch, identity):
             for item in items:
@@ -150,8 +152,7 @@ class Client:
         """
         from octavo.client.transfers import upload
 
-        if self._read_only:
-            raise ReadOnly(self._read_only)
+        self._check_writable()
         keyless = await self._built(None)
         try:
             agent, ca_file = self._agent, self._ca_file
@@ -171,7 +172,7 @@ class Client:
     async def _answer(self, op: Operation[T], is_waited_for: IsWaitedFor) -> T:
         spec, host = SPECS[type(op)], self._around.host
 
-        async def read(body: bytes | None) -> T:
+        async def read(body: bytes | None, _: Exchange) -> T:
             answer: T
             if spec.method in READS:
                 answer = await self._last.read_as(spec, _request(op).url, body, host)
@@ -181,20 +182,19 @@ class Client:
 
         return await self._send(op, answers.cap(spec), read, is_waited_for)
 
-    async def _send(
-        self, op: Operation[Any], cap: int, read: Callable[[bytes | None], Awaitable[T]], is_waited_for: IsWaitedFor
-    ) -> T:
-        """Send `op` and return the result of `read` for the body, which is None for an empty response. Raises ReadOnly."""
-        # Sites are searched with POST, which changes nothing, so lists count as reads with any method.
-        if self._read_only and SPECS[type(op)].method not in READS and not isinstance(op, Listing):
-            raise ReadOnly(self._read_only)
-        sent = outgoing(op, self._agent)
+    async def _send(self, op: Operation[Any], cap: int, read: _Read[T], is_waited_for: IsWaitedFor) -> T:
+        """Send `op` and return the result of `read`. Raises ReadOnly."""
+        if not _is_read(op):
+            self._check_writable()
+        return await self._exchange(outgoing(op, self._agent), route_of(op), cap, read, is_waited_for)
+
+    async def _exchange(self, sent: Outgoing, route: str, cap: int, read: _Read[T], is_waited_for: IsWaitedFor) -> T:
         async with self._turns.turn(is_waited_for):
             turn = LargeTurn(self._large)
-            exchange = Exchange(sent, route_of(op), self._deadline, self._around, cap=cap, turn=turn)
+            exchange = Exchange(sent, route, self._deadline, self._around, cap=cap, turn=turn)
             self._under_way.add(exchange)
             try:
-                return await read(await exchange.run(await self._ready()))
+                return await read(await exchange.run(await self._ready()), exchange)
             except ApiError as error:
                 raise exchange.failed(error) from error.__cause__
             except asyncio.CancelledError:
@@ -204,6 +204,14 @@ class Client:
                 turn.give_back()
                 self._under_way.discard(exchange)
                 self._note(exchange)
+
+    async def _raw_response(self, body: bytes | None, exchange: Exchange) -> RawResponse:
+        assert exchange.status is not None, "there is a response"
+        return RawResponse(exchange.status, exchange.headers, await answers.parsed(body or b"", self._around.host))
+
+    def _check_writable(self) -> None:
+        if self._read_only:
+            raise ReadOnly(self._read_only)
 
     @property
     def waited(self) -> float:
@@ -249,14 +257,28 @@ class Client:
         return await run_in_thread(build)
 
 
+def raw_request(op: Operation[Any]) -> RawRequest:
+    """Return the request of `op` for `Client.raw`. Raises Invalid for a value that cannot be sent."""
+    return RawRequest(outgoing(op), route_of(op), _is_read(op))
+
+
 def outgoing(op: Operation[Any], agent: str = AGENT) -> Outgoing:
     """Return the HTTP request of `op` without the token. Raises Invalid for a value that cannot be sent."""
-    request, content = _request(op), None
+    request = _request(op)
+    return outgoing_json(request.method, request.url, None if request.body is None else _content(request.body), agent)
+
+
+def outgoing_json(method: str, target: str, content: bytes | None, agent: str = AGENT) -> Outgoing:
+    """Return an HTTP request with a JSON body, or without a body, and without the token."""
     headers = {"accept": "application/json", "accept-encoding": "gzip", "user-agent": agent}
-    if request.body is not None:
-        content = _content(request.body)
+    if content is not None:
         headers["content-type"] = "application/json"
-    return Outgoing(request.method, request.url, headers, content)
+    return Outgoing(method, target, headers, content)
+
+
+def _is_read(op: Operation[Any]) -> bool:
+    # Sites are searched with POST, which changes nothing, so lists count as reads with any method.
+    return SPECS[type(op)].method in READS or isinstance(op, Listing)
 
 
 def _request(op: Operation[Any]) -> Request:

@@ -117,6 +117,11 @@ class Exchange:
         )
 
     @property
+    def status(self) -> int | None:
+        """Status of the last response. None if there was no response."""
+        return self._status
+
+    @property
     def elapsed(self) -> float:
         """Seconds since the first attempt."""
         return self._around.clock() - self._began

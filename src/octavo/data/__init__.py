@@ -42,7 +42,6 @@ Storage
 Rules (pure)
     access.py               the sources of a role
     merge_rules.py          which merge rules are met
-    redirect_chains.py      loops and dead ends of redirects
     comment_text.py         the text of a comment as a line, and its mentions
 
 The cache and the index may be lost. state.db must not be lost: a write is in it before the screen shows the write.

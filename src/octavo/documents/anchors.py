@@ -15,6 +15,7 @@ _LATIN_MARK = re.compile(r"(?<=[a-z])[\u0300-\u036f]+")
 _WORDS = re.compile(r"[^\W_]+")
 _MAX_TITLE = 1_000
 """Number of characters of a title that are used for its anchor."""
+_COMPARISON_SIGNS = re.compile(r"(?:less|greater)-than")
 _NUMBER_SUFFIX = re.compile(r"-\d+\Z")
 
 
@@ -55,14 +56,14 @@ def match_anchor(wanted: str, anchors: Iterable[str]) -> str | None:
     """Return the anchor that a link to `wanted` leads to. None if there is none.
 
     An identical anchor wins. The next choice differs in punctuation, case and accents only. The last choice also
-    differs in the word `and`, which some programs write for `&` and others leave out.
+    differs in the words that some programs write for `&`, `<` and `>`, and others leave out.
     """
     known = list(anchors)
     if wanted in known:
         return wanted
-    for without_and in (False, True):
-        if key := _comparison_key(wanted, without_and=without_and):
-            alike = (anchor for anchor in known if _comparison_key(anchor, without_and=without_and) == key)
+    for without_signs in (False, True):
+        if key := _comparison_key(wanted, without_signs=without_signs):
+            alike = (anchor for anchor in known if _comparison_key(anchor, without_signs=without_signs) == key)
             if (found := next(alike, None)) is not None:
                 return found
     return None
@@ -77,7 +78,8 @@ def find_heading(wanted: str, headings: Iterable[Heading]) -> Heading | None:
     return by_anchor[found] if found is not None else None
 
 
-def _comparison_key(anchor: str, *, without_and: bool) -> str:
+def _comparison_key(anchor: str, *, without_signs: bool) -> str:
     """Return the letters and digits of an anchor, without case and accents."""
     plain = _LATIN_MARK.sub("", unicodedata.normalize("NFKD", fold(anchor).removeprefix("id-")))
-    return "".join(word for word in _WORDS.findall(plain) if not (without_and and word == "and"))
+    words = _WORDS.findall(_COMPARISON_SIGNS.sub("", plain) if without_signs else plain)
+    return "".join(word for word in words if not (without_signs and word == "and"))

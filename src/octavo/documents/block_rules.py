@@ -88,7 +88,8 @@ def tag_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     tag = scanner.tag_at(position)
     if tag is None:
         if not silent:
-            state.env["diagnostics"].append(Diagnostic(start, "This tag is not closed, so it is shown as text."))
+            message = "This tag is not closed, so it is shown as text."
+            state.env["diagnostics"].append(Diagnostic(start, message, "{%"))
         return False
     line = start
     while line < end and state.eMarks[line] < tag.end:

@@ -182,6 +182,8 @@ class Diagnostic(NamedTuple):
 
     line: int
     message: str
+    tag: str = ""
+    """The beginning of the tag that has no partner, such as `{% hint` or `</details`. Empty for other errors."""
 
 
 class Heading(NamedTuple):

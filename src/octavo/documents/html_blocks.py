@@ -147,7 +147,7 @@ class HtmlReader:
         key = f"html:{element.name}"
         if element.is_closing:
             if not self._tree.close(key, self._line + 1) and element.name == "details":
-                self._tree.report(self._line, "</details> has no opening tag.")
+                self._tree.report(self._line, "</details> has no opening tag.", "</details")
             return
         if element.is_self_closing:
             return

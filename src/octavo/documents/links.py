@@ -165,6 +165,8 @@ class BrokenLink:
     reason: str
     is_outside_tree: bool = False
     """Whether the link leads out of the page tree, to a place that is unknown here."""
+    path: str = ""
+    """The path of the missing page or file from the root. Empty if the link does not have a path."""
 
 
 Target = (
@@ -352,7 +354,8 @@ def _missing_page(href: str, path: str, full_path: str, targets: SpaceIndex) -> 
     suffix = posixpath.splitext(name)[1]
     if targets.files is None and _SUFFIX.fullmatch(suffix) and suffix != ".md":
         return FileLink("", name, full_path)
-    return BrokenLink(href, f"There is no page at {path}.", is_outside_tree=full_path.startswith("../"))
+    is_outside = full_path.startswith("../")
+    return BrokenLink(href, f"There is no page at {path}.", is_outside_tree=is_outside, path=full_path)
 
 
 def _marked_broken(href: str) -> BrokenLink:
@@ -385,7 +388,8 @@ def _file(href: str, path: str, full_path: str, targets: SpaceIndex) -> Target |
     file = targets.file(full_path) or targets.file(path) or (targets.file(name) if name else None)
     if file:
         return FileLink(file, name)
-    return BrokenLink(href, f"There is no file {name} in this space.") if _ASSETS in path else None
+    missing = BrokenLink(href, f"There is no file {name} in this space.", path=full_path)
+    return missing if _ASSETS in path else None
 
 
 _HOST_NAME = re.compile(r"(?:^|[\s/@(])((?:[\w-]{1,63}\.){1,8}[a-z]{2,24})(?=$|[\s/:?#).,])", re.IGNORECASE)
@@ -425,15 +429,18 @@ def punycode_warning(host: str) -> str:
     return f"This host name is spelled {decoded}. Letters from other scripts can make it look like another name."
 
 
-_URL_ATTRIBUTES = {
-    "image": ("src", "dark", "link"),
-    "file": ("src",),
-    "embed": ("url",),
-    "content-ref": ("url",),
-    "card": ("target", "cover", "cover_dark"),
-    "openapi": ("src",),
+UrlUse = Literal["link", "image", "file"]
+"""Use of a URL on a page: a link to follow, an image to show, or a file to download."""
+
+_URL_ATTRIBUTES: Mapping[str, tuple[tuple[str, UrlUse], ...]] = {
+    "image": (("src", "image"), ("dark", "image"), ("link", "link")),
+    "file": (("src", "file"),),
+    "embed": (("url", "link"),),
+    "content-ref": (("url", "link"),),
+    "card": (("target", "link"), ("cover", "image"), ("cover_dark", "image")),
+    "openapi": (("src", "file"),),
 }
-"""Names of the attributes that contain URLs, by kind of block."""
+"""Names and uses of the attributes that contain URLs, by kind of block."""
 
 _FALLBACK_KINDS = {"content-ref", "openapi"}
 """Kinds of blocks whose text is only shown if the block itself cannot be shown."""
@@ -447,22 +454,30 @@ class PageReference:
     block: str
     """The key of the block with the reference."""
     kind: Literal["address", "include", "spec"] = "address"
+    use: UrlUse = "link"
+    """The first use of the URL in the block. Always `link` for includes and specifications."""
+    lines: tuple[int, int] = (0, 0)
+    """The lines of the block, as in `Block.lines`."""
 
 
 def references_in(document: Document) -> Iterator[PageReference]:
     """Yield the references on a page in source order, each one once for each block."""
     for block in document.walk():
         if block.kind == "include" and block.attrs.get("target"):
-            yield PageReference(block.attrs["target"], block.key, "include")
+            yield PageReference(block.attrs["target"], block.key, "include", lines=block.lines)
         if block.kind == "openapi" and block.attrs.get("spec"):
-            yield PageReference(block.attrs["spec"], block.key, "spec")
-        for url in dict.fromkeys(_urls(block)):
-            yield PageReference(url, block.key)
+            yield PageReference(block.attrs["spec"], block.key, "spec", lines=block.lines)
+        uses: dict[str, UrlUse] = {}
+        for url, use in _urls(block):
+            uses.setdefault(url, use)
+        for url, use in uses.items():
+            yield PageReference(url, block.key, use=use, lines=block.lines)
 
 
-def _urls(block: Block) -> Iterator[str]:
-    urls = [str(block.attrs[name]) for name in _URL_ATTRIBUTES.get(block.kind, ()) if block.attrs.get(name)]
-    yield from urls
+def _urls(block: Block) -> Iterator[tuple[str, UrlUse]]:
+    for name, use in _URL_ATTRIBUTES.get(block.kind, ()):
+        if block.attrs.get(name):
+            yield str(block.attrs[name]), use
     if block.kind not in _FALLBACK_KINDS:
         yield from _urls_in_runs(block.runs)
     for column in block.attrs.get("columns", ()) if block.kind in ("table", "cards") else ():
@@ -470,12 +485,14 @@ def _urls(block: Block) -> Iterator[str]:
             yield from _urls_in_runs(column.title)
 
 
-def _urls_in_runs(runs: tuple[Run, ...]) -> Iterator[str]:
+def _urls_in_runs(runs: tuple[Run, ...]) -> Iterator[tuple[str, UrlUse]]:
     for run in runs:
         if run.link:
-            yield run.link
+            yield run.link, "link"
         if run.kind == "image":
-            yield from (str(run.attrs[name]) for name in ("src", "dark") if run.attrs.get(name))
+            for name in ("src", "dark"):
+                if run.attrs.get(name):
+                    yield str(run.attrs[name]), "image"
 
 
 def images_without_text(document: Document) -> Iterator[str]:

@@ -58,9 +58,9 @@ class BlockTree:
         """The innermost open block."""
         return self._open[-1][1]
 
-    def report(self, line: int, message: str) -> None:
-        """Add a diagnostic for a line of the source."""
-        self.diagnostics.append(Diagnostic(max(line, 0), message))
+    def report(self, line: int, message: str, tag: str = "") -> None:
+        """Add a diagnostic for a line of the source. `tag` is the beginning of a tag without a partner."""
+        self.diagnostics.append(Diagnostic(max(line, 0), message, tag))
 
     def add(self, draft: DraftBlock) -> DraftBlock:
         """Append a finished block to the innermost open block."""
@@ -87,9 +87,12 @@ class BlockTree:
             return True
         for index in range(len(self._open) - 1, 0, -1):
             if self._open[index][0] == key:
-                for inner, _ in self._open[index + 1 :]:
-                    ends = "continues past the end of" if inner.startswith("markdown:") else "is not closed before"
-                    self.report(line - 1, f"{_describe(inner)} {ends} {_describe(key)}.")
+                for inner, draft in self._open[index + 1 :]:
+                    if inner.startswith("markdown:"):
+                        self.report(line - 1, f"{_describe(inner)} continues past the end of {_describe(key)}.")
+                    else:
+                        message = f"{_describe(inner)} is not closed before {_describe(key)} ends."
+                        self.report(draft.first, message, _tag_start(inner))
                 self._close_from(index, line)
                 return True
         return False
@@ -101,7 +104,7 @@ class BlockTree:
             return
         index = next(index for index, (_, draft) in enumerate(self._open) if draft is container)
         for inner, draft in self._open[index + 1 :]:
-            self.report(draft.first, f"{_describe(inner)} is not closed.")
+            self.report(draft.first, f"{_describe(inner)} is not closed.", _tag_start(inner))
         self._ignored_keys.clear()
         self._close_from(index, line)
 
@@ -115,19 +118,20 @@ class BlockTree:
     def finish(self, line: int) -> DraftBlock:
         """Close everything that is open, and return the root."""
         for key, draft in self._open[1:]:
-            self.report(draft.first, f"{_describe(key)} is not closed.")
+            self.report(draft.first, f"{_describe(key)} is not closed.", _tag_start(key))
         self._close_from(1, line)
         self.root.last = line
         return self.root
 
-    def has_open_sibling(self, name: str, parent: str) -> bool:
-        """Return whether a tag called `name` is open with no `parent` tag and no Markdown container inside it."""
-        for key, _ in reversed(self._open):
+    def open_sibling(self, name: str, parent: str) -> DraftBlock | None:
+        """Return the open tag called `name` with no `parent` tag and no Markdown container inside it. None if there is
+        none."""
+        for key, draft in reversed(self._open):
             if key == f"tag:{name}":
-                return True
+                return draft
             if key == f"tag:{parent}" or key.startswith("markdown:"):
-                return False
-        return False
+                return None
+        return None
 
     def _close_from(self, index: int, line: int) -> None:
         for key, draft in self._open[index:]:
@@ -142,3 +146,9 @@ def _describe(key: str) -> str:
     if source == "tag":
         return f"{{% {name} %}}"
     return f"<{name}>" if source == "html" else f"The {name}"
+
+
+def _tag_start(key: str) -> str:
+    """Return the beginning of the tag that opened a block. Empty for Markdown."""
+    source, _, name = key.partition(":")
+    return f"{{% {name}" if source == "tag" else f"<{name}" if source == "html" else ""

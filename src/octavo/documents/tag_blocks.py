@@ -47,11 +47,12 @@ def block_of_tag(tag: Tag) -> DraftBlock:
 def open_parent(tree: BlockTree, tag: Tag, line: int) -> None:
     """Prepare the tree for a tag that needs a parent: close an open sibling, and open the parent if it is missing."""
     parent = PARENTS[tag.name]
-    if tree.has_open_sibling(tag.name, parent):
-        tree.report(line, f"{{% {tag.name} %}} begins before the previous {{% {tag.name} %}} is closed.")
+    start = f"{{% {tag.name}"
+    if (sibling := tree.open_sibling(tag.name, parent)) is not None:
+        tree.report(sibling.first, f"{start} %}} is not closed before the next {start} %}} begins.", start)
         tree.close(f"tag:{tag.name}", line)
     if tree.top.kind != parent:
-        tree.report(line, f"{{% {tag.name} %}} is outside {{% {parent} %}}.")
+        tree.report(line, f"{start} %}} is outside {{% {parent} %}}.", start)
         tree.open(f"tag:{parent}", DraftBlock(parent, first=line))
 
 
@@ -249,3 +250,6 @@ _READERS: dict[str, Callable[[Tag], DraftBlock]] = {
     "conflict": lambda tag: DraftBlock("conflict"),
     "conflict-side": _conflict_side,
 }
+
+TAG_NAMES = tuple(name for name in _READERS if not name.startswith("conflict"))
+"""Names of the tags that authors write, to suggest one for an unknown name."""

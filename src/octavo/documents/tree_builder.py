@@ -167,13 +167,13 @@ class Builder:
         if name == "if":
             self.tree.close("tag:else", line)
         if not self.tree.close(f"tag:{name}", line) and name != "raw":
-            self.tree.report(line - 1, f"{{% end{name} %}} has no opening tag.")
+            self.tree.report(line - 1, f"{{% end{name} %}} has no opening tag.", f"{{% end{name}")
 
     def _branch(self, tag: Tag) -> None:
         first, _ = self._lines
         self.tree.close("tag:else", first)
         if self.tree.top.kind != "if":
-            self.tree.report(first, f"{{% {tag.name} %}} is outside {{% if %}}.")
+            self.tree.report(first, f"{{% {tag.name} %}} is outside {{% if %}}.", f"{{% {tag.name}")
         draft = self._draft("else")
         expression = tag.arguments.get("expression") or " ".join(tag.words)
         if expression:

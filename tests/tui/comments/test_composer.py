@@ -13,13 +13,12 @@ from textual.widgets import Static
 
 from octavo.api.users import User
 from octavo.data.state_db import NotSaved
-from octavo.tui.comments.autocomplete import Autocomplete, emoji_prefix
+from octavo.tui.comments.autocomplete import Autocomplete, MentionCandidates, emoji_prefix
 from octavo.tui.comments.composer import Composer
-from octavo.tui.comments.mentions import MentionCandidates
 from octavo.tui.reader.page_view import PageView, preview
 from octavo.tui.render.threads import keep_quoted_lines
 from octavo.tui.widgets.long_text import WrappedRows
-from octavo.tui.widgets.safe_text import safe_lines
+from octavo.tui.widgets.short_texts import safe_lines
 from octavo.tui.widgets.text_inputs import DraftClock
 from tests.calls import Calls
 from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown, until

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.api.users import User
-from octavo.tui.comments.mentions import MentionText, mention_markdown, with_names
+from octavo.tui.comments.autocomplete import MentionText, mention_markdown, with_names
 
 ADA, LONG, HARD = (
     User(id="u1", display_name="Ada"),

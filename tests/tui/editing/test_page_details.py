@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.api.content import Page, PageTree
-from octavo.tui.editing.page_details import (
+from octavo.tui.editing.page_form import (
     changed_values,
     current_values,
     field_names,

@@ -10,7 +10,7 @@ from octavo.api.places import ChangeRequestRef
 from octavo.data.inbox import InboxRow
 from octavo.server.demo.library import TODAY
 from octavo.tui.inbox.row_views import RowRenderer, reason_lines
-from octavo.tui.widgets import wording
+from octavo.tui.widgets import short_texts
 from tests.server.asking import START
 
 ROW = InboxRow(
@@ -29,7 +29,7 @@ ROW = InboxRow(
 
 @pytest.mark.parametrize("width", [20, 46, 48, 60])
 def test_each_reason_is_one_line_and_the_age_is_never_truncated(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wording, "clock", lambda: TODAY)
+    monkeypatch.setattr(short_texts, "clock", lambda: TODAY)
     first, second = reason_lines(ROW, width).plain.split("\n")
     assert len(first) <= width
     assert len(second) <= width

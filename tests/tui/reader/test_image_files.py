@@ -13,8 +13,8 @@ import pytest
 from PIL import Image
 
 from octavo.documents.parse import parse
-from octavo.tui.reader.image_files import read_answer, scale_image
-from octavo.tui.render.half_block_pictures import page_images, render_half_blocks
+from octavo.tui.reader.linked_files import read_answer, scale_image
+from octavo.tui.render.images import page_images, render_half_blocks
 from octavo.tui.terminal.graphics import ScaledPicture
 
 GROUND = (20, 22, 27)

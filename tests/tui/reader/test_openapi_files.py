@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from octavo.documents.openapi import MAX_LENGTH, MAX_VALUES, SpecificationError, read_value
-from octavo.tui.reader.openapi_files import parse_file
+from octavo.tui.reader.linked_files import parse_file
 
 PARTS: dict[str, Any] = {
     "openapi": "3.1.0",

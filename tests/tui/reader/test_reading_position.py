@@ -10,7 +10,7 @@ from octavo.data.state_db import StateDb
 from octavo.documents.parse import parse
 from octavo.tui.reader import page_loading
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.render.reading_position import MOST_PAGES, ReadingPosition, ReadingPositions
+from octavo.tui.reader.reading_position import MOST_PAGES, ReadingPosition, ReadingPositions
 from tests.tui.reader.panes import PaneApp, bar_column, screen
 from tests.tui.reader.test_while_loading import begun, read
 

@@ -17,12 +17,11 @@ from textual.selection import Selection
 from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
 from octavo.tui.reader import page_loading
-from octavo.tui.reader.moves import START, rows_from
+from octavo.tui.reader.line_painter import CopiesWhenReady, CopyPending, SelectionCollector
 from octavo.tui.reader.page_loading import PageLoad, PageLoaded, PageLoader
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.reader.text_selection import CopiesWhenReady, CopyPending, SelectionCollector
+from octavo.tui.reader.reading_position import START, ReadingPosition, rows_from
 from octavo.tui.render.painting import text_between
-from octavo.tui.render.reading_position import ReadingPosition
 from tests.benchmarks.texts import made_page
 from tests.tui.reader.panes import P, PaneApp, bar_column, laid_out, screen
 

@@ -18,7 +18,7 @@ from octavo.tui.resources.resource_commands import MAX_TITLES, first_titles
 from octavo.tui.resources.site_resources import SITES
 from octavo.tui.resources.table import TableState, as_csv, as_json, as_markdown
 from octavo.tui.widgets.row_list import ColumnLayout
-from octavo.tui.widgets.safe_text import safe
+from octavo.tui.widgets.short_texts import safe
 
 
 def member(name: str, role: str | None = "read", seen: int | None = None) -> Member:

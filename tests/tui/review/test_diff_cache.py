@@ -24,8 +24,8 @@ from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
 from octavo.tui.review.changed_pages import ChangedPage, changed_pages
+from octavo.tui.review.changed_tree import ViewedMarks
 from octavo.tui.review.diff_cache import MAX_PARALLEL, ComparedSides, DiffCache, _diff_key
-from octavo.tui.review.viewed_pages import ViewedMarks
 from tests.data.sends import Gate
 from tests.server.asking import Ask, Clock, small_world
 from tests.server.writing import Desk, insert, update

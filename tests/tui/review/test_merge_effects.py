@@ -14,7 +14,7 @@ from octavo.data.live import Live
 from octavo.server.app import Platform
 from octavo.tui.review import merge_effects
 from octavo.tui.review.merge_checks import Checks, run_checks
-from octavo.tui.widgets import wording
+from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.text_widgets import Fact
 from tests.server.asking import Ask, Clock
 from tests.server.publishing import a_site
@@ -169,7 +169,7 @@ async def test_age_of_the_checks_starts_with_the_first_request(
     live: Live, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock()
-    monkeypatch.setattr(wording, "clock", clock)
+    monkeypatch.setattr(short_texts, "clock", clock)
     send = live.send
 
     async def slow(op: Operation[Any]) -> Any:

@@ -12,11 +12,11 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import ContentEdit, DeletePage, InsertFiles, NewFile
 from octavo.data.live import Live
 from octavo.server.app import Platform
-from octavo.tui.review.merge_revert import facts
-from octavo.tui.review.merge_revert_plan import (
+from octavo.tui.review.merge_revert import (
     LaterEditedPage,
     RevertEdits,
     RevertPlan,
+    facts,
     load_changes,
     load_sides,
     make_plan,

@@ -10,7 +10,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment, Target
 from octavo.api.reviews import RequestedReviewer, Review
 from octavo.api.users import User
-from octavo.tui.review.status_summary import RequestStatus, request_status, status_line
+from octavo.tui.review.request_status import RequestStatus, request_status, status_line
 
 ADA, TOM = User(id="ada", display_name="Ada Lovelace"), User(id="tom", display_name="Tom Weaver")
 ABOUT = ChangeRequest(id="c", number=4, status="open", revision="r2", outdated=True)

@@ -5,7 +5,7 @@ import pytest
 from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
 from octavo.tui.editing.page_edit import block_line
-from octavo.tui.terminal.editor_commands import at_line
+from octavo.tui.terminal.external_editor import at_line
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from textual.color import Color
 from octavo import settings
 from octavo.documents.parse import parse
 from octavo.tui.reader.page_view import PageView
-from octavo.tui.widgets.help import HelpScreen
+from octavo.tui.widgets.command_palette import HelpScreen
 from tests.tui.reader.panes import PaneApp
 
 pytest.importorskip("bidi", reason="of the extra `bidi`")

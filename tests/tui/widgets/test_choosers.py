@@ -6,11 +6,9 @@ import pytest
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
-from octavo.tui.widgets.chooser import Choice
-from octavo.tui.widgets.command_palette import PaletteScreen
+from octavo.tui.widgets.chooser import Choice, Picker, ThemePicker
+from octavo.tui.widgets.command_palette import HelpScreen, PaletteScreen
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
-from octavo.tui.widgets.help import HelpScreen
-from octavo.tui.widgets.picker import Picker, ThemePicker
 from octavo.tui.widgets.row_list import Row, RowList
 from tests.tui.widgets.scratch import HOSTILE, Scratch, at_rest, check_picture, harmless, lines, shown
 

@@ -8,7 +8,6 @@ from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
 from octavo.tui.comments.composer import Composer
-from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.chooser import Chooser
 from octavo.tui.widgets.commands import (
     Command,
@@ -23,11 +22,12 @@ from octavo.tui.widgets.commands import (
     keys_as_markdown,
 )
 from octavo.tui.widgets.confirm import ConfirmDialog
+from octavo.tui.widgets.dialog import TextButton
 from octavo.tui.widgets.filter_input import FilterInput
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowList
-from octavo.tui.widgets.secret_input import SecretInput
+from octavo.tui.widgets.text_inputs import SecretInput
 from octavo.tui.widgets.tree import Tree
 from tests.tui.widgets.scratch import Scratch, lines
 

@@ -11,11 +11,10 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Static
 
-from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Field
 from octavo.tui.widgets.dialog import Dialog, DialogFrame
 from octavo.tui.widgets.notices import NoticeBoard, Notices
-from octavo.tui.widgets.picker import Picker
 from tests.tui.widgets.scratch import Scratch, at_rest, lines, shown, until
 
 

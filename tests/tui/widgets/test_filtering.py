@@ -7,8 +7,8 @@ from textual.content import Content
 
 from octavo.api.folding import fold
 from octavo.tui.widgets.filtering import SearchTexts, is_narrower
-from octavo.tui.widgets.flat_tree import TreeNode, contains_words
-from octavo.tui.widgets.safe_text import highlight
+from octavo.tui.widgets.short_texts import highlight
+from octavo.tui.widgets.tree import TreeNode, contains_words
 from tests.api.test_folding import ALIKE
 
 

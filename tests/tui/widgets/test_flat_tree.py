@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from octavo.tui.widgets.flat_tree import FlatTree, TreeNode
+from octavo.tui.widgets.tree import FlatTree, TreeNode
 
 LABELS = ("Start", "Guides", "Guide to payments", "Pay", "")
 

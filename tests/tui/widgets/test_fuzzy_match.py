@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from textual.content import Content
 
-from octavo.tui.widgets.fuzzy_match import match
+from octavo.tui.widgets.filtering import match
 from tests.api.test_folding import ALIKE
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.content import Content
 
-from octavo.tui.widgets.safe_text import fit, highlight, join_texts, safe, safe_lines, spread
+from octavo.tui.widgets.short_texts import fit, highlight, join_texts, safe, safe_lines, spread
 from octavo.tui.widgets.text_widgets import Fact, FactList
 from tests.tui.widgets.scratch import HOSTILE, Scratch, harmless, lines
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from textual.events import Paste
 
-from octavo.tui.widgets.secret_input import SecretCount, SecretInput, extract_token, why_no_token
+from octavo.tui.widgets.text_inputs import SecretCount, SecretInput, extract_token, why_no_token
 from tests.tui.widgets.scratch import Scratch, shown, until
 
 KEY = "gb_api_abcDEF123456"

@@ -9,8 +9,7 @@ from textual.events import Paste
 from textual.widgets import Input
 
 from octavo.tui.widgets.filter_input import FilterInput
-from octavo.tui.widgets.secret_input import SecretInput
-from octavo.tui.widgets.text_inputs import MAX_INPUT_LENGTH, LineInput, TextEditor
+from octavo.tui.widgets.text_inputs import MAX_INPUT_LENGTH, LineInput, SecretInput, TextEditor
 from tests.tui.widgets.scratch import Scratch, at_rest, harmless, shown
 
 PASTED = "one \u202e\x1b[31m\ntwo"

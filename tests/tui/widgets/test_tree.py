@@ -2,9 +2,8 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from octavo.tui.widgets.flat_tree import FlatTree
 from octavo.tui.widgets.line_list import LineList
-from octavo.tui.widgets.tree import Tree, TreeNode
+from octavo.tui.widgets.tree import FlatTree, Tree, TreeNode
 from tests.tui.widgets.scratch import HOSTILE, Scratch, at, check_picture, harmless, lines, shown
 
 SPACE = (

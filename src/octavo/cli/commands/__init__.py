@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "auth": "sign in, sign out, and list or switch accounts",
     "changes": "list change requests",
+    "check": "find broken links and other mistakes",
     "config": "list, check, and edit your settings",
     "doctor": "find problems on this computer, and how to fix them",
     "log": "print what Octavo did",

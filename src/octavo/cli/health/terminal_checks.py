@@ -19,7 +19,7 @@ from octavo import __version__
 from octavo.cli.health.check import Check
 from octavo.help import text_of
 from octavo.settings import Settings
-from octavo.tui.terminal.editor_commands import option_to_wait
+from octavo.tui.terminal.external_editor import option_to_wait
 
 _WIDE = "🎉⚓"
 """Characters that terminals with an old Unicode version draw one column too narrow."""

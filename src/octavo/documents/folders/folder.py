@@ -60,6 +60,10 @@ class Folder:
     problems: list[Problem] = field(default_factory=list)
     first_page: Path | None = None
     """First page, if the tree follows the subfolders. It comes before all other pages."""
+    summary: Path | None = None
+    """File of the table of contents. None if the tree follows the subfolders."""
+    unlisted: list[Path] = field(default_factory=list)
+    """Files of the pages that are not in the table of contents."""
     _names: dict[Path, dict[str, str]] = field(default_factory=dict)
     """Names in each directory read so far, by exact name and, where no exact name equals it, by case-folded name."""
 

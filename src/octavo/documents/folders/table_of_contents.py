@@ -53,6 +53,7 @@ def read_folder(folder: Path) -> Folder:
     if path is None or text is None:
         folder_read.entries = _folder_entries(folder_read, readme)
         return folder_read
+    folder_read.summary = path
     folder_read.entries = summary_entries(folder_read, text, path)
     _add_unlisted(folder_read, path, readme)
     return folder_read
@@ -112,7 +113,8 @@ def _add_unlisted(folder: Folder, summary: Path, readme: Path) -> None:
         folder.entries.insert(0, Entry("document", path=readme))
     if unlisted:
         unlisted.sort(key=lambda entry: natural_order(str(entry.path)))
-        pages = [Entry("document", path=entry.path) for entry in unlisted]
+        folder.unlisted = [entry.path for entry in unlisted if entry.path]
+        pages = [Entry("document", path=path) for path in folder.unlisted]
         folder.entries.append(Entry("group", UNLISTED, children=pages))
 
 

@@ -61,8 +61,10 @@ def _show_sign_in(app: Octavo, prompt: str) -> None:
 
 
 def _switch(app: Octavo, _: object) -> None:
-    from octavo.tui.widgets.chooser import Choice  # lazy: slow to load
-    from octavo.tui.widgets.picker import Picker
+    from octavo.tui.widgets.chooser import (
+        Choice,  # lazy: slow to load
+        Picker,
+    )
 
     current, methods = app.session.account, app.sign_in_methods
     others = [each for each in methods.accounts() if current is None or each.name != current.name]

@@ -28,7 +28,7 @@ from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Column, Row, RowHeading, RowList
-from octavo.tui.widgets.wording import as_clause, plural, short_age
+from octavo.tui.widgets.short_texts import as_clause, plural, short_age
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell

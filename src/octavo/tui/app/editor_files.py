@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from octavo.data.state_db import NotSaved
 from octavo.data.unsent_index import KIND_NAMES
-from octavo.tui.core.dialog_draft import DialogDraft, save_error
 from octavo.tui.core.routes import ToChangeRequest
+from octavo.tui.core.unsent_texts import DialogDraft, save_error
 from octavo.tui.terminal.external_editor import (
     Edited,
     FileNote,
@@ -25,7 +25,7 @@ from octavo.tui.terminal.external_editor import (
     reopen_file,
     write_file,
 )
-from octavo.tui.widgets.wording import plural
+from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest

@@ -1,18 +1,30 @@
-"""Painting the first screen only when it is complete, and repeated views without delay."""
+"""Painting the first screen only when it is complete, and recording it as rows of text and styles for the next start."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from rich.segment import Segment
 from textual.app import App, ReturnType
 from textual.dom import DOMNode
 from textual.screen import Screen
+from textual.strip import Strip
 from textual.widget import AwaitMount
 
+from octavo.first_picture import FirstPicture
+from octavo.tui.reader.reading_position import ReadingPositions
+from octavo.tui.terminal.textual_internals import is_whole, painted_rows
+
 if TYPE_CHECKING:
+    from textual.timer import Timer
+
     from octavo.tui.core.session import Session
+    from octavo.tui.core.shell import Shell
+    from octavo.tui.core.view import View
+
 
 _VIEW = "view"
 
@@ -77,3 +89,109 @@ class DelayedPaintApp(App[ReturnType]):
     def update_styles(self, node: DOMNode, animate: bool = True) -> None:
         if not self.is_opening:
             super().update_styles(node, animate=animate)
+
+
+DELAY = 1.0
+"""Seconds for which a page is shown before its picture is taken, so that turning pages stays fast."""
+_MOST_TRIES = 20
+
+CACHED = "○ cached"
+_CONNECTION = re.compile("[●○] ")
+
+
+@runtime_checkable
+class StartView(Protocol):
+    """A view that can be the first view of a start."""
+
+    @property
+    def is_as_at_start(self) -> bool:
+        """Return whether the view looks as it would after a start."""
+
+    def keep_place(self) -> None:
+        """Save the current position, as quitting does."""
+
+
+class PictureRecorder:
+    """Takes pictures of the first view, and deletes the last picture if the next start will look different."""
+
+    def __init__(self, app: Shell, picture: FirstPicture) -> None:
+        self._app, self._picture = app, picture
+        self._timer: Timer | None = None
+        self._recorded = self._next_start()
+
+    def page_shown(self, screen: View) -> None:
+        """Take a picture of a view soon, because it shows another page or another state of the inbox."""
+        if self._timer is not None:
+            self._timer.stop()
+        self._take_soon(screen, tries=_MOST_TRIES)
+
+    def _take_soon(self, screen: View, tries: int) -> None:
+        def take() -> None:
+            # A notification, such as the greeting, may cover the screen for some seconds.
+            if not self._take() and tries > 1:
+                self._take_soon(screen, tries - 1)
+
+        self._timer = screen.set_timer(DELAY, take)
+
+    def end(self) -> None:
+        """Save the position in the view. Update or delete the picture if the next start will look different."""
+        if (screen := self._start_view) is not None:
+            screen.keep_place()
+        if self._recorded != self._next_start() and not self._take():
+            self._picture.delete()
+
+    def _take(self) -> bool:
+        """Take a picture of the view. Return False if something covers the view or it is no first view."""
+        screen = self._start_view
+        if screen is None or not screen.is_as_at_start or not (rows := rows_of(self._app.screen)):
+            return False
+        screen.keep_place()
+        self._picture.save(rows)
+        self._recorded = self._next_start()
+        return True
+
+    @property
+    def _start_view(self) -> StartView | None:
+        """The current view. None if it cannot be the first view, or is still being built."""
+        screen = self._app.screen
+        return screen if is_whole(screen) and isinstance(screen, StartView) else None
+
+    def _next_start(self) -> tuple[Any, ...]:
+        """Return the values that decide how the next start looks."""
+        if not self._app.has_session:
+            return ()
+        session = self._app.session
+        state = session.state
+        if first_view(session) == "inbox":
+            inbox = self._app.workspace.inbox.rows
+            return ("inbox", state.get_fact("organization"), inbox.here if inbox is not None else (), self._app.theme)
+        return (
+            state.get_fact("organization"),
+            (space := state.get_fact("space")),
+            (page := state.get_fact(f"page {space}")),
+            ReadingPositions(state).get(f"{space} {page}"),
+            self._app.theme,
+        )
+
+
+def rows_of(screen: Screen[Any]) -> list[str]:
+    """Return the rows of the terminal with a screen, marked as cached. Empty before the first layout of the screen."""
+    rows = painted_rows(screen)
+    rows[:1] = map(_marked_as_cached, rows[:1])
+    return [_without_links(strip).render(screen.app.console) for strip in rows]
+
+
+def _marked_as_cached(bar: Strip) -> Strip:
+    segments = list(bar)
+    for index, segment in enumerate(segments[:-1]):
+        if _CONNECTION.match(segment.text):
+            # In the style of the next segment: the color of the sign means live.
+            segments[index] = Segment(CACHED.ljust(segment.cell_length), segments[index + 1].style)
+    return Strip(segments, bar.cell_length)
+
+
+def _without_links(strip: Strip) -> Strip:
+    """Return a row without hyperlinks, because a picture may contain only text and styles."""
+    if not any(style is not None and style.link for _, style, _ in strip):
+        return strip
+    return Strip([Segment(text, style.update_link(None) if style else None) for text, style, _ in strip])

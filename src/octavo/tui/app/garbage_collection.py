@@ -1,7 +1,7 @@
 """Removing screens and widgets: their workers and subscriptions end first, and their memory is freed while you pause.
 
 Widgets reference one another, so only the garbage collector frees them. A full collection takes a tenth of a second,
-and Python would start one in the middle of a key press.
+and Python would start one in the middle of a key press. Memory is returned to the system by the allocator of glibc.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import Context
-from functools import _lru_cache_wrapper
+from functools import _lru_cache_wrapper, cache
 from typing import Any
 from weakref import WeakSet
 
@@ -23,7 +23,6 @@ from textual.signal import Signal
 from textual.worker import Worker
 from textual.worker_manager import WorkerManager
 
-from octavo.tui.terminal import malloc
 from octavo.tui.terminal.textual_internals import before_removal, message_pumps, use_workers
 
 PAUSE = 1.5
@@ -70,7 +69,7 @@ class Garbage:
 
     def start(self) -> None:
         """Start to collect in pauses. Objects that exist now are frozen: no collection checks them."""
-        malloc.keep_large_blocks_apart()
+        keep_large_blocks_apart()
         self._caches = list(caches("textual.", "rich."))
         self.enable()
         self._blocks = sys.getallocatedblocks()
@@ -146,7 +145,7 @@ class Garbage:
             gc.collect()
             if is_long_pause:
                 gc.freeze()
-            malloc.trim()
+            trim()
             self._blocks, self._has_survivors = sys.getallocatedblocks(), not is_long_pause
         if is_long_pause:
             self._survivors.clear()
@@ -215,3 +214,42 @@ class Teardown:
         for watchers in self._app.__dict__.get("__watchers", {}).values():
             watchers[:] = [(node, watcher) for node, watcher in watchers if node not in removed]
         self.garbage.add(removed)
+
+
+_M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
+"""Parameters of mallopt(3)."""
+_LARGE = 128 * 1024
+"""Smallest large block, in bytes."""
+
+
+def use_one_arena() -> None:
+    """Let all threads allocate from one arena, which fragments less. Call it before the first thread starts."""
+    _call("mallopt", _M_ARENA_MAX, 1)
+
+
+def keep_large_blocks_apart() -> None:
+    """Map large blocks separately from small ones, so that freed blocks can be returned to the system."""
+    _call("mallopt", _M_MMAP_THRESHOLD, _LARGE)
+
+
+def trim() -> None:
+    """Return free memory to the system. Otherwise the process stays as large as its peak."""
+    _call("malloc_trim", 0)
+
+
+def _call(name: str, *arguments: int) -> None:
+    if found := _function(name):
+        from _ctypes import call_function
+
+        call_function(found, arguments)
+
+
+@cache
+def _function(name: str) -> int:
+    """Return the address of a function of the C library, or 0. `_ctypes` loads in 1 ms, `ctypes` in 3 ms."""
+    try:
+        from _ctypes import dlopen, dlsym
+
+        return dlsym(dlopen(None, 0), name)  # type: ignore[arg-type]  # None is this process
+    except (ImportError, OSError):
+        return 0

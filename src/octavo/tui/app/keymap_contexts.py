@@ -5,8 +5,8 @@ from __future__ import annotations
 from textual.dom import DOMNode
 
 from octavo.tui.app.activity import ActivityScreen
+from octavo.tui.app.quitting import UnsavedDrafts
 from octavo.tui.app.sign_in import SignInScreen
-from octavo.tui.app.unsaved_drafts import UnsavedDrafts
 from octavo.tui.comments.autocomplete import Autocomplete
 from octavo.tui.comments.comments_screen import CommentsScreen
 from octavo.tui.comments.composer import Composer
@@ -24,20 +24,20 @@ from octavo.tui.reader.image_screen import ImageScreen
 from octavo.tui.reader.page_dialogs import TableRowDialog, TextDialog
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.three_way_view import ThreeWayView
-from octavo.tui.resources.condition_tester import ConditionTest
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.resources.resource_browser import BrowserScreen
-from octavo.tui.review.bulk_merge import MergeSeveralDialog
+from octavo.tui.resources.site_checks import ConditionTest
 from octavo.tui.review.checked_dialog import CheckedDialog
 from octavo.tui.review.conflicts import ConflictsScreen
-from octavo.tui.review.incoming_changes import IncomingChanges
+from octavo.tui.review.merge_dialog import MergeSeveralDialog
 from octavo.tui.review.merge_preview import MergedPreviewScreen
-from octavo.tui.review.pending_comments import PendingCommentsScreen
 from octavo.tui.review.request_list import ChangesScreen
 from octavo.tui.review.request_view import ChangeRequestScreen
 from octavo.tui.review.review_requests import ReviewersScreen
+from octavo.tui.review.review_submission import PendingCommentsScreen
+from octavo.tui.review.update_from_main import IncomingChanges
+from octavo.tui.widgets.command_palette import HelpScreen
 from octavo.tui.widgets.confirm import ConfirmDialog
-from octavo.tui.widgets.help import HelpScreen
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import RowList
 from octavo.tui.widgets.tree import Tree

@@ -20,9 +20,8 @@ from octavo.tui.core.view import Subscriptions
 from octavo.tui.reader.page_dialogs import TextDialog
 from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.terminal.textual_internals import is_whole
-from octavo.tui.widgets.chooser import Choice, Chooser
-from octavo.tui.widgets.picker import Picker
-from octavo.tui.widgets.wording import plural
+from octavo.tui.widgets.chooser import Choice, Chooser, Picker
+from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session

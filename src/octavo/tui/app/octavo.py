@@ -23,21 +23,20 @@ from octavo.tui.app.first_screen import DelayedPaintApp, first_view, remember_vi
 from octavo.tui.app.garbage_collection import Teardown
 from octavo.tui.app.preloading import preload, run_when_idle
 from octavo.tui.app.type_ahead import TypeAhead
-from octavo.tui.core.navigation_history import NavigationHistory
-from octavo.tui.core.routes import Route, ToSearch
+from octavo.tui.core.external_links import fits_clipboard
+from octavo.tui.core.routes import NavigationHistory, Route, ToSearch
 from octavo.tui.core.session import Session, SignInMethods, SignInState
 from octavo.tui.core.view import View
 from octavo.tui.core.workspace import Workspace
 from octavo.tui.core.write_queue import WriteQueue
 from octavo.tui.terminal import textual_internals as internals
-from octavo.tui.terminal.clipboard import fits
 from octavo.tui.terminal.crash_report import report_crash
 from octavo.tui.terminal.key_reader import EscapeOrAlt
 from octavo.tui.terminal.line_filters import filters
 from octavo.tui.widgets.commands import Command, Commands, HostApp
 from octavo.tui.widgets.notices import Tone
+from octavo.tui.widgets.short_texts import plural
 from octavo.tui.widgets.themes import adapt_theme, palettes, themes
-from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -45,10 +44,10 @@ if TYPE_CHECKING:
 
     from octavo.api.organizations import Organization
     from octavo.first_picture import FirstPicture
-    from octavo.tui.app.picture_recorder import PictureRecorder
+    from octavo.tui.app.first_screen import PictureRecorder
     from octavo.tui.core.shell import SuggestionActions
+    from octavo.tui.widgets.chooser import ThemePicker
     from octavo.tui.widgets.confirm import Confirmed
-    from octavo.tui.widgets.picker import ThemePicker
 
 
 def _has_session(app: Octavo, _: object) -> bool:
@@ -244,6 +243,7 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         self.may_ask_for_key = not sign_in_methods.previous_label
         self.history = NavigationHistory(self)
         self.workspace = Workspace(self, self.history)
+        self.workspace.key_rejected.add(partial(sign_in_after_rejection, self))
         self._unsaved_report = ""
         """A sentence with the files of drafts that could not be saved. Empty if all were saved."""
         self._line_filters = tuple(filters(settings))
@@ -374,7 +374,7 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         self.paint_first_screen()
         self.call_after_refresh(self._first_painted)
         if self.picture is not None:
-            from octavo.tui.app.picture_recorder import PictureRecorder  # lazy: after the first paint
+            from octavo.tui.app.first_screen import PictureRecorder  # lazy: after the first paint
 
             self._recorder = PictureRecorder(self, self.picture)
         if not self.is_headless:
@@ -390,7 +390,7 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         session.on_first_paint()
         self.workspace.follow_comment_counts()
         self.background_refresh.begin(session)
-        from octavo.tui.app.session_start import notify_on_start  # lazy: after the first paint
+        from octavo.tui.app.background_refresh import notify_on_start  # lazy: after the first paint
 
         self.background(notify_on_start(self, session))
 
@@ -446,7 +446,7 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
             self.notify(message, severity=severity, markup=False)  # type: ignore[arg-type]  # The dict has only valid values.
 
     def copy_to_clipboard(self, text: str) -> None:
-        if fits(self, text):
+        if fits_clipboard(self, text):
             super().copy_to_clipboard(text)
 
     def ignore_typing(self) -> None:
@@ -454,9 +454,6 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
 
     def command_ran(self, id: str) -> None:
         self.workspace.tour.complete_step(id)
-
-    def ask_for_key(self) -> None:
-        sign_in_after_rejection(self)
 
     def explain(self, sentence: str) -> None:
         self.say(sentence, tone="care")
@@ -481,7 +478,7 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         self.switch_mode(view)
 
     def show_help(self) -> None:
-        from octavo.tui.widgets.help import HelpScreen
+        from octavo.tui.widgets.command_palette import HelpScreen
 
         me = self.workspace.me if self._session is not None else None
         about = "Press 1 to 6 to open the views. The header shows item counts. Press f1 to read about the symbols."
@@ -508,7 +505,7 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
     @property
     def theme_picker(self) -> ThemePicker:
         """The theme picker, which saves the chosen theme for the next start."""
-        from octavo.tui.widgets.picker import ThemePicker
+        from octavo.tui.widgets.chooser import ThemePicker
 
         def remember(name: str) -> None:
             if self._session is not None:
@@ -546,7 +543,7 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
             self._update_picture()
             self._terminated()
             return
-        from octavo.tui.app.unsaved_drafts import UnsavedDrafts  # lazy: a full disk is rare
+        from octavo.tui.app.quitting import UnsavedDrafts  # lazy: a full disk is rare
 
         def quit_without_drafts(answer: Confirmed | None) -> None:
             if answer is None:

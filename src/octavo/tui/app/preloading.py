@@ -16,9 +16,9 @@ DELAY, LONGEST_DELAY = 0.6, 6.0
 FOR_PAGES = (
     "octavo.documents.parse",
     "octavo.tui.render.formulas",
-    "octavo.tui.render.highlight",
+    "octavo.tui.render.deferred",
     "octavo.tui.render.openapi",
-    "octavo.tui.render.page_operations",
+    "octavo.tui.render.openapi",
     "octavo.tui.render.tables",
 )
 """Modules that pages need, but not the first paint. Each takes 10 to 30 ms to load."""
@@ -34,7 +34,7 @@ _MODULES = (
     "octavo.tui.content.search",
     "octavo.tui.comments.composer",
     "octavo.tui.widgets.confirm",
-    "octavo.tui.widgets.help",
+    "octavo.tui.widgets.command_palette",
     "octavo.tui.widgets.command_palette",
     "octavo.tui.comments.thread_dialog",
     "octavo.tui.resources.organization_resources",

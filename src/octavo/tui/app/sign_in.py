@@ -17,11 +17,10 @@ from octavo.api.errors import ApiError
 from octavo.settings import in_words
 from octavo.tui.core.session import Session, SignInResult
 from octavo.tui.terminal.textual_internals import is_being_removed, prepare_screen
-from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
+from octavo.tui.widgets.dialog import TextButton
 from octavo.tui.widgets.key_bar import KeyBar
-from octavo.tui.widgets.secret_input import SecretCount, SecretInput
-from octavo.tui.widgets.text_inputs import PathInput
+from octavo.tui.widgets.text_inputs import PathInput, SecretCount, SecretInput
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell

@@ -16,12 +16,10 @@ from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.comment_text import plain_text
 from octavo.data.unsent_index import UnsentText
-from octavo.tui.comments import bulk_actions, thread_filters
-from octavo.tui.comments.discard_commands import UNSENT
-from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
-from octavo.tui.comments.thread_filters import Thread, ThreadFilter
+from octavo.tui.comments import thread_commands, thread_filters
+from octavo.tui.comments.thread_commands import THREAD, UNSENT, ThreadTarget
+from octavo.tui.comments.thread_filters import Thread, ThreadFilter, ThreadSearchText
 from octavo.tui.comments.thread_loader import ThreadLoader
-from octavo.tui.comments.thread_search_text import ThreadSearchText
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.core.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
 from octavo.tui.core.routes import ToChangeRequest, ToPage
@@ -29,12 +27,12 @@ from octavo.tui.core.shell import Shell
 from octavo.tui.core.unsent_texts import with_unsent_mark
 from octavo.tui.core.view import report_missing_parts
 from octavo.tui.core.workspace import PENDING
-from octavo.tui.widgets import wording
+from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowHeading, RowList
 from octavo.tui.widgets.section_tabs import Section, SectionTabs
-from octavo.tui.widgets.wording import plural, short_age
+from octavo.tui.widgets.short_texts import plural, short_age
 
 _LIST_KEYS = ("list.open", "comments.resolve", "comments.reply", "comments.read_on", "list.tick", "comments.narrow")
 
@@ -49,7 +47,7 @@ def _choose_filter(app: Shell, view: CommentsScreen) -> None:
     me, section = view.user_id, view.sections.current
     threads_of_section = [each for each in view.threads.loaded() if thread_filters.is_in_section(each, section, me)]
     threads_of_section.sort(key=thread_filters.ORDERS[view.list_order][1])
-    available = thread_filters.available_filters(threads_of_section, view.narrowing.filters, wording.clock(), me)
+    available = thread_filters.available_filters(threads_of_section, view.narrowing.filters, short_texts.clock(), me)
     more = [(each, plural(remaining, "thread")) for each, remaining in available]
     view.narrowing.choose("Filter threads", more)
 
@@ -185,7 +183,9 @@ class CommentsScreen(ListView[Thread]):
             self._load(self.shell.workspace.organization)
         else:
             self._follow_sources()
-        self.thread.why_not_this_thread = lambda: bulk_actions.why_not_single(self.rows.selection.keys, self.rows.key)
+        self.thread.why_not_this_thread = lambda: thread_commands.why_not_single(
+            self.rows.selection.keys, self.rows.key
+        )
         self.rows.focus()
 
     def _load(self, organization: Organization) -> None:

@@ -19,21 +19,26 @@ from textual.widgets import Static, TextArea
 from octavo.api.safety import text as safe_text
 from octavo.data.state_db import NotSaved
 from octavo.documents.suggestions import suggestion_fence
-from octavo.tui.comments.autocomplete import Autocomplete, EmojiSuggestions, MemberSuggestions, emoji_prefix
-from octavo.tui.comments.mentions import MentionCandidates, MentionText, mention_markdown, with_names
-from octavo.tui.core.dialog_draft import DialogDraft, save_error
-from octavo.tui.core.unsent_texts import RETRY_SECONDS
+from octavo.tui.comments.autocomplete import (
+    Autocomplete,
+    EmojiSuggestions,
+    MemberSuggestions,
+    MentionCandidates,
+    MentionText,
+    emoji_prefix,
+    mention_markdown,
+    with_names,
+)
+from octavo.tui.core.unsent_texts import RETRY_SECONDS, DialogDraft, save_error
 from octavo.tui.reader.page_view import preview
 from octavo.tui.render.threads import quote_excerpt
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
-from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands, HostApp
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
-from octavo.tui.widgets.picker import Picker
-from octavo.tui.widgets.safe_text import safe
+from octavo.tui.widgets.short_texts import plural, safe
 from octavo.tui.widgets.text_inputs import MAX_BRACKET_SEARCH, DraftClock, TextEditor
 from octavo.tui.widgets.text_widgets import ChangingText
-from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     from octavo.api.places import Discussion

@@ -1,8 +1,8 @@
-"""Actions in threads: comment, reply, resolve, react, edit, delete. Every write goes through the outbox."""
+"""Actions in threads: comment, reply, resolve, react, edit, delete. Pending comments are edited and removed here too."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,16 +11,21 @@ from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment, Reply
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.comment_text import plain_text
-from octavo.data.writes.machine import NewWrite
+from octavo.data.state_db import NotSaved
+from octavo.data.writes.direct import SendResult
+from octavo.data.writes.machine import NewWrite, OutboxEntry
 from octavo.data.writes.write_kind import Basis
 from octavo.documents.emoji import to_emoji
 from octavo.tui.core.permissions import why_not_in_discussion
+from octavo.tui.core.write_queue import LocalChange
 from octavo.tui.render.threads import quote_excerpt, quote_markdown
-from octavo.tui.widgets.wording import plural
+from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.data.writes.write_kind import DurableWrite
     from octavo.tui.core.shell import Shell
+    from octavo.tui.widgets.confirm import Confirmed
+
 
 _QUOTE_LENGTH = 28
 """The most characters of a comment in the name of its thread."""
@@ -152,8 +157,6 @@ def my_reactions(app: Shell, message: Comment | Reply) -> set[str]:
 def edit(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply) -> None:
     """Edit your comment or reply."""
     if (pending := app.workspace.pending_entry(message.id)) is not None:
-        from octavo.tui.comments.pending_comments import edit_pending  # lazy: rarely needed
-
         edit_pending(app, pending)
         return
     if not _check_allowed(app, at, "edit", comment, message):
@@ -185,13 +188,11 @@ def edit(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply)
 def delete(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply) -> None:
     """Delete a comment with its replies, or a reply, after a confirmation."""
     if (pending := app.workspace.pending_entry(message.id)) is not None:
-        from octavo.tui.comments.pending_comments import remove_pending  # lazy: rarely needed
-
         remove_pending(app, pending)
         return
     if not _check_allowed(app, at, "delete", comment, message):
         return
-    from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
+    from octavo.tui.widgets.confirm import ConfirmDialog
 
     op: DurableWrite
     if isinstance(message, Reply):
@@ -280,3 +281,78 @@ def reply_draft_key(at: Discussion, comment: Comment) -> str:
 
 def _location_key(at: Discussion) -> str:
     return " ".join(str(getattr(at, name)) for name in type(at).model_fields)
+
+
+MAX_LISTED = 8
+"""The most pending comments that a dialog lists. It shows the number of the others."""
+
+
+def location_label(entry: OutboxEntry, titles: Mapping[str, str]) -> str:
+    """Return what a pending comment is on: the title of the page, or the thread it replies to."""
+    if entry.facts.thread:
+        return f"Reply: {entry.context}" if entry.context else "Reply"
+    page = entry.facts.page
+    return titles.get(page) or entry.context or ("Untitled page" if page else "General comments")
+
+
+def describe_pending(pending: tuple[OutboxEntry, ...], titles: Mapping[str, str]) -> list[str]:
+    """Return the pending comments that a review sends, line by line."""
+    if not pending:
+        return []
+    lines = [f"{plural(len(pending), 'pending comment')} will be sent with the review:"]
+    for entry in pending[:MAX_LISTED]:
+        text = " ".join(entry.facts.text.split())
+        lines.append(f"• {location_label(entry, titles)}: {text if len(text) <= 60 else text[:59] + '…'}")
+    if len(pending) > MAX_LISTED:
+        lines.append(f"and {len(pending) - MAX_LISTED} more. Press H to show all.")
+    return lines
+
+
+def edit_pending(app: Shell, entry: OutboxEntry) -> None:
+    """Edit a pending comment. It stays pending."""
+    from octavo.tui.comments.composer import open_composer  # lazy: the text area
+
+    draft_key = f"held {entry.id}"
+
+    def save(text: str) -> None:
+        op = entry.op.model_copy(update={"body": Markdown(markdown=text)})
+        edit = partial(app.session.outbox.edit_pending_comment, entry.id, op, draft_key)
+        app.writes.change(LocalChange("edit the comment", edit), message="Edited the pending comment.")
+
+    assert isinstance(entry.at, ChangeRequestRef)
+    title, text = "Edit a pending comment", entry.facts.text
+    open_composer(app, entry.at, draft_key, title, save, start=text, verb="save", is_recoverable=False)
+
+
+def remove_pending(app: Shell, entry: OutboxEntry) -> None:
+    """Remove a pending comment from the review after a confirmation."""
+    from octavo.tui.widgets.confirm import ConfirmDialog
+
+    def on_decided(answer: Confirmed | None) -> None:
+        if answer is not None:
+            change = LocalChange("remove the comment", partial(app.session.outbox.discard, entry.id))
+            app.writes.change(change, message="Removed the comment from the review and kept it as a draft.")
+
+    text = " ".join(entry.facts.text.split())
+    quote = f"“{text if len(text) <= 240 else text[:239] + '…'}”"
+    after = (
+        "No one else has seen this comment, because it has not been sent. Its text will be kept as a draft: "
+        "to continue writing, press c in the same place."
+    )
+    app.push_screen(ConfirmDialog("Remove this pending comment?", verb="Remove", intro=quote, after=after), on_decided)
+
+
+def send_pending(app: Shell, at: ChangeRequestRef, name: str) -> None:
+    """Send the pending comments without a review."""
+
+    async def submit() -> SendResult[tuple[OutboxEntry, ...]]:
+        try:
+            return SendResult("done", result=await app.session.outbox.submit_review(at))
+        except NotSaved as error:
+            return SendResult("refused", str(error))
+
+    number = len(app.session.outbox.pending_comments(at))
+    pending_label = plural(number, "pending comment")
+    app.writes.submit_review(
+        f"send the {pending_label} on {name}", submit(), message=f"Sending {pending_label} on {name} without a review…"
+    )

@@ -1,23 +1,209 @@
-"""Commands for threads in the list of threads, in the thread view, and on blocks of pages and diffs."""
+"""Commands for threads: for one thread, for all selected threads, which are undone together, and for unsent drafts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
+from octavo.api import comments
+from octavo.api.bodies import Markdown
 from octavo.api.comments import Comment, Reply
 from octavo.api.places import Discussion
-from octavo.tui.comments import bulk_actions, thread_actions
-from octavo.tui.comments.bulk_actions import BulkSelection
+from octavo.data.unsent_index import UnsentText
+from octavo.data.writes.machine import NewWrite
+from octavo.data.writes.outbox import Discarded
+from octavo.documents.emoji import to_emoji
+from octavo.tui.comments import thread_actions
 from octavo.tui.comments.thread_filters import Thread
-from octavo.tui.core.external_links import confirm_link, missing_link_reason
+from octavo.tui.core.external_links import confirm_link, copy_text, missing_link_reason
 from octavo.tui.core.permissions import why_not_in_discussion
-from octavo.tui.terminal import clipboard
+from octavo.tui.core.write_queue import LocalChange
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
+
+
+NO_DRAFTS = "You have no unsent drafts here."
+
+
+EDITOR_DRAFT_LEFT = (
+    "You have an unsent draft of this page from your editor. Press e to continue, send, or discard the draft."
+)
+
+
+def why_not_discard(app: Shell, drafts: Sequence[UnsentText]) -> str | None:
+    """Return why there is nothing to discard. None if there is a draft or a pending comment."""
+    if any(each.draft_key or each.entry_id for each in drafts):
+        return None
+    return EDITOR_DRAFT_LEFT if drafts else NO_DRAFTS
+
+
+def discard(app: Shell, drafts: Sequence[UnsentText]) -> None:
+    """Discard drafts and pending comments without a confirmation: `u` restores them."""
+    outbox = app.session.outbox
+    drafts = [each for each in drafts if each.draft_key or each.entry_id]
+    draft_keys = [each.draft_key for each in drafts if each.draft_key]
+    pending_ids = [each.entry_id for each in drafts if each.entry_id]
+    discarded = Discarded()
+
+    async def discard_all() -> None:
+        nonlocal discarded
+        discarded = await outbox.discard_unsent(draft_keys, pending_ids)
+
+    async def restore() -> None:
+        await outbox.restore_discarded(discarded)
+
+    draft_count, pending_count = plural(len(draft_keys), "draft"), plural(len(pending_ids), "pending comment")
+    object_name = " and ".join([draft_count] * bool(draft_keys) + [pending_count] * bool(pending_ids))
+    if len(drafts) == 1:
+        object_name = "draft" if draft_keys else "pending comment"
+    restored_message = f"Restored your {object_name}."
+    app.writes.change(
+        LocalChange(f"discard the {object_name}", discard_all, restore, restored_message),
+        message=f"{object_name[:1].upper()}{object_name[1:]} discarded",
+    )
+
+
+UNSENT: Commands[Sequence[UnsentText]] = Commands(
+    "draft",
+    (
+        Command("discard", "ctrl+x", "Discard draft", "Discard your unsent drafts here (press u to undo)",
+                run=discard, why_not=why_not_discard, shown=False),
+    ),
+    find=lambda view: view.target_drafts,
+)  # fmt: skip
+"""Commands for unsent text. A view provides the text as its `target_drafts`."""
+
+
+@dataclass(frozen=True)
+class BulkSelection:
+    """The selected threads that an action applies to, and why it does not apply to the others."""
+
+    action: str
+    threads: tuple[Thread, ...]
+    skipped: int = 0
+    reason: str = ""
+
+    @property
+    def skipped_note(self) -> str:
+        """The end of a message: how many selected threads were skipped, and why. Empty if none."""
+        return f" Skipped {plural(self.skipped, 'other thread')}: {self.reason}" if self.skipped else ""
+
+
+def select_actionable(app: Shell, action: str, selected: Sequence[Thread]) -> BulkSelection:
+    """Return the selected threads that `action` applies to. Resolving prefers open threads."""
+    candidates = list(selected)
+    if action in ("resolve", "reply_resolve"):
+        candidates = [each for each in selected if each.comment.is_open] or candidates
+    reasons = [why_not_in_discussion(app, each.at, action, each.comment) for each in candidates]
+    allowed = tuple(each for each, reason in zip(candidates, reasons, strict=True) if reason is None)
+    return BulkSelection(action, allowed, len(candidates) - len(allowed), next(filter(None, reasons), ""))
+
+
+def why_not_any(app: Shell, action: str, selected: Sequence[Thread]) -> str | None:
+    """Return why `action` cannot be done to any of the selected threads. None if it can be done to some."""
+    selection = select_actionable(app, action, selected)
+    return None if selection.threads else f"{selection.reason} This applies to all selected threads."
+
+
+def why_not_single(selected: Collection[Hashable], current_key: Hashable) -> str | None:
+    """Return why a key does not act on the previewed thread alone: other threads are selected in the list."""
+    if set(selected) <= {current_key}:
+        return None
+    is_or_are = "thread is" if len(selected) == 1 else "threads are"
+    return f"{len(selected)} {is_or_are} selected in the list. To act on the selection, press esc to go back to the list. To clear the selection, press esc twice."
+
+
+def resolve(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
+    """Resolve the open threads or reopen the resolved threads. Call `on_queued` once the writes are queued."""
+    opens = not selection.threads[0].comment.is_open
+    doing = "reopen the thread" if opens else "resolve the thread"
+    writes = [
+        NewWrite(
+            comments.Update(at=each.at, comment_id=each.comment.id, resolved=not opens),
+            doing,
+            context=thread_actions.thread_label(each.comment),
+        )
+        for each in selection.threads
+    ]
+    status = f"{'Reopening' if opens else 'Resolving'} {plural(len(selection.threads), 'thread')}…"
+    app.writes.queue(*writes, message=f"{status}{selection.skipped_note}")
+    on_queued()
+
+
+def reply(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
+    """Open a composer for one reply to all threads. `reply_resolve` also resolves them. Call `on_queued` once the writes are
+    queued."""
+    threads, resolves = selection.threads, selection.action == "reply_resolve"
+    pronoun = "them" if len(threads) > 1 else "it"
+    drafts = app.session.drafts
+    shared_key = f"reply to several {blake2b(' '.join(each.comment.id for each in threads).encode()).hexdigest()[:16]}"
+    draft_keys = [thread_actions.reply_draft_key(each.at, each.comment) for each in threads]
+    own_drafts = {drafts.get(draft_key) for draft_key in draft_keys}
+    # An undone reply left the same draft in each thread.
+    initial_text = next(iter(own_drafts)) or "" if len(own_drafts) == 1 else ""
+
+    def send(text: str) -> None:
+        writes = []
+        for number, (each, draft_key) in enumerate(zip(threads, draft_keys, strict=True)):
+            # A draft of a single thread stays, unless its text is the sent text or the shared draft.
+            draft_keys_of_thread = (draft_key,) if drafts.get(draft_key) in (text, initial_text or None) else ()
+            used_keys = (shared_key, *draft_keys_of_thread) if number == 0 else draft_keys_of_thread
+            label, ids = thread_actions.thread_label(each.comment), {"at": each.at, "comment_id": each.comment.id}
+            op = comments.CreateReply(**ids, body=Markdown(markdown=text))
+            writes.append(NewWrite(op, "reply", draft_key, context=label, used_draft_keys=used_keys))
+            if resolves and each.comment.is_open:
+                writes.append(NewWrite(comments.Update(**ids, resolved=True), "resolve the thread", context=label))
+        resolving = f" and resolving {pronoun}" if resolves else ""
+        sending = f"Sending reply to {plural(len(threads), 'thread')}{resolving}…"
+        app.writes.queue(*writes, message=f"{sending}{selection.skipped_note}")
+        on_queued()
+
+    title = f"Reply to {plural(len(threads), 'thread')}" + (f" and resolve {pronoun}" if resolves else "")
+    excerpt = " · ".join(thread_actions.thread_label(each.comment) for each in threads)
+    from octavo.tui.comments.composer import open_composer  # lazy: the text area
+
+    open_composer(app, threads[0].at, shared_key, title, send, excerpt=excerpt, start=initial_text)
+
+
+def react(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
+    """Ask for an emoji and react with it to all threads, or remove the reaction if all threads have it. Call `on_queued`
+    once the writes are queued."""
+    threads = selection.threads
+    my_reactions_by_thread = [thread_actions.my_reactions(app, each.comment) for each in threads]
+
+    def on_chosen(code: str) -> None:
+        removes = all(code in each for each in my_reactions_by_thread)
+        change = {"removed_reactions" if removes else "added_reactions": (code,)}
+        writes = [
+            NewWrite(
+                comments.Update(at=each.at, comment_id=each.comment.id, **change),
+                "remove the reaction" if removes else "react",
+                context=thread_actions.thread_label(each.comment),
+            )
+            for each, my_reactions in zip(threads, my_reactions_by_thread, strict=True)
+            if removes or code not in my_reactions
+        ]
+        target = f"{'from' if removes else 'to'} {plural(len(writes), 'thread')}"
+        status = f"Removing {to_emoji(code)} {target}…" if removes else f"Reacting with {to_emoji(code)} {target}…"
+        app.writes.queue(*writes, message=f"{status}{selection.skipped_note}")
+        on_queued()
+
+    from octavo.tui.comments import reactions  # lazy: the names of emoji, rarely needed
+
+    reactions.choose_emoji(
+        app, f"React to {plural(len(threads), 'thread')}", set.intersection(*my_reactions_by_thread), (), on_chosen
+    )
+
+
+def copy(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
+    """Copy the text of all threads. The threads stay selected."""
+    text = "\n\n".join(each.comment.body.text for each in selection.threads)
+    copy_text(app, text, f"Copied the text of {plural(len(selection.threads), 'thread')}.")
 
 
 NO_THREAD = "No thread is selected."
@@ -69,7 +255,7 @@ def _bulk_command(
         if not target.selected:
             run_one(app, target)
         elif writes:
-            run_selected(app, bulk_actions.select_actionable(app, name, target.selected), target.clear_selection)
+            run_selected(app, select_actionable(app, name, target.selected), target.clear_selection)
         else:
             run_selected(app, BulkSelection(name, target.selected), target.clear_selection)
 
@@ -77,7 +263,7 @@ def _bulk_command(
         if not writes:
             return None
         if target.selected:
-            return bulk_actions.why_not_any(app, name, target.selected)
+            return why_not_any(app, name, target.selected)
         return why_not_in_discussion(app, target.at, name, target.thread, target.message)
 
     return Command(
@@ -144,23 +330,23 @@ THREAD: Commands[ThreadTarget] = Commands(
     "comments",
     (
         _bulk_command("resolve", "d", "Resolve", "Resolve or reopen the selected threads", shown=True, writes=True, title_now=_resolve_label,
-                run_one=lambda app, target: thread_actions.toggle_resolved(app, target.at, target.thread), run_selected=bulk_actions.resolve),
+                run_one=lambda app, target: thread_actions.toggle_resolved(app, target.at, target.thread), run_selected=resolve),
         _bulk_command("reply", "c", "Reply", "Reply to the selected threads", shown=True, writes=True,
-                run_one=lambda app, target: thread_actions.reply(app, target.at, target.thread), run_selected=bulk_actions.reply),
+                run_one=lambda app, target: thread_actions.reply(app, target.at, target.thread), run_selected=reply),
         _single_command("new", "C", "Comment on page", "Comment on this thread's page",
                 _comment_on_page, _why_no_comment_on_page, writes=True),
         _bulk_command("reply_resolve", "D", "Reply and resolve", "Reply to the selected threads and resolve them", writes=True,
-                run_one=lambda app, target: thread_actions.reply(app, target.at, target.thread, resolve=True), run_selected=bulk_actions.reply),
+                run_one=lambda app, target: thread_actions.reply(app, target.at, target.thread, resolve=True), run_selected=reply),
         _bulk_command("react", "plus", "React", "React to the selected threads with an emoji", key_display="+", writes=True,
-                run_one=lambda app, target: thread_actions.choose_reaction(app, target.at, target.thread, target.message), run_selected=bulk_actions.react),
+                run_one=lambda app, target: thread_actions.choose_reaction(app, target.at, target.thread, target.message), run_selected=react),
         _single_command("edit", "e", "Edit", "Edit your comment",
                 lambda app, target: thread_actions.edit(app, target.at, target.thread, target.message), _why_not_allowed("edit"), writes=True),
         _single_command("delete", "X", "Delete", "Delete your comment",
                 lambda app, target: thread_actions.delete(app, target.at, target.thread, target.message), _why_not_allowed("delete"), writes=True),
         _bulk_command("copy", "y", "Copy text", "Copy the text of the selected threads",
-                run_one=lambda app, target: clipboard.copy(app, target.message.body.text, "Copied the text of the comment."), run_selected=bulk_actions.copy),
+                run_one=lambda app, target: copy_text(app, target.message.body.text, "Copied the text of the comment."), run_selected=copy),
         _single_command("copy_address", "Y", "Copy link", "Copy a link to the comment",
-                lambda app, target: clipboard.copy(app, target.url, "Copied the link to the comment."), _why_no_link),
+                lambda app, target: copy_text(app, target.url, "Copied the link to the comment."), _why_no_link),
         _single_command("open_browser", "o", "Open in browser", "Open the comment in the browser", _open_in_browser, _why_no_link),
     ),
     context="comments",

@@ -22,9 +22,8 @@ from octavo.data.live import Snapshot
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.emoji import to_emoji
 from octavo.documents.suggestions import find_suggestions
-from octavo.tui.comments.discard_commands import UNSENT
-from octavo.tui.comments.suggestion_diffs import SuggestionDiffs
-from octavo.tui.comments.thread_commands import NO_THREAD, THREAD, ThreadTarget, is_own_comment
+from octavo.tui.comments.diff_threads import SuggestionDiffs
+from octavo.tui.comments.thread_commands import NO_THREAD, THREAD, UNSENT, ThreadTarget, is_own_comment
 from octavo.tui.core.view import Subscriptions
 from octavo.tui.core.workspace import PENDING
 from octavo.tui.render.layout import lay_out
@@ -35,7 +34,7 @@ from octavo.tui.render.wrap import wrap
 from octavo.tui.terminal.textual_internals import is_being_removed, is_whole
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.scrolling import ScrollWidget
-from octavo.tui.widgets.wording import long_age, plural
+from octavo.tui.widgets.short_texts import as_clause, long_age, plural
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
@@ -354,7 +353,7 @@ class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=Fal
             heading = "load" if self._replies.value is None else "refresh"
             pieces = [
                 Piece("✗ ", styles.error),
-                Piece(f"Could not {heading} the replies: {self._replies.error}", styles.muted),
+                Piece(f"Could not {heading} the replies: {as_clause(str(self._replies.error))}", styles.muted),
             ]
             keys = [Piece("r", styles.accent), Piece(" retry   ", styles.muted), Piece("!", styles.accent)]
             lines = [*wrap(pieces, max(16, self.size.width - 2)), [*keys, Piece(" log", styles.muted)]]

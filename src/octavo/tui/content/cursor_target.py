@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from octavo.api.places import CollectionRef
 from octavo.data.unsent_index import UnsentText
-from octavo.tui.core.external_links import missing_link_reason, open_link, page_url
+from octavo.tui.core.external_links import copy_text, missing_link_reason, open_link, page_url
 from octavo.tui.core.routes import ToAccess, ToChangeRequest
 from octavo.tui.editing.page_drafts import pages_with_drafts
-from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:
@@ -204,12 +203,12 @@ def _why_no_row(app: Shell, target: CursorTarget) -> str | None:
 def _copy_row(app: Shell, target: CursorTarget) -> None:
     if (row := target.row) is not None:
         text, kind_label = (row.path, "path") if row.path else (str(row.label), "title")
-        clipboard.copy(app, text, f"Copied the {kind_label} of {row.label}.")
+        copy_text(app, text, f"Copied the {kind_label} of {row.label}.")
 
 
 def _copy_row_link(app: Shell, target: CursorTarget) -> None:
     if (row := target.row) is not None and (url := target.row_url()):
-        clipboard.copy(app, url, f"Copied the link to {row.label}.")
+        copy_text(app, url, f"Copied the link to {row.label}.")
 
 
 def _open_row_in_browser(app: Shell, target: CursorTarget) -> None:

@@ -21,18 +21,17 @@ from octavo.api.operation import ListPage
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.tui.content.links import location_key, open_location, page_title, page_trails
+from octavo.tui.core.external_links import copy_text
 from octavo.tui.core.file_dialogs import save_file
 from octavo.tui.core.item_labels import file_kind, format_dimensions, format_size
 from octavo.tui.core.list_view import ListView
 from octavo.tui.core.shell import Shell
 from octavo.tui.review.request_preview import SELECTION_DELAY
-from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Column, Row, RowList
-from octavo.tui.widgets.safe_text import join_texts
+from octavo.tui.widgets.short_texts import join_texts, plural
 from octavo.tui.widgets.text_widgets import ChangingText
-from octavo.tui.widgets.wording import plural
 
 
 def _why_no_address(app: Shell, file: File) -> str | None:
@@ -44,7 +43,7 @@ FILE: Commands[File] = Commands(
     (
         Command("save", "w", "Download", "Save the file to disk", run=save_file, why_not=_why_no_address),
         Command("copy", "y", "Copy link", "Copy a link to the file", why_not=_why_no_address,
-                run=lambda app, file: clipboard.copy(app, file.download_url or "", f"Copied the link to {file.name or 'the file'}.")),
+                run=lambda app, file: copy_text(app, file.download_url or "", f"Copied the link to {file.name or 'the file'}.")),
     ),
     no_target="Select a file first.",
     find=lambda view: view.rows.item,

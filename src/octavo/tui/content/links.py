@@ -19,17 +19,17 @@ from octavo.api.operation import ListPage
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.documents.links import BrokenLink
+from octavo.tui.core.external_links import copy_text
 from octavo.tui.core.list_view import TAB_COMMANDS, ListView
 from octavo.tui.core.routes import ToPage
 from octavo.tui.core.shell import Shell
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
-from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowHeading, RowList
 from octavo.tui.widgets.section_tabs import Section, SectionTabs
+from octavo.tui.widgets.short_texts import as_clause, plural
 from octavo.tui.widgets.text_widgets import ChangingText
-from octavo.tui.widgets.wording import as_clause, plural
 
 NAMES = {
     "broken": "Broken",
@@ -116,7 +116,7 @@ LINK: Commands[LinkLocation] = Commands(
     "link",
     (
         Command("copy", "y", "Copy link", "Copy the URL of the link", why_not=_why_no_url,
-                run=lambda app, each: clipboard.copy(app, each.url, "Copied the link.")),
+                run=lambda app, each: copy_text(app, each.url, "Copied the link.")),
     ),
     no_target="Select a link first.",
     find=lambda view: view.rows.item,

@@ -8,10 +8,9 @@ from octavo.api.errors import ApiError
 from octavo.api.spaces import Space
 from octavo.tui.core.item_labels import format_megabytes, offline_mark, offline_summary
 from octavo.tui.core.routes import ToPage
-from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
-from octavo.tui.widgets.picker import Picker
-from octavo.tui.widgets.wording import as_clause, plural
+from octavo.tui.widgets.short_texts import as_clause, plural
 
 if TYPE_CHECKING:
     from octavo.data.offline_spaces import OfflineSpace

@@ -10,8 +10,7 @@ from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
 from octavo.data.unsent_index import UnsentIndex, UnsentText
 from octavo.tui.content.cursor_target import CursorTarget
-from octavo.tui.content.navigation import Navigation, TreeName
-from octavo.tui.content.reading_history import ReadingHistory, VisitedPage
+from octavo.tui.content.navigation import Navigation, ReadingHistory, TreeName, VisitedPage
 from octavo.tui.content.side_panel import SidePanel
 from octavo.tui.content.space_threads import SpaceThreads
 from octavo.tui.core.page_queries import get_page_to_read
@@ -20,7 +19,7 @@ from octavo.tui.core.view import View
 from octavo.tui.reader.link_opening import follow_link_page
 from octavo.tui.reader.link_titles import set_link_targets
 from octavo.tui.reader.page_view import PageView, show_page
-from octavo.tui.render.reading_position import ReadingPosition
+from octavo.tui.reader.reading_position import ReadingPosition
 from octavo.tui.widgets.tree import Tree
 
 if TYPE_CHECKING:

@@ -41,9 +41,9 @@ from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowHeading, RowList
+from octavo.tui.widgets.short_texts import as_clause, long_age, plural, short_age
 from octavo.tui.widgets.text_inputs import LineInput
 from octavo.tui.widgets.text_widgets import ChangingText
-from octavo.tui.widgets.wording import as_clause, long_age, plural, short_age
 
 if TYPE_CHECKING:
     from octavo.data import search_index

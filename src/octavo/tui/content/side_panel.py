@@ -17,8 +17,8 @@ from octavo.data.unsent_index import UnsentText
 from octavo.documents.blocks import Document, Heading
 from octavo.tui.core.unsent_texts import with_unsent_mark
 from octavo.tui.widgets.row_list import Row, RowList
+from octavo.tui.widgets.short_texts import long_age, short_age
 from octavo.tui.widgets.text_widgets import ChangingText
-from octavo.tui.widgets.wording import long_age, short_age
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell

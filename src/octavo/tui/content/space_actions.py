@@ -16,8 +16,9 @@ from octavo.api.organizations import Organization
 from octavo.api.places import CollectionRef, ContentRef, OrganizationRef
 from octavo.api.spaces import Space
 from octavo.data.writes.direct import SendResult, send_plain
-from octavo.tui.content import space_deletion, space_positions
-from octavo.tui.content.space_positions import SpaceOrCollection, title_of
+from octavo.tui.content import space_changes, spaces_pane
+from octavo.tui.content.spaces_pane import SpaceOrCollection, title_of
+from octavo.tui.core.external_links import copy_text
 from octavo.tui.core.routes import ToChangeRequest, ToPage
 from octavo.tui.core.write_queue import DirectUndo, show_progress
 from octavo.tui.editing import target_request
@@ -27,15 +28,13 @@ from octavo.tui.resources.form import open_form
 from octavo.tui.resources.form_state import FormRequest
 from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.space_resources import MANAGED_SPACES
-from octavo.tui.terminal import clipboard
-from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
-from octavo.tui.widgets.picker import Picker
+from octavo.tui.widgets.short_texts import long_age, plural
 from octavo.tui.widgets.text_widgets import Fact
-from octavo.tui.widgets.wording import long_age, plural
 
 if TYPE_CHECKING:
-    from octavo.tui.content.space_target import SpaceTarget
+    from octavo.tui.content.spaces_pane import SpaceTarget
     from octavo.tui.core.shell import Shell
 
 Action = Callable[[], object]
@@ -104,7 +103,7 @@ def show_actions(app: Shell, target: SpaceTarget) -> None:
             )
         )
     choices.append(
-        Choice(partial(space_deletion.show_trash, app, target), "Trash", "restore spaces deleted in the last 7 days")
+        Choice(partial(space_changes.show_trash, app, target), "Trash", "restore spaces deleted in the last 7 days")
     )
     app.push_screen(Picker(title_of(item) if item is not None else target.organization.title, choices), _run)
 
@@ -160,14 +159,14 @@ def _choose_organization(app: Shell, target: SpaceTarget, item: SpaceOrCollectio
 def _transfer(app: Shell, target: SpaceTarget, item: SpaceOrCollection, destination: Organization) -> None:
     live, name, organization = app.session.live, title_of(item), target.organization
     items: Any = target.spaces if isinstance(item, Space) else target.collections
-    position = space_positions.position_of(item, items)
+    position = spaces_pane.position_of(item, items)
 
     async def undo_transfer() -> SendResult[Any]:
         sent = await send_plain(live, _transfer_operation(item, organization.id), f"Could not move {name} back")
         if sent.kind == "done" and (position.parent or position.before or position.after):
             return await send_plain(
                 live,
-                space_positions.move_operation(item, position),
+                spaces_pane.move_operation(item, position),
                 f"Moved {name} back to the top level, but not to its original position",
             )
         return sent
@@ -320,7 +319,7 @@ async def _show_git_info(app: Shell, space: Space) -> None:
 
     def on_chosen(value: str | None) -> None:
         if value is not None:
-            clipboard.copy(app, value, "Copied the value.")
+            copy_text(app, value, "Copied the value.")
 
     app.push_screen(
         Picker(f"Git Sync for {title_of(space)}", choices, empty="The server returned no details."), on_chosen

@@ -1,24 +1,182 @@
-"""The tree of spaces and its keys: create, edit, move, delete and restore spaces and collections."""
+"""The tree of spaces: its keys, the position of each space and collection, and what your role allows for the selected space."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from textual.containers import Vertical
 
-from octavo.tui.content.space_positions import position_at_step, title_of
-from octavo.tui.content.space_target import SpaceTarget
+from octavo.api import collections, spaces
+from octavo.api.collections import Collection
+from octavo.api.operation import ListPage
+from octavo.api.places import CollectionRef
+from octavo.api.spaces import CollectionPointer, Position, Space, SpacePointer
+from octavo.tui.core.permissions import why_no_permission
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 
 if TYPE_CHECKING:
+    from octavo.api.organizations import Organization
     from octavo.tui.core.shell import Shell
+
+
+SpaceOrCollection = Space | Collection
+T = TypeVar("T", Space, Collection)
+
+
+@dataclass(frozen=True)
+class SpacePosition:
+    """A position: the collection (None is the top level), and the neighbor of the same kind. The end, if no neighbor is
+    given."""
+
+    parent: str | None
+    before: str = ""
+    after: str = ""
+
+
+def kind_of(item: SpaceOrCollection) -> str:
+    """Return the kind of an item in words: `space` or `collection`."""
+    return "space" if isinstance(item, Space) else "collection"
+
+
+def title_of(item: SpaceOrCollection) -> str:
+    """Return the title, or “Untitled”."""
+    return item.title or "Untitled"
+
+
+def siblings(item: T, items: Sequence[T]) -> list[T]:
+    """Return the spaces or collections in the same collection, including `item`, in order."""
+    return [each for each in items if each.parent == item.parent]
+
+
+def position_of(item: T, items: Sequence[T]) -> SpacePosition:
+    """Return the current position, to undo a move."""
+    sibling_ids = [each.id for each in siblings(item, items)]
+    at = sibling_ids.index(item.id) if item.id in sibling_ids else 0
+    if at > 0:
+        return SpacePosition(item.parent, after=sibling_ids[at - 1])
+    return SpacePosition(item.parent, before=sibling_ids[1]) if len(sibling_ids) > 1 else SpacePosition(item.parent)
+
+
+def position_at_step(item: T, items: Sequence[T], step: int) -> SpacePosition | None:
+    """Return the position one step up (-1) or down (1). None if there is none."""
+    sibling_ids = [each.id for each in siblings(item, items)]
+    target = sibling_ids.index(item.id) + step if item.id in sibling_ids else -1
+    if not 0 <= target < len(sibling_ids):
+        return None
+    return (
+        SpacePosition(item.parent, before=sibling_ids[target])
+        if step < 0
+        else SpacePosition(item.parent, after=sibling_ids[target])
+    )
+
+
+def move_operation(item: SpaceOrCollection, position: SpacePosition) -> spaces.Move | collections.Move:
+    """Return the operation that moves a space or collection to a position."""
+    is_space = isinstance(item, Space)
+
+    def pointer(name: str) -> SpacePointer | CollectionPointer:
+        return SpacePointer(space=name) if is_space else CollectionPointer(collection=name)
+
+    values: dict[str, object] = {"parent": position.parent}
+    if position.before:
+        values["position"] = Position(before=pointer(position.before))
+    elif position.after:
+        values["position"] = Position(after=pointer(position.after))
+    if isinstance(item, Space):
+        return spaces.Move.model_validate({"at": item.ref, **values})
+    return collections.Move.model_validate({"at": CollectionRef(collection_id=item.id), **values})
+
+
+def list_after_move(page: ListPage[T], item: T, position: SpacePosition) -> ListPage[T]:
+    """Return the cached list of all spaces or all collections, as it is after a move."""
+    current = next((each for each in page.items if each.id == item.id), None)
+    if current is None:
+        return page
+    others = [each for each in page.items if each.id != item.id]
+    ids = [each.id for each in others]
+    if position.before in ids:
+        at = ids.index(position.before)
+    elif position.after in ids:
+        at = ids.index(position.after) + 1
+    else:
+        at = len(others)
+    others.insert(at, current.model_copy(update={"parent": position.parent}))
+    return page.model_copy(update={"items": tuple(others)})
+
+
+def possible_parents(item: SpaceOrCollection, collections: Sequence[Collection]) -> list[tuple[Collection, int]]:
+    """Return the collections that can contain an item, in tree order, each with its depth. A collection cannot contain
+    itself, and no descendant of it can."""
+    found: list[tuple[Collection, int]] = []
+    ids = {each.id for each in collections}
+
+    def add_children(parent: str | None, depth: int) -> None:
+        for each in collections:
+            parent_id = each.parent if each.parent in ids else None
+            if parent_id == parent and each.id != item.id:
+                found.append((each, depth))
+                add_children(each.id, depth + 1)
+
+    add_children(None, 0)
+    return found
+
+
+@dataclass(frozen=True)
+class SpaceTarget:
+    """The spaces and collections of an organization, and the selected one."""
+
+    organization: Organization
+    spaces: Sequence[Space]
+    collections: Sequence[Collection]
+    selected: Space | Collection | None
+    """The selected space or collection. None if there is none."""
+    on_created: Callable[[str], None]
+    """Called with the id of a space or collection that was created or restored."""
+    on_removed: Callable[[str], None]
+    """Called with the id of a space or collection that was deleted or moved to another organization."""
+
+    @property
+    def collection(self) -> Collection | None:
+        """Return the selected collection, or the collection of the selected space."""
+        selected = self.selected
+        if selected is None or selected.object == "collection":
+            return selected
+        return next((each for each in self.collections if each.id == selected.parent), None)
+
+    def why_not(self, action: str) -> str | None:
+        """Return why your role does not let you do `action` with the selected space or collection. None if it does."""
+        if self.selected is None:
+            return "No space is selected. Press ctrl+n to create a space."
+        return why_no_permission(
+            (self.selected,), "admin", f"{action} this {self.selected.object}", self.selected.object
+        )
+
+    def why_not_create(self) -> str | None:
+        """Return why no space or collection can be created here. None if it can."""
+        at_top = self.why_not_add_to(None)
+        return at_top and self.why_not_add_to(self.collection)
+
+    def why_not_duplicate(self) -> str | None:
+        """Return why the selected space cannot be duplicated in its collection. None if it can."""
+        if self.selected is not None and self.selected.parent and self.collection is None:
+            return None  # The collection is not loaded: the server decides.
+        return self.why_not_add_to(self.collection)
+
+    def why_not_add_to(self, collection: Collection | None) -> str | None:
+        """Return why nothing can be added to a collection, or with None to the top level. None if it can."""
+        if collection is None:
+            return why_no_permission(
+                (self.organization,), "create_content", "create spaces or collections at the top level", "organization"
+            )
+        return why_no_permission((collection,), "create", "add spaces or collections to this collection", "collection")
 
 
 def _load(function: str, *arguments: int) -> Callable[[Shell, SpaceTarget], None]:
     """Return an action that loads its module when it runs: forms are not needed to read. `function` is a module of this
-    package and a function, such as `space_moves:choose_parent`."""
+    package and a function, such as `space_changes:choose_parent`."""
     module, _, name = function.partition(":")
 
     def run(app: Shell, target: SpaceTarget) -> None:
@@ -44,17 +202,17 @@ SPACE_TREE: Commands[SpaceTarget] = Commands(
         Command("change", "e", "Settings", "Edit the settings of the space or collection", writes=True,
                 run=_load("space_actions:edit_settings"), why_not=lambda _, target: target.why_not("edit")),
         Command("move", "M", "Move", "Move the space or collection elsewhere", writes=True,
-                run=_load("space_moves:choose_parent"), why_not=lambda _, target: target.why_not("move")),
+                run=_load("space_changes:choose_parent"), why_not=lambda _, target: target.why_not("move")),
         Command("move_up", "alt+up", "Move up", "Move the space or collection up", writes=True, shown=False,
-                run=_load("space_moves:move_by", -1), why_not=lambda _, target: _why_not_step(target, -1)),
+                run=_load("space_changes:move_by", -1), why_not=lambda _, target: _why_not_step(target, -1)),
         Command("move_down", "alt+down", "Move down", "Move the space or collection down", writes=True, shown=False,
-                run=_load("space_moves:move_by", 1), why_not=lambda _, target: _why_not_step(target, 1)),
+                run=_load("space_changes:move_by", 1), why_not=lambda _, target: _why_not_step(target, 1)),
         Command("delete", "X", "Delete", "Delete the space or collection", writes=True,
-                run=_load("space_deletion:delete"), why_not=lambda _, target: target.why_not("delete")),
+                run=_load("space_changes:delete"), why_not=lambda _, target: target.why_not("delete")),
         Command("act", "a", "More…", "Show more actions, such as import, duplicate, and Git Sync",
                 run=_load("space_actions:show_actions")),
         Command("restore", "", "Trash", "Show and restore deleted spaces",
-                run=_load("space_deletion:show_trash")),
+                run=_load("space_changes:show_trash")),
     ),
     context="spaces and collections",
     no_target="Your organization is still loading.",

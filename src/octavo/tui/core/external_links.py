@@ -1,4 +1,4 @@
-"""Asks for confirmation with the full URL before the browser opens a link. Start at `open_link`."""
+"""Copies text to the clipboard, and asks for confirmation with the full URL before the browser opens a link. Start at `open_link`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from octavo.documents import links
-from octavo.tui.terminal import clipboard
 
 if TYPE_CHECKING:
     from octavo.api.content import Page
@@ -21,6 +20,23 @@ if TYPE_CHECKING:
 
 BROWSER_EXIT_SECONDS = 10.0
 """A browser that exits with an error within this time, in seconds, has failed to open the link."""
+COPIED_BYTES = 74_000
+"""Longest text that is copied, in bytes. Terminals cut longer texts, or hang."""
+
+
+def copy_text(app: Shell, text: str, message: str) -> None:
+    """Copy a text to the clipboard and show `message`, or show that the text is too long."""
+    if fits_clipboard(app, text):
+        app.copy_to_clipboard(text)
+        app.say(message)
+
+
+def fits_clipboard(app: Shell, text: str) -> bool:
+    """Return whether a text is short enough to be copied. If not, show a notification."""
+    if len(text.encode("utf-8", "replace")) <= COPIED_BYTES:
+        return True
+    app.say("Could not copy: the text is too long for the terminal's clipboard.", tone="care")
+    return False
 
 
 def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> None:
@@ -43,7 +59,7 @@ def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> 
         if isinstance(browser_or_error, browser.Browser):
             _start_browser(app, browser_or_error, target.url)
         else:
-            clipboard.copy(
+            copy_text(
                 app,
                 target.host if is_mail else target.url,
                 "Copied the email address." if is_mail else "Copied the link.",

@@ -22,10 +22,9 @@ from octavo.data.writes import uploads
 from octavo.data.writes.uploads import NotSendable
 from octavo.tui.core.item_labels import format_size
 from octavo.tui.core.page_queries import get_page_source, page_markdown
-from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
-from octavo.tui.widgets.picker import Picker
-from octavo.tui.widgets.wording import plural
+from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell

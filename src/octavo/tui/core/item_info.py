@@ -21,12 +21,12 @@ from octavo.api.spaces import Space
 from octavo.api.text import KnownValues
 from octavo.api.users import User
 from octavo.data.offline_spaces import OfflineSpace
+from octavo.tui.core.external_links import copy_text
 from octavo.tui.core.item_labels import offline_summary
 from octavo.tui.core.view import View
-from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.chooser import Choice, Chooser
 from octavo.tui.widgets.commands import active_commands
-from octavo.tui.widgets.wording import long_age
+from octavo.tui.widgets.short_texts import long_age
 
 LINK_NAMES = ("link", "published link")
 """Labels of the details that are links."""
@@ -233,7 +233,7 @@ def show_info(view: View) -> None:
 
     def chosen(value: str | None) -> None:
         if value:
-            clipboard.copy(view.shell, value, "Copied.")
+            copy_text(view.shell, value, "Copied.")
 
     has_links = not view.shell.session.is_embedded
     view.shell.push_screen(

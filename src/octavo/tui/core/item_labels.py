@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from octavo.tui.widgets.wording import long_age, plural
+from octavo.tui.widgets.short_texts import long_age, plural
 
 if TYPE_CHECKING:
     from octavo.api.content import File

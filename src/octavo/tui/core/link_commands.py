@@ -10,8 +10,8 @@ from octavo.api.comments import Comment
 from octavo.api.operation import Model
 from octavo.api.organizations import Organization
 from octavo.api.spaces import Space
+from octavo.tui.core.external_links import confirm_link, copy_text, missing_link_reason
 from octavo.tui.core.shell import Shell
-from octavo.tui.terminal import clipboard
 from octavo.tui.widgets.commands import Command, Commands
 
 LinkedItem = Organization | Space | ChangeRequest | Comment
@@ -38,25 +38,21 @@ def _url(item: LinkedItem) -> str:
 
 def _copy_title(app: Shell, item: LinkedItem) -> None:
     if isinstance(item, Comment):
-        clipboard.copy(app, item.body.text, "Copied the comment.")
+        copy_text(app, item.body.text, "Copied the comment.")
         return
     number = f"#{item.number} " if isinstance(item, ChangeRequest) else ""
-    clipboard.copy(app, f"{number}{item.title}", f"Copied the title of the {_kind_name(item)}.")
+    copy_text(app, f"{number}{item.title}", f"Copied the title of the {_kind_name(item)}.")
 
 
 def _copy_url(app: Shell, item: LinkedItem) -> None:
-    clipboard.copy(app, _url(item), f"Copied a link to the {_kind_name(item)}.")
+    copy_text(app, _url(item), f"Copied a link to the {_kind_name(item)}.")
 
 
 def _open_in_browser(app: Shell, item: LinkedItem) -> None:
-    from octavo.tui.core.external_links import confirm_link  # lazy: parses links, not needed for the first screen
-
     confirm_link(app, _url(item))
 
 
 def _why_no_url(app: Shell, item: LinkedItem) -> str | None:
-    from octavo.tui.core.external_links import missing_link_reason  # lazy: as above
-
     return missing_link_reason(app, _kind_name(item)) if not _url(item) or app.session.is_embedded else None
 
 

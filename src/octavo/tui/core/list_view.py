@@ -16,7 +16,7 @@ from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import STILL_LOADING
 from octavo.tui.widgets.row_list import RowList
 from octavo.tui.widgets.section_tabs import Section, SectionTabs
-from octavo.tui.widgets.wording import as_clause
+from octavo.tui.widgets.short_texts import as_clause
 
 T = TypeVar("T")
 
@@ -55,8 +55,7 @@ class ActiveFilters(Generic[N]):
         """Open a dialog that adds or removes a filter. `available` contains the filters to add, each with the number of
         items that match. `save` saves the current filters as a tab."""
         # lazy: the dialog, not needed for the first screen
-        from octavo.tui.widgets.chooser import Choice
-        from octavo.tui.widgets.picker import Picker
+        from octavo.tui.widgets.chooser import Choice, Picker
 
         current = self.filters
         choices: list[Choice[N | Callable[[], None]]] = [
@@ -168,8 +167,7 @@ class ListView(View, Generic[T]):
     def choose_list_order(self, title: str) -> None:
         """Ask for the sort order."""
         # lazy: the dialog, not needed for the first screen
-        from octavo.tui.widgets.chooser import Choice
-        from octavo.tui.widgets.picker import Picker
+        from octavo.tui.widgets.chooser import Choice, Picker
 
         def chosen(key: str | None) -> None:
             if key is not None:

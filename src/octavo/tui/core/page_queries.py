@@ -1,16 +1,15 @@
-"""Operations that load a page for reading, comparing or exporting."""
+"""Queries that load a page for reading, comparing or exporting, or find a linked file of a space."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from octavo.api.content import GetPage, Page
+from octavo.api import content
+from octavo.api.content import File, GetPage, Page
 from octavo.api.errors import NotFound
+from octavo.api.folding import fold
 from octavo.api.places import ContentRef, RevisionRef
+from octavo.data.live import Live
 from octavo.data.sync_queue import Rank
-
-if TYPE_CHECKING:
-    from octavo.data.live import Live
+from octavo.documents import links
 
 
 def get_page_to_read(at: ContentRef, page_id: str) -> GetPage:
@@ -37,3 +36,24 @@ async def find_page(live: Live, op: GetPage, *, rank: Rank = Rank.NOW) -> Page |
 def page_markdown(page: Page | None) -> str:
     """Return the Markdown of a page. Empty if `page` is None."""
     return (page.markdown or "") if page is not None else ""
+
+
+MOST_FILES = 1000
+"""Maximum number of files that are listed to find a file by its name."""
+
+
+async def file_of(live: Live, at: ContentRef, target: links.FileLink) -> File | None:
+    """Return the file of a link by its id, path or name. None if there is none. Raise ApiError if it cannot be
+    loaded."""
+    if target.file:
+        try:
+            op = content.GetFile(at=at, file_id=target.file)
+        except ValueError:
+            return None
+        return await live.cached_or_fetch(op)
+    files = (await live.cached_or_fetch(content.ListFiles(at=at, limit=MOST_FILES))).items
+    same_path = (file for file in files if file.git is not None and file.git.path == target.path)
+    same_name = (file for file in files if file.name == target.name)
+    similar_path = (file for file in files if file.git is not None and fold(file.git.path or "") == fold(target.path))
+    similar_name = (file for file in files if fold(file.name) == fold(target.name))
+    return next(same_path, None) or next(same_name, None) or next(similar_path, None) or next(similar_name, None)

@@ -1,15 +1,21 @@
-"""Destinations of navigation as values: `shell.go(ToPage(...))`. The package `app` maps each route to its screen."""
+"""Destinations of navigation as values, such as `shell.go(ToPage(...))`, and the navigation history: back, forward and up."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from textual.screen import Screen
 
 from octavo.api.places import ChangeRequestRef, CollectionRef, SpaceRef
+from octavo.tui.terminal.textual_internals import is_whole
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
     from octavo.api.comments import Comment
+    from octavo.tui.core.shell import Shell
 
 
 @dataclass(frozen=True)
@@ -71,3 +77,179 @@ class ToThread(Route):
 @dataclass(frozen=True)
 class ToActivity(Route):
     """The outbox and the latest requests."""
+
+
+MAX_STOPS = 200
+"""Largest number of stops in the history."""
+MAX_SCREENS = 4
+"""Largest number of screens that are kept in memory. Older stops show only the view below their screens."""
+
+
+class Stop(NamedTuple):
+    """A location in the history: a view and the screens on top of it."""
+
+    mode: str
+    screens: tuple[Screen[Any], ...]
+    """Screens on top of the view. The topmost screen is last."""
+    visit: object | None
+    """State of the view that its method `show_again` restores, such as the open page. None if the view has none."""
+
+
+class Step(NamedTuple):
+    """A stop, and the way in which the user left it."""
+
+    stop: Stop
+    is_opened: bool
+    """True if the user opened an item at the stop, False if the user switched to another location."""
+
+
+class NavigationHistory:
+    """The stops before and after the current location. Their screens stay in memory and are shown again unchanged."""
+
+    def __init__(self, app: Shell) -> None:
+        self._app = app
+        self._behind: list[Step] = []
+        self._ahead: list[Step] = []
+        self._is_paused = False
+
+    @property
+    def can_go_back(self) -> bool:
+        current = self._current_stop()
+        return any(step.stop != current for step in self._behind)
+
+    @property
+    def can_go_forward(self) -> bool:
+        return bool(self._ahead)
+
+    def contains(self, screen: Screen[Any]) -> bool:
+        """True if a stop in the history includes `screen`."""
+        return any(screen in step.stop.screens for step in (*self._behind, *self._ahead))
+
+    def record(self, *, is_opened: bool = True) -> None:
+        """Add the current location to the history before the app navigates, and close all dialogs. `is_opened` is True
+        if the user opens an item there."""
+        current = self._current_stop()
+        if current is None or self._is_paused:
+            return
+        if not self._behind or self._behind[-1].stop != current:
+            self._behind.append(Step(current, is_opened))
+        else:
+            self._behind[-1] = Step(current, is_opened)
+        self._delete(self._ahead)
+        self._delete(self._behind[:-MAX_STOPS])
+        self._limit_screens()
+        while len(self._app.screen_stack) > 1 and self._app.screen.is_modal:
+            self._app.pop_screen()
+
+    def why_not(self, step: object) -> str | None:
+        """Return the reason why `go` cannot go in the direction `step`, or None."""
+        if step == -1 and not self.can_go_back:
+            return "You cannot go back any further."
+        if step == 1 and not self.can_go_forward:
+            return "You cannot go forward any further."
+        return None
+
+    def go(self, step: int) -> None:
+        """Go back if `step` is -1, or forward if it is 1."""
+        self._drop_current()
+        if step < 0 and self._behind:
+            self._move(self._behind, self._ahead)
+        elif step > 0 and self._ahead:
+            self._move(self._ahead, self._behind)
+
+    def go_up(self) -> bool:
+        """Go back to the list from which the current item was opened. Return False if the item was not opened from a
+        list, or if the user has navigated since."""
+        self._drop_current()
+        current, previous = self._current_stop(), self._behind[-1] if self._behind else None
+        if current is None or previous is None or not previous.is_opened:
+            return False
+        if (previous.stop.mode, previous.stop.screens) == (current.mode, current.screens):
+            return False  # A step between two pages of one screen leads to no list.
+        self.go(-1)
+        return True
+
+    def close_screen(self) -> None:
+        """Go back to the list from which the current screen was opened, or close the screen."""
+        if not self.go_up() and len(self._app.screen_stack) > 1:
+            self._app.pop_screen()
+
+    def clear(self) -> None:
+        """Delete the history."""
+        self._delete([*self._behind, *self._ahead])
+
+    def _current_stop(self) -> Stop | None:
+        """Return the current location. None while the view is not mounted."""
+        stack = self._app.screen_stack
+        if not stack or not is_stop(base := stack[0]) or not is_whole(base):
+            return None
+        screens = tuple(each for each in stack[1:] if is_stop(each))
+        return Stop(self._app.current_mode, screens, getattr(base, "here", None))
+
+    def _drop_current(self) -> None:
+        current = self._current_stop()
+        while self._behind and self._behind[-1].stop == current:
+            self._behind.pop()
+
+    def _move(self, source: list[Step], target: list[Step]) -> None:
+        current, step = self._current_stop(), source.pop()
+        if current is not None:
+            target.append(Step(current, step.is_opened))
+        with self.paused():
+            self._show(step)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Record no stops while the `with` block runs."""
+        self._is_paused = True
+        try:
+            yield
+        finally:
+            self._is_paused = False
+
+    def _show(self, step: Step) -> None:
+        app, stop = self._app, step.stop
+        if app.current_mode != stop.mode:
+            if step.is_opened:
+                self._pop_to(())
+            app.switch_mode(stop.mode)
+        self._pop_to(stop.screens)
+        for screen in stop.screens[len(app.screen_stack) - 1 :]:
+            app.push_screen(screen)
+        base = app.screen_stack[0]
+        if stop.visit is not None and getattr(base, "here", None) != stop.visit:
+            base.show_again(stop.visit)  # type: ignore[attr-defined]  # screens with `here` have `show_again`
+
+    def _pop_to(self, screens: tuple[Screen[Any], ...]) -> None:
+        """Close the topmost screens until all open screens are in `screens`, in the same order."""
+        stack = self._app.screen_stack
+        while len(stack) > 1 and tuple(stack[1:]) != screens[: len(stack) - 1]:
+            self._app.pop_screen()
+            stack = self._app.screen_stack
+
+    def _delete(self, steps: list[Step]) -> None:
+        deleted = list(steps)
+        self._behind = [each for each in self._behind if each not in deleted]
+        self._ahead = [each for each in self._ahead if each not in deleted]
+        self._remove_screens(screen for step in deleted for screen in step.stop.screens)
+
+    def _limit_screens(self) -> None:
+        """Drop the oldest screens from the history if it has more than `MAX_SCREENS`."""
+        screens = list(dict.fromkeys(screen for step in reversed(self._behind) for screen in step.stop.screens))
+        if excess := set(screens[MAX_SCREENS:]):
+            self._behind = [
+                step._replace(stop=step.stop._replace(screens=())) if excess & set(step.stop.screens) else step
+                for step in self._behind
+            ]
+            self._remove_screens(excess)
+
+    def _remove_screens(self, screens: Iterable[Screen[Any]]) -> None:
+        shown = self._app.screens
+        for screen in dict.fromkeys(screens):
+            if screen.is_running and screen not in shown and not self.contains(screen):
+                screen.remove()
+
+
+def is_stop(screen: Screen[Any]) -> bool:
+    """True if the history can return to a screen. Dialogs are no stops."""
+    return bool(getattr(screen, "IN_HISTORY", False))

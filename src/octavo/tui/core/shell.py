@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from octavo.api.comments import Comment, Reply
     from octavo.api.places import Discussion
     from octavo.settings import Settings
-    from octavo.tui.core.navigation_history import NavigationHistory
-    from octavo.tui.core.routes import Route
+    from octavo.tui.core.routes import NavigationHistory, Route
     from octavo.tui.core.session import Session, SignInMethods
     from octavo.tui.core.workspace import Workspace
     from octavo.tui.core.write_queue import WriteQueue
@@ -74,9 +73,6 @@ class Shell(Protocol):
 
     def say(self, message: str, *, tone: Tone = "done", seconds: float | None = None, undo: bool = False) -> None:
         """Show a notification. `message` is plain text, not markup."""
-
-    def ask_for_key(self) -> None:
-        """Show the sign-in screen, because the server rejects the API key. Only say so while the user is typing."""
 
     def explain(self, sentence: str) -> None:
         """Show the reason why a key is disabled."""

@@ -26,7 +26,7 @@ from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.notices import Notices
 from octavo.tui.widgets.section_tabs import SectionTabs
-from octavo.tui.widgets.wording import long_age, offline_since, plural
+from octavo.tui.widgets.short_texts import long_age, offline_since, plural
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
@@ -156,9 +156,8 @@ def with_age(snapshot: Snapshot[T]) -> Snapshot[T]:
     if snapshot.fetched_at is None or not isinstance(snapshot.error, Unreachable):
         return snapshot
     error = copy(snapshot.error)
-    # The top bar and the log already show that the server is unreachable.
-    reason = "" if isinstance(error, NotSent) else f" {error}"
-    error.args = (f"Last updated {long_age(snapshot.fetched_at)}.{reason}",)
+    reason = "Offline." if isinstance(error, NotSent) else str(error)
+    error.args = (f"{reason} Last updated {long_age(snapshot.fetched_at)}.",)
     return replace(snapshot, error=error)
 
 

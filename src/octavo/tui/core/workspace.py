@@ -16,16 +16,16 @@ from octavo.api.organizations import Organization
 from octavo.api.spaces import Space
 from octavo.api.users import Me, User
 from octavo.data.live import Snapshot
+from octavo.data.observers import Observers
 from octavo.data.queries import UNDECIDED, change_requests_of, spaces_of
-from octavo.tui.core.frame import RemoteNews
+from octavo.tui.core.frame import RemoteNews, Tour
 from octavo.tui.core.inbox_feed import InboxFeed
 from octavo.tui.core.item_labels import download_progress, format_megabytes, is_first_download
-from octavo.tui.core.navigation_history import NavigationHistory
+from octavo.tui.core.routes import NavigationHistory
 from octavo.tui.core.session import Session
-from octavo.tui.core.tour import Tour
 from octavo.tui.core.unsent_texts import UnsentTexts
-from octavo.tui.widgets import wording
-from octavo.tui.widgets.wording import plural, short_age
+from octavo.tui.widgets import short_texts
+from octavo.tui.widgets.short_texts import plural, short_age
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -76,6 +76,8 @@ class Workspace:
         self._app, self._history = app, history
         self._reported: set[str] = set()
         """Identifiers of problems that were already shown in a notification."""
+        self.key_rejected: Observers[[]] = Observers()
+        """Called once in a session when the server rejects its API key."""
         self._pending_action: Callable[[Organization], object] | None = None
         """Action that runs as soon as the organization is loaded. A newer action replaces it."""
         self._session: Session | None = None
@@ -95,7 +97,7 @@ class Workspace:
     def follow(self, session: Session) -> None:
         """Follow the data of `session`."""
         self._session = session
-        self._session_start = wording.clock()
+        self._session_start = short_texts.clock()
         self._reported = {entry.id for entry in session.outbox.entries if _needs_attention(entry)}
         self._unsubscribe["outbox"] = session.outbox.observe(self._on_outbox_changed)
         self._unsubscribe["offline"] = session.offline.watch(self._on_offline_changed)
@@ -291,8 +293,7 @@ class Workspace:
             self._app.say(last.error, tone="failed", seconds=KEY_ERROR_SECONDS)
         if last is not None and last.status == 401 and _KEY_REJECTED not in self._reported:
             self._reported.add(_KEY_REJECTED)
-            if self._session is not None and self._session.account is not None:
-                self._app.ask_for_key()
+            self.key_rejected.notify()
         if self._session is not None and (state := self.connection[-1]) != self._connection_style:
             self._connection_style = state
             self._publish_frame()
@@ -320,14 +321,14 @@ class Workspace:
         return {thread: entry.reason.removeprefix(f"Could not {entry.action}: ") for thread, entry in failed.items()}
 
     def send_status(self, message_id: str) -> str:
-        """Return the status of an unsent message: `sending`, `NOT_SENT`, `MAY_BE_SENT` or `PENDING`. Empty if the
-        server has the message."""
+        """Return the status of an unsent message: `queued`, `NOT_SENT`, `MAY_BE_SENT` or `PENDING`. Empty if the server
+        has the message."""
         entry = self._entry(message_id)
         if entry is not None and entry.needs_user:
             return MAY_BE_SENT if entry.state == "unknown" else NOT_SENT
         if entry is not None and entry.state == "pending":
             return PENDING
-        return "sending" if entry is not None or message_id.startswith("pending-") else ""
+        return "queued" if entry is not None or message_id.startswith("pending-") else ""
 
     @property
     def outbox_summary(self) -> str:
@@ -341,7 +342,7 @@ class Workspace:
         pending = sum(entry.state == "pending" for entry in entries)
         queued = sum(entry.state not in ("pending", "failed") and not entry.needs_user for entry in entries)
         resume_time = (
-            f" until {wording.time_of_day(outbox.connection.rate_limited_until)}"
+            f" until {short_texts.time_of_day(outbox.connection.rate_limited_until)}"
             if outbox.connection.rate_limited_until is not None
             else ""
         )

@@ -12,7 +12,7 @@ from octavo.data.queries import open_threads_of
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.machine import NewWrite
 from octavo.tui.core.routes import ToThread
-from octavo.tui.widgets.wording import plural
+from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.data.writes.direct import SendResult

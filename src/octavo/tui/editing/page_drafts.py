@@ -18,7 +18,7 @@ from octavo.api import content
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.api.text import Raw
-from octavo.tui.core.dialog_draft import DialogDraft
+from octavo.tui.core.unsent_texts import DialogDraft
 
 if TYPE_CHECKING:
     from octavo.data.drafts import Drafts

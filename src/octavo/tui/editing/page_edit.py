@@ -18,8 +18,8 @@ from octavo.data.writes.content_writes import page_source
 from octavo.documents.blocks import Block
 from octavo.documents.conflict_markers import find_markers
 from octavo.tui.comments.thread_anchoring import ThreadAnchors
-from octavo.tui.core.dialog_draft import DialogDraft, save_error
 from octavo.tui.core.permissions import UNDECIDED
+from octavo.tui.core.unsent_texts import DialogDraft, save_error
 from octavo.tui.core.write_queue import show_progress
 from octavo.tui.editing import target_request
 from octavo.tui.editing.page_drafts import (
@@ -33,13 +33,11 @@ from octavo.tui.editing.page_drafts import (
     unused_key,
 )
 from octavo.tui.editing.routes import ToConflicts
-from octavo.tui.editing.target_request import TargetRequest
-from octavo.tui.editing.write_page import PageOutcome, write_page
+from octavo.tui.editing.target_request import PageOutcome, TargetRequest, write_page
 from octavo.tui.terminal.external_editor import FileNote, NotEdited, edit_text
-from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
-from octavo.tui.widgets.picker import Picker
-from octavo.tui.widgets.wording import long_age, plural
+from octavo.tui.widgets.short_texts import long_age, plural
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell

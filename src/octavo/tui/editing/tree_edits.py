@@ -14,15 +14,14 @@ from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage
 from octavo.api.errors import ApiError
 from octavo.api.places import ContentRef, SpaceRef
 from octavo.data.writes.content_writes import NO_OPERATION, edit
-from octavo.tui.core.dialog_draft import DRAFT_SAVED, DialogDraft
+from octavo.tui.core.unsent_texts import DRAFT_SAVED, DialogDraft
 from octavo.tui.core.write_queue import show_progress
-from octavo.tui.editing import page_details, target_request
+from octavo.tui.editing import page_form, target_request
 from octavo.tui.editing.page_form import PageForm
 from octavo.tui.editing.target_request import TargetRequest
-from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
-from octavo.tui.widgets.picker import Picker
-from octavo.tui.widgets.wording import plural
+from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
@@ -145,24 +144,24 @@ class TreeEdit:
         draft = DialogDraft(self.app, f"details {self.space.space_id} {self.page}")
         form = PageForm(
             f"Details of {page.title or 'Untitled'}",
-            page_details.from_draft(page, draft.text),
+            page_form.from_draft(page, draft.text),
             intro="Readers will see the new details after the change request is merged. "
             "To revert the change, open the change request, select the page, and press Q.",
-            validate=partial(page_details.value_errors, page, loaded.tree),
-            save=lambda values: draft.autosave(page_details.to_draft(page, values)),
-            save_now=lambda values: draft.autosave_now(page_details.to_draft(page, values)),
+            validate=partial(page_form.value_errors, page, loaded.tree),
+            save=lambda values: draft.autosave(page_form.to_draft(page, values)),
+            save_now=lambda values: draft.autosave_now(page_form.to_draft(page, values)),
             refused=errors,
         )
 
         def decided(result: Confirmed | None) -> None:
             if result is None:
                 return
-            change = page_details.page_update(page, form.confirmed_values)
+            change = page_form.page_update(page, form.confirmed_values)
             if change is None:
                 self.app.say("You made no changes, so nothing was sent.")
                 draft.delete()
                 return
-            field_names = page_details.field_names(page)
+            field_names = page_form.field_names(page)
             message = f"Changed the details of {page.title or 'Untitled'}"
             screen = self.app.screen
 
@@ -175,7 +174,7 @@ class TreeEdit:
                     target=TargetRequest(self.space, change_request=change_request),
                     revision=loaded.revision or change_request.revision,
                 )
-                self._details(reloaded, page_details.server_errors(sentence, field_names) or {"": sentence})
+                self._details(reloaded, page_form.server_errors(sentence, field_names) or {"": sentence})
                 return True
 
             self.app.background(

@@ -23,27 +23,27 @@ from octavo.settings import FILE
 from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
 from octavo.tui.comments.thread_filters import Thread
 from octavo.tui.comments.thread_view import ThreadView
+from octavo.tui.core.external_links import copy_text
 from octavo.tui.core.file_dialogs import short_path
 from octavo.tui.core.inbox_feed import InboxFeed
 from octavo.tui.core.link_commands import LINK_COMMANDS
 from octavo.tui.core.list_view import PREVIEW_COMMANDS, TAB_COMMANDS, ActiveFilters, ListView
 from octavo.tui.core.shell import Shell
-from octavo.tui.inbox import empty_inbox, row_commands, tabs
+from octavo.tui.inbox import row_commands, row_views, tabs
 from octavo.tui.inbox.row_commands import open_row
 from octavo.tui.inbox.row_views import RowPreview, RowRenderer
 from octavo.tui.inbox.tabs import REASON_TABS, RowFilter, tab_settings
 from octavo.tui.review.request_commands import REQUEST_COMMANDS
 from octavo.tui.review.request_preview import SELECTION_DELAY
+from octavo.tui.review.request_status import StatusLoader
 from octavo.tui.review.request_target import RequestTarget
-from octavo.tui.review.status_loader import StatusLoader
-from octavo.tui.terminal import clipboard
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.notices import Notices
 from octavo.tui.widgets.row_list import RowList
 from octavo.tui.widgets.section_tabs import Section, SectionTabs
-from octavo.tui.widgets.wording import offline_since, plural, short_age
+from octavo.tui.widgets.short_texts import offline_since, plural, short_age
 
 _LIST_KEYBAR = (
     "list.open",
@@ -126,7 +126,7 @@ def _save_filter(view: InboxScreen) -> None:
         else ""
     )
     where = short_path(settings.config_folder / FILE)
-    clipboard.copy(
+    copy_text(
         view.shell,
         lines,
         f"Copied the setting {lines.splitlines()[0]}. Paste the setting at the end of {where}. The tab will appear after you restart Octavo.{warning}",
@@ -338,8 +338,8 @@ class InboxScreen(ListView[InboxRow]):
     def _day_summary(self, width: int) -> list[Content]:
         """Return today's done items and the snoozed items, to show instead of an empty list."""
         now = self.shell.session.state.now().astimezone()
-        done = self.feed.marks.done_since(empty_inbox.start_of_day(now)) if self.feed.marks is not None else ()
-        return empty_inbox.summary_lines(done, self.marked_rows.snoozed, self.shell.workspace.counts, now, width)
+        done = self.feed.marks.done_since(row_views.start_of_day(now)) if self.feed.marks is not None else ()
+        return row_views.summary_lines(done, self.marked_rows.snoozed, self.shell.workspace.counts, now, width)
 
     def space_title(self, space_id: str) -> str:
         """Return the title of a space. Empty if the space is not loaded."""

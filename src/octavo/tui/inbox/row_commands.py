@@ -13,13 +13,12 @@ from octavo.data.inbox import DraftRef, InboxRow, ThreadRef, WriteRef
 from octavo.data.inbox_marks import InboxMarks, snooze_until
 from octavo.data.state_db import NotSaved
 from octavo.data.unsent_index import UnsentText, unsent_draft
-from octavo.tui.comments import discard_commands
+from octavo.tui.comments import thread_commands
 from octavo.tui.core.routes import ToActivity, ToChangeRequest, ToPage
 from octavo.tui.core.write_queue import LocalChange
-from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
-from octavo.tui.widgets.picker import Picker
-from octavo.tui.widgets.wording import plural
+from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.data.writes.machine import OutboxEntry
@@ -212,7 +211,7 @@ def _outbox_entries(app: Shell, selected: SelectedRows) -> list[OutboxEntry]:
 
 def why_not_discarded(app: Shell, selected: SelectedRows) -> str | None:
     """Return why there is nothing to discard. None if there is something."""
-    return None if _outbox_entries(app, selected) or unsent_texts(app, selected) else discard_commands.NO_DRAFTS
+    return None if _outbox_entries(app, selected) or unsent_texts(app, selected) else thread_commands.NO_DRAFTS
 
 
 def discard(app: Shell, selected: SelectedRows) -> None:
@@ -221,7 +220,7 @@ def discard(app: Shell, selected: SelectedRows) -> None:
 
     def discard_drafts() -> None:
         if drafts:
-            discard_commands.discard(app, drafts)
+            thread_commands.discard(app, drafts)
 
     if not entries:
         selected.before_removal()

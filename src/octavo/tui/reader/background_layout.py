@@ -11,13 +11,12 @@ from octavo.tui.render.caches import AsyncCache
 from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.layout_context import Folds
 from octavo.tui.render.styled_lines import Line
-from octavo.tui.render.unit_layout import KEPT_WHOLE, LaidUnits, UnitLayout, lay_out_units
-from octavo.tui.render.virtual_lines import VirtualLines
+from octavo.tui.render.virtual_lines import KEPT_WHOLE, LaidUnits, UnitLayout, VirtualLines, lay_out_units
 from octavo.tui.terminal import polite_thread
 
 if TYPE_CHECKING:
     from octavo.tui.reader.reading_pane import Reader
-    from octavo.tui.render.unit_layout import LaidUnits
+    from octavo.tui.render.virtual_lines import LaidUnits
 
 Missing = list[tuple[AsyncCache[Any, Any], Any]]
 """Deferred content: the cache that loads it, and its key."""

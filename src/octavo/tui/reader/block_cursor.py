@@ -11,7 +11,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block
-from octavo.tui.reader.moves import (
+from octavo.tui.reader.reading_position import (
     START,
     BlockSpan,
     LinePosition,

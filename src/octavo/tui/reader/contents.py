@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.strip import Strip
 
 from octavo.documents.blocks import Block
-from octavo.tui.reader.moves import START, BlockSpan, LinePosition, count_lines
+from octavo.tui.reader.reading_position import START, BlockSpan, LinePosition, count_lines
 from octavo.tui.render.layout import block_ranges
 from octavo.tui.render.layout_context import Folds
 from octavo.tui.render.styled_lines import Line
@@ -20,7 +20,7 @@ from octavo.tui.widgets.empty_states import LoadingMessage, empty_lines, failure
 
 if TYPE_CHECKING:
     from octavo.tui.reader.reading_pane import Reader
-    from octavo.tui.render.unit_layout import UnitLayout
+    from octavo.tui.render.virtual_lines import UnitLayout
 
 
 MARK_WIDTH = 4

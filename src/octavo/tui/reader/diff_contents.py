@@ -12,7 +12,7 @@ from textual.content import Content
 
 from octavo.documents.blocks import Block
 from octavo.tui.reader.contents import SHORT_PAGE, THREAD_WAIT, Contents, raise_in_pane, remove_lines
-from octavo.tui.reader.moves import BlockSpan
+from octavo.tui.reader.reading_position import BlockSpan
 from octavo.tui.render.block_slices import whole_block
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.deferred import DeferredContent
@@ -27,7 +27,7 @@ from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import Line
 from octavo.tui.render.thread_layout import render_diff_unit_or_threads
 from octavo.tui.render.threads import ThreadSummary
-from octavo.tui.render.unit_layout import KEPT_WHOLE, LaidUnits, UnitLayout, lay_out_units
+from octavo.tui.render.virtual_lines import KEPT_WHOLE, LaidUnits, UnitLayout, lay_out_units
 from octavo.tui.terminal import polite_thread
 from octavo.tui.widgets.empty_states import empty_lines
 

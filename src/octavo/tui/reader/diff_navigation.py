@@ -11,12 +11,11 @@ from textual.message import Message
 
 from octavo.documents import anchors
 from octavo.documents.blocks import Block
-from octavo.tui.reader.moves import START, BlockSpan, LinePosition
+from octavo.tui.reader.reading_position import START, BlockSpan, LinePosition, ReadingPosition
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_sequence import build_source_diff
 from octavo.tui.render.diff_units import DiffUnit, DiffUnits, may_contain
-from octavo.tui.render.reading_position import ReadingPosition
-from octavo.tui.render.unit_layout import LaidUnits
+from octavo.tui.render.virtual_lines import LaidUnits
 from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from octavo.tui.widgets.commands import Commands
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from octavo.tui.render.reading_position import ReadingPosition
-    from octavo.tui.render.unit_layout import LaidUnits
+    from octavo.tui.reader.reading_position import ReadingPosition
+    from octavo.tui.render.virtual_lines import LaidUnits
 
 CLEAR_AFTER = 0.3
 """Seconds until the previous page disappears while another page is loading."""

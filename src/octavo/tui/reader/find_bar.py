@@ -14,7 +14,7 @@ from textual.strip import Strip
 
 from octavo.api.safety import line as safe_line
 from octavo.tui.reader.contents import STILL_LOADING
-from octavo.tui.reader.moves import START, LinePosition
+from octavo.tui.reader.reading_position import START, LinePosition
 from octavo.tui.render.painting import restyle
 from octavo.tui.render.text_search import BlockTextFinder, Match, MatchSpan, match_spans
 from octavo.tui.widgets.commands import Command, Commands

@@ -20,7 +20,7 @@ from octavo.api.errors import ApiError
 from octavo.tui.core.external_links import confirm_link
 from octavo.tui.core.file_dialogs import Export, ask_for_path
 from octavo.tui.core.item_labels import format_name, format_size
-from octavo.tui.reader.image_files import (
+from octavo.tui.reader.linked_files import (
     ImageLocation,
     ImageUnavailable,
     cached_image,
@@ -29,13 +29,13 @@ from octavo.tui.reader.image_files import (
     scale_image,
 )
 from octavo.tui.render.embeds import file_name
-from octavo.tui.render.half_block_pictures import ImageReference, page_images, render_half_blocks
+from octavo.tui.render.images import ImageReference, page_images, render_half_blocks
 from octavo.tui.render.link_targets import LinkTargets
 from octavo.tui.terminal import graphics
 from octavo.tui.terminal.graphics import ScaledPicture
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
-from octavo.tui.widgets.safe_text import safe, safe_lines
+from octavo.tui.widgets.short_texts import safe, safe_lines
 from octavo.tui.widgets.text_widgets import ChangingText
 
 if TYPE_CHECKING:

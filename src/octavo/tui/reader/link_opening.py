@@ -11,12 +11,10 @@ from octavo.api.content import GetPage, Page
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, ContentRef, SiteRef
 from octavo.documents import links
-from octavo.tui.core.external_links import confirm_link, missing_link_reason, open_link, page_url
-from octavo.tui.core.page_queries import find_page, page_markdown
+from octavo.tui.core.external_links import confirm_link, copy_text, missing_link_reason, open_link, page_url
+from octavo.tui.core.page_queries import file_of, find_page, page_markdown
 from octavo.tui.core.routes import ToChangeRequest, ToCollection, ToPage, ToSearch
 from octavo.tui.reader.link_titles import ShowsPage
-from octavo.tui.reader.linked_files import file_of
-from octavo.tui.terminal import clipboard
 
 if TYPE_CHECKING:
     from octavo.api.places import SpaceRef
@@ -99,7 +97,7 @@ def open_target(
         case links.FileLink(name=name):
             app.say(f"{name} is a file in the space. Press F to list the files.", tone="care")
         case links.ReusableContentLink(path=path):
-            clipboard.copy(
+            copy_text(
                 app,
                 path,
                 f"Copied the path {path}. If you edit this reusable content, every page that uses it will change.",
@@ -170,7 +168,7 @@ def copy_url(screen: ShowsPage, message: CopyUrlRequested) -> None:
         address, what = link_url(screen, message.href), "link"
     if address:
         notice = "Copied a link to the page." if what == "page" else "Copied the link."
-        clipboard.copy(screen.shell, address, notice)
+        copy_text(screen.shell, address, notice)
     else:
         screen.shell.say(missing_link_reason(screen.shell, what), tone="care")
 

@@ -13,7 +13,7 @@ from octavo.api.places import ChangeRequestRef, CollectionRef, OrganizationRef, 
 from octavo.documents import links
 from octavo.documents.emoji import to_emoji
 from octavo.tui.core.item_labels import file_summary
-from octavo.tui.reader.linked_files import file_of
+from octavo.tui.core.page_queries import file_of
 from octavo.tui.render.caches import AsyncCache
 from octavo.tui.render.link_targets import NOT_HERE, LinkContext, LinkTargets, LinkTitle, TitleQuery, app_origins
 
@@ -67,7 +67,7 @@ def set_link_targets(screen: ShowsPage) -> None:
             lambda query: find_title(shell.session.live, query, shell.workspace.organization, is_folder=is_folder)
         )
     if shell.settings.thumbnails and deferred.thumbnails is None:
-        from octavo.tui.reader.image_files import thumbnails  # lazy: images, off by default
+        from octavo.tui.reader.linked_files import thumbnails  # lazy: images, off by default
 
         deferred.thumbnails = thumbnails(shell.session, Color.parse(shell.theme_variables["background"]).rgb)
     before = deferred.targets
@@ -109,12 +109,12 @@ def reload_link_titles(screen: ShowsPage) -> None:
 
 async def _specification(screen: ShowsPage, at: OrganizationRef, query: str | links.Target) -> Specification:
     """Return the OpenAPI specification with a slug, or at a URL."""
-    from octavo.tui.reader import openapi_files  # lazy: few pages have OpenAPI blocks
+    from octavo.tui.reader import linked_files  # lazy: few pages have OpenAPI blocks
 
     if isinstance(query, str):
-        return await openapi_files.load_by_slug(screen.shell.session.live, at, query)
+        return await linked_files.load_by_slug(screen.shell.session.live, at, query)
     location = screen.space.ref if screen.space is not None else None
-    return await openapi_files.load_from_link(screen.shell.session, at, location, query)
+    return await linked_files.load_from_link(screen.shell.session, at, location, query)
 
 
 async def find_title(

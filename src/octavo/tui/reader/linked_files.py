@@ -1,30 +1,298 @@
-"""Files of a space that its pages link to."""
+"""Files that a page links to: images and OpenAPI specifications, downloaded with limits and decoded by a child process."""
 
 from __future__ import annotations
 
-from octavo.api import content
+import asyncio
+import json
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, NonNegativeInt
+
+from octavo.api import openapi
 from octavo.api.content import File
-from octavo.api.folding import fold
-from octavo.api.places import ContentRef
-from octavo.data.live import Live
+from octavo.api.errors import ApiError, NotFound
+from octavo.api.places import ContentRef, OrganizationRef
+from octavo.api.text import SafeLine
 from octavo.documents import links
+from octavo.documents.openapi import Specification
+from octavo.tui.core.page_queries import file_of
+from octavo.tui.core.session import Session
+from octavo.tui.render.caches import AsyncCache
+from octavo.tui.render.deferred import ThumbnailQuery
+from octavo.tui.render.embeds import file_name
+from octavo.tui.terminal import child_programs
+from octavo.tui.terminal.graphics import ScaledPicture
+from octavo.untrusted_input import parse_json
 
-MOST_FILES = 1000
-"""Maximum number of files that are listed to find a file by its name."""
+if TYPE_CHECKING:
+    from octavo.data.live import Live
 
 
-async def file_of(live: Live, at: ContentRef, target: links.FileLink) -> File | None:
-    """Return the file of a link by its id, path or name. None if there is none. Raise ApiError if it cannot be
-    loaded."""
-    if target.file:
+IMAGE_BYTES = 15 << 20
+"""Maximum size of an image in bytes."""
+DOWNLOAD_SECONDS = 10.0
+"""Maximum duration of an image download in seconds."""
+DECODE_SECONDS, MEMORY = 5.0, 768 << 20
+MOST_CELLS = 8_000
+"""Maximum number of cells of an image that is drawn with half blocks. More cells take too long to paint."""
+_HEAD = 4096
+_TOO_MUCH_MEMORY, _INCOMPLETE = "decoding the image needs too much memory", "the file could not be decoded completely"
+
+
+class ImageUnavailable(Exception):
+    """An image cannot be shown. The message says why."""
+
+
+@dataclass(frozen=True)
+class ImageLocation:
+    """Location of an image."""
+
+    url: str
+    name: str
+    file: File | None = None
+    """File of the space. None for an external image."""
+
+    @property
+    def host(self) -> str:
+        """Host of an external image. Empty for a file of the space."""
+        return "" if self.file is not None else urlsplit(self.url).netloc
+
+    @property
+    def cache_key(self) -> str:
+        """Cache key. The URLs of files contain signatures that change."""
+        return self.url if self.file is None else f"{self.file.id} {self.file.size} {self.url.partition('?')[0]}"
+
+
+async def locate_image(session: Session, at: ContentRef, target: links.Target) -> ImageLocation:
+    """Return the location of an image on a page. Raise ImageUnavailable or ApiError if there is none."""
+    match target:
+        case links.FileLink(name=name):
+            file = await file_of(session.live, at, target)
+            if file is None:
+                raise ImageUnavailable(f"The file {name} is no longer in this space.")
+            if not file.download_url:
+                raise ImageUnavailable(f"The server sent no download link for {file.name or name}.")
+            return ImageLocation(file.download_url, file.name or name, file)
+        case links.UrlLink(url=url):
+            if not url.startswith("https://"):
+                raise ImageUnavailable("Octavo does not load images over an unencrypted connection (http).")
+            return ImageLocation(url, file_name(url))
+        case links.BrokenLink(reason=reason):
+            raise ImageUnavailable(reason)
+        case _:
+            raise ImageUnavailable("The link does not point to an image.")
+
+
+async def cached_image(session: Session, location: ImageLocation) -> bytes | None:
+    """Return the cached bytes of an image. None if it is not cached."""
+    return await asyncio.to_thread(session.image_cache.get, location.cache_key)
+
+
+async def download_image(session: Session, location: ImageLocation) -> bytes:
+    """Download an image and cache it. Raise ImageUnavailable or ApiError if it cannot be downloaded."""
+    data = bytearray()
+    try:
+        async with asyncio.timeout(DOWNLOAD_SECONDS), aclosing(session.download(location.url, IMAGE_BYTES)) as chunks:
+            async for chunk in chunks:
+                data += chunk
+    except TimeoutError:
+        raise ImageUnavailable(f"Could not load the image within {DOWNLOAD_SECONDS:g} s. Press r to retry.") from None
+    content = bytes(data)
+    await asyncio.to_thread(session.image_cache.put, location.cache_key, content)
+    return content
+
+
+async def scale_image(
+    data: bytes, columns: int, rows: int, background: tuple[int, int, int], *, pixel_scale: int = 1
+) -> ScaledPicture:
+    """Decode and scale an image to fit into cells of a terminal, with two pixels per cell, or `pixel_scale` times as many in
+    each direction."""
+    width, height = max(1, columns) * pixel_scale, max(1, rows) * 2 * pixel_scale
+    while width * height > 2 * MOST_CELLS * pixel_scale * pixel_scale:
+        width, height = width * 19 // 20, height * 19 // 20
+    request = json.dumps({"width": width, "height": height, "ground": background}).encode()
+    try:
+        result = await child_programs.run_bounded(
+            "decode_picture",
+            request + b"\n" + data,
+            seconds=DECODE_SECONDS,
+            memory=MEMORY,
+            most=_HEAD + 3 * width * height,
+        )
+    except OSError as error:
+        return ScaledPicture(trouble=f"Could not start the program that decodes images: {error.strerror}.")
+    if result.exceeded:
+        return ScaledPicture(trouble=f"Could not decode the image within {DECODE_SECONDS:g} s.")
+    return read_answer(result.output)
+
+
+class _Header(BaseModel):
+    """Header that the child process writes before the pixels. It is untrusted: a malicious image may control the
+    process."""
+
+    trouble: SafeLine = ""
+    format: SafeLine = ""
+    width: NonNegativeInt = 0
+    height: NonNegativeInt = 0
+    frames: NonNegativeInt = 1
+    size: tuple[NonNegativeInt, NonNegativeInt] = (0, 0)
+
+
+def read_answer(output: bytes) -> ScaledPicture:
+    """Return the image that the child process wrote. Its `trouble` says why there is none."""
+    head, found, pixels = output.partition(b"\n")
+    try:
+        header = _Header.model_validate_json(head) if found else _Header(trouble=_TOO_MUCH_MEMORY)
+    except ValueError:
+        header = _Header(trouble=_INCOMPLETE)
+    columns, rows = header.size
+    trouble = header.trouble
+    if not trouble and (not pixels or len(pixels) != columns * rows * 3):
+        trouble = _INCOMPLETE
+    picture = ScaledPicture(
+        format=header.format,
+        width=header.width,
+        height=header.height,
+        frames=header.frames,
+        trouble=f"Could not show the image: {trouble}." if trouble else "",
+    )
+    return picture if trouble else replace(picture, columns=columns, rows=rows, pixels=pixels)
+
+
+def thumbnails(session: Session, background: tuple[int, int, int]) -> AsyncCache[ThumbnailQuery, ScaledPicture]:
+    """Return a cache of thumbnails for images in pages. External images are not downloaded."""
+
+    async def find(thumb: ThumbnailQuery) -> ScaledPicture | None:
         try:
-            op = content.GetFile(at=at, file_id=target.file)
-        except ValueError:
-            return None
-        return await live.cached_or_fetch(op)
-    files = (await live.cached_or_fetch(content.ListFiles(at=at, limit=MOST_FILES))).items
-    same_path = (file for file in files if file.git is not None and file.git.path == target.path)
-    same_name = (file for file in files if file.name == target.name)
-    similar_path = (file for file in files if file.git is not None and fold(file.git.path or "") == fold(target.path))
-    similar_name = (file for file in files if fold(file.name) == fold(target.name))
-    return next(same_path, None) or next(same_name, None) or next(similar_path, None) or next(similar_name, None)
+            location = await locate_image(session, thumb.page, thumb.target)
+            data = await cached_image(session, location)
+            if data is None and location.host:
+                return None
+            return await scale_image(
+                data or await download_image(session, location), thumb.columns, thumb.rows, background
+            )
+        except (ImageUnavailable, ApiError):
+            return None  # The frame of the image shows its name.
+
+    return AsyncCache(find, capacity=50)
+
+
+FILE_BYTES, SECONDS, MEMORY = 4 << 20, 20.0, 512 << 20
+"""Maximum size of an OpenAPI file in bytes, and the seconds and bytes of memory that its parser may use."""
+_MOST_READ = 32 << 20
+"""Maximum number of bytes that the child process may write. References are resolved, so a specification can be larger
+than its file."""
+
+
+async def load_by_slug(live: Live, at: OrganizationRef, slug: str) -> Specification:
+    """Load the specification that the organization has under a slug. Its `error` says why it cannot be loaded."""
+    try:
+        found = await live.cached_or_fetch(openapi.GetLatestContent(at=at, spec_slug=slug))
+    except NotFound:
+        return Specification(
+            error=f"The OpenAPI specification {slug} does not exist in this organization, or none of its versions can be read."
+        )
+    except (ApiError, ValueError) as error:
+        return Specification(error=f"Could not load the OpenAPI specification {slug}: {error}")
+    return (
+        Specification(spec)
+        if (spec := _main_file(found.filesystem))
+        else Specification(error=_NOT_OPENAPI.format(slug))
+    )
+
+
+async def load_from_link(
+    session: Session, at: OrganizationRef, location: ContentRef | None, target: links.Target
+) -> Specification:
+    """Load the specification that a link leads to: from the organization if it has that URL, or a file of the space
+    `location`. Its `error` says why it cannot be loaded."""
+    match target:
+        case links.UrlLink(url=url):
+            address = url
+        case links.FileLink(name=name, path=path):
+            address = path or name
+        case links.BrokenLink(reason=reason):
+            return Specification(error=f"The link to the OpenAPI specification is broken. {reason}")
+        case _:
+            return Specification(error="The link does not point to an OpenAPI specification.")
+    try:
+        if isinstance(target, links.FileLink) and location is not None:
+            return await _file(session, location, target)
+        known = await session.live.cached_or_fetch(openapi.List(at=at, limit=100))
+    except (ApiError, ValueError) as error:
+        return Specification(error=f"Could not load the OpenAPI specification {address}: {error}")
+    slug = next((each.slug or each.id for each in known.items if each.source_url == address), None)
+    if slug is not None:
+        return await load_by_slug(session.live, at, slug)
+    return Specification(
+        error=f"{address} is not an OpenAPI specification in this organization, so Octavo did not load it."
+    )
+
+
+async def _file(session: Session, location: ContentRef, target: links.FileLink) -> Specification:
+    file = await file_of(session.live, location, target)
+    if file is None or not file.download_url:
+        return Specification(error=f"The OpenAPI file {target.name} was deleted.")
+    content = bytearray()
+    async with aclosing(session.download(file.download_url, FILE_BYTES)) as chunks:
+        async for chunk in chunks:
+            content += chunk
+    return await parse_file(bytes(content), file.name or target.name)
+
+
+async def parse_file(content: bytes, named: str, *, seconds: float = SECONDS) -> Specification:
+    """Parse an OpenAPI file. The `error` of the result says why it cannot be parsed."""
+    try:
+        result = await child_programs.run_bounded(
+            "read_specification", content, seconds=seconds, memory=MEMORY, most=_MOST_READ
+        )
+    except OSError as failure:
+        return Specification(
+            error=f"Could not read {named}: {failure.strerror or 'the program that reads it could not be started'}."
+        )
+    if result.exceeded or not result.output:
+        return Specification(error=f"Could not read {named}: the file takes too much time or memory to read.")
+    found = await asyncio.to_thread(_assemble, result.output)
+    if isinstance(found, str):
+        return Specification(error=f"Could not show {named} as an OpenAPI specification. {found}")
+    return (
+        Specification(found)
+        if "openapi" in found or "swagger" in found
+        else Specification(error=_NOT_OPENAPI.format(named))
+    )
+
+
+def _assemble(lines: bytes) -> dict[str, Any] | str:
+    """Return the content of the file that the child process parsed, or an error message."""
+    whole: dict[str, Any] = {}
+    try:
+        for line in lines.splitlines():
+            record = parse_json(line)
+            if isinstance(record, str):
+                return record
+            names, value = record
+            if not names:
+                return value if isinstance(value, dict) else "The file must contain a JSON or YAML object."
+            parent = whole
+            for name in names[:-1]:
+                parent = parent.setdefault(name, {})
+            parent[names[-1]] = value
+    except (ValueError, TypeError, AttributeError):  # A malicious file may control the child process.
+        return "The file could not be parsed."
+    return whole
+
+
+_NOT_OPENAPI = "{} is not an OpenAPI specification: it has neither an openapi nor a swagger field."
+
+
+def _main_file(filesystem: object) -> dict[str, Any] | None:
+    """Return the main file of a specification. None if there is none."""
+    files = list(filesystem.values()) if isinstance(filesystem, dict) else filesystem
+    for file in [filesystem, *files] if isinstance(files, list) else ():
+        file = file.get("specification", file) if isinstance(file, dict) else file
+        if isinstance(file, dict) and ("openapi" in file or "swagger" in file):
+            return file
+    return None

@@ -13,7 +13,7 @@ from textual.strip import Strip
 
 from octavo.documents.blocks import Block, Document, Run, plain_text
 from octavo.tui.reader.contents import MARK_WIDTH, Contents
-from octavo.tui.reader.moves import BlockSpan, LinePosition
+from octavo.tui.reader.reading_position import BlockSpan, LinePosition
 from octavo.tui.render.block_slices import SliceBounds, slice_bounds, whole_block
 from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.render.deferred_loaders import deferred_content
@@ -24,7 +24,7 @@ from octavo.tui.render.page_parts import repeats_title, source_blocks
 from octavo.tui.render.painting import paint_line, restyle
 from octavo.tui.render.styled_lines import Line, SplitLine, block_at_cell, cursor_bar, line_blocks
 from octavo.tui.render.text_search import BlockTextFinder, Match
-from octavo.tui.render.unit_layout import KEPT_WHOLE, UnitLayout
+from octavo.tui.render.virtual_lines import KEPT_WHOLE, UnitLayout
 from octavo.tui.widgets.empty_states import empty_lines
 
 if TYPE_CHECKING:

@@ -12,12 +12,11 @@ from textual.message import Message
 
 from octavo.documents.blocks import Document
 from octavo.tui.reader.contents import SHORT_PAGE, THREAD_WAIT, raise_in_pane, remove_lines
-from octavo.tui.reader.moves import reading_position_of
 from octavo.tui.reader.page_contents import PageHead, blocks_with_title
+from octavo.tui.reader.reading_position import ReadingPosition, reading_position_of
 from octavo.tui.render.layout import PageUnit, split_into_units
 from octavo.tui.render.layout_context import Folds, path_to_block
-from octavo.tui.render.reading_position import ReadingPosition
-from octavo.tui.render.unit_layout import LaidUnits, UnitLayout, lay_out_units
+from octavo.tui.render.virtual_lines import LaidUnits, UnitLayout, lay_out_units
 from octavo.tui.terminal import polite_thread
 
 if TYPE_CHECKING:

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from octavo.documents import anchors
 from octavo.documents.blocks import Block, Document
 from octavo.tui.reader.contents import STILL_LOADING, is_at_end
-from octavo.tui.reader.moves import (
+from octavo.tui.reader.page_contents import repeated_title
+from octavo.tui.reader.reading_position import (
     START,
     LinePosition,
+    ReadingPosition,
     ScrollTo,
     count_lines,
     reading_position_of,
 )
-from octavo.tui.reader.page_contents import repeated_title
 from octavo.tui.render.layout_context import path_to_block
 from octavo.tui.render.page_parts import anchors_above
-from octavo.tui.render.reading_position import ReadingPosition
 from octavo.tui.widgets.commands import Command, Commands
 
 if TYPE_CHECKING:

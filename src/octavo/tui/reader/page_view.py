@@ -38,8 +38,8 @@ from octavo.tui.widgets.commands import Command, Commands
 if TYPE_CHECKING:
     from octavo.api.comments import Comment
     from octavo.documents import links
-    from octavo.tui.render.reading_position import ReadingPosition
-    from octavo.tui.render.unit_layout import LaidUnits
+    from octavo.tui.reader.reading_position import ReadingPosition
+    from octavo.tui.render.virtual_lines import LaidUnits
 
 _URL_KINDS = ("link", "file", "image")
 """Kinds of clickable spans with a URL."""

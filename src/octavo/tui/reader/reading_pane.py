@@ -18,9 +18,9 @@ from octavo.tui.reader.background_layout import BackgroundLayout
 from octavo.tui.reader.block_cursor import BlockCursor
 from octavo.tui.reader.contents import Contents, LoadingState, is_at_end, no_lines
 from octavo.tui.reader.find_bar import FindBar
-from octavo.tui.reader.line_painter import LinePainter
+from octavo.tui.reader.line_painter import LinePainter, TextSelection
 from octavo.tui.reader.link_hints import Clickables
-from octavo.tui.reader.moves import (
+from octavo.tui.reader.reading_position import (
     START,
     LinePosition,
     limited_top,
@@ -30,7 +30,6 @@ from octavo.tui.reader.moves import (
     top_of_position,
     top_showing_at,
 )
-from octavo.tui.reader.text_selection import TextSelection
 from octavo.tui.render.layout_context import Folds
 from octavo.tui.render.styled_lines import ClickableSpan
 from octavo.tui.render.styles import Styles
@@ -41,8 +40,8 @@ from octavo.tui.widgets.scrolling import ScrollWidget, disable_caches
 if TYPE_CHECKING:
     from textual.timer import Timer
 
-    from octavo.tui.render.reading_position import ReadingPosition
-    from octavo.tui.render.unit_layout import LaidUnits
+    from octavo.tui.reader.reading_position import ReadingPosition
+    from octavo.tui.render.virtual_lines import LaidUnits
 
 WORK_SECONDS = 0.004
 """Seconds of a search or a copy at a time, between keys."""

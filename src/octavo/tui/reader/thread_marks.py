@@ -12,7 +12,7 @@ from textual.strip import Strip
 
 from octavo.documents.blocks import Block, Document
 from octavo.tui.reader.contents import STILL_LOADING
-from octavo.tui.reader.moves import BlockSpan
+from octavo.tui.reader.reading_position import BlockSpan
 from octavo.tui.render.page_parts import ThreadMarks
 from octavo.tui.render.painting import overlay_text
 from octavo.tui.render.styled_lines import Line, cells, line_blocks

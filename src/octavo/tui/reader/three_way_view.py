@@ -13,8 +13,8 @@ from octavo.documents.merging.merged_page import MergeChoice
 from octavo.tui.reader.block_cursor import PANNING
 from octavo.tui.reader.contents import Contents, remove_lines
 from octavo.tui.reader.find_bar import FIND
-from octavo.tui.reader.moves import BlockSpan
 from octavo.tui.reader.reading_pane import MOTIONS, READ_ON, Reader
+from octavo.tui.reader.reading_position import BlockSpan
 from octavo.tui.render.conflict_lines import (
     ConflictDecision,
     labelled_rule,
@@ -30,7 +30,7 @@ from octavo.tui.render.failed_block import render_failed_block, run_guarded
 from octavo.tui.render.layout import render_block
 from octavo.tui.render.layout_context import Folds, LayoutContext
 from octavo.tui.render.styled_lines import Line, Piece
-from octavo.tui.render.unit_layout import UnitLayout
+from octavo.tui.render.virtual_lines import UnitLayout
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.empty_states import empty_lines
 

@@ -11,7 +11,7 @@ from rich.style import Style
 from octavo.documents.blocks import Block
 from octavo.tui.render.block_slices import has_end, has_start, slice_bounds, whole_block
 from octavo.tui.render.caches import RecentResults
-from octavo.tui.render.highlight import Tokens, code_query
+from octavo.tui.render.deferred import Tokens, code_query
 from octavo.tui.render.inline import superscript
 from octavo.tui.render.layout_context import LayoutContext
 from octavo.tui.render.styled_lines import (

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 
 from octavo.tui.render.caches import AsyncCache
 from octavo.tui.render.deferred import (
+    CodeQuery,
     DeferredContent,
     DiagramQuery,
     DrawnDiagram,
     FoundOperation,
     OperationLayout,
     OperationQuery,
+    Tokens,
+    highlight_code,
 )
-from octavo.tui.render.highlight import CodeQuery, Tokens, highlight_code
 
 if TYPE_CHECKING:
     from octavo.tui.render.styled_lines import Line

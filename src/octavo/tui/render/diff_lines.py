@@ -26,8 +26,12 @@ from octavo.tui.render.diff_sides import (
     note_sides,
     render_setting_changes,
 )
-from octavo.tui.render.diff_tables import render_table_change
-from octavo.tui.render.diff_text import render_code_change, render_source_change, render_word_changes
+from octavo.tui.render.diff_text import (
+    render_code_change,
+    render_source_change,
+    render_table_change,
+    render_word_changes,
+)
 from octavo.tui.render.diff_units import DiffUnit
 from octavo.tui.render.failed_block import render_failed_block, run_guarded
 from octavo.tui.render.layout_context import NARROWEST, LayoutContext

@@ -1,16 +1,19 @@
-"""Rendering of changed text, code and source, with the changed words marked."""
+"""Rendering of changed text, code, source and tables, with the changed words and rows marked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from rich.style import Style
 
 from octavo.documents import diff_model as model
-from octavo.documents.blocks import Block, Run
-from octavo.documents.diff_attributes import changed_run_attributes, describe_whitespace
+from octavo.documents.blocks import Block, Run, TableColumn
+from octavo.documents.diff_attributes import changed_run_attributes, describe_whitespace, shorten
 from octavo.tui.render.code import code_tokens, token_style, wrap_code
+from octavo.tui.render.column_widths import TableGrid, fit_columns, row_lines
 from octavo.tui.render.comparison import near_changes
+from octavo.tui.render.deferred import Tokens
 from octavo.tui.render.diff_sides import (
     SidePair,
     SideWidths,
@@ -18,14 +21,15 @@ from octavo.tui.render.diff_sides import (
     add_gutter_on,
     hang_indent,
     merge_replacements,
+    note_sides,
     render_setting_changes,
     sign_background,
 )
-from octavo.tui.render.highlight import Tokens
 from octavo.tui.render.inline import render_each_run
 from octavo.tui.render.layout_context import LayoutContext
-from octavo.tui.render.styled_lines import Line, Piece, cells, flatten_emoji, truncate
+from octavo.tui.render.styled_lines import Line, Piece, cells, flatten_emoji, hidden_columns_text, pan_pieces, truncate
 from octavo.tui.render.styles import PLAIN, Styles
+from octavo.tui.render.tables import cell_pieces, sample_rows
 from octavo.tui.render.wrap import wrap
 
 
@@ -192,3 +196,194 @@ def _pieces(tokens: Sequence[tuple[str, str]], words: Sequence[tuple[Style, str]
             if not left:
                 mark, left = next(marks, (PLAIN, ""))
     return out or [Piece("", styles.text)]
+
+
+_MOST_COLUMNS = 40
+_NO_COLUMN = TableColumn()
+
+Cells = list[list[Piece]]
+
+
+@dataclass(frozen=True)
+class _ChangedRow:
+    """A row of the old table, the new table, or both, with the signs of its sides. Equal signs mean equal text on both
+    sides."""
+
+    old: Cells | None
+    new: Cells | None
+    old_block: Block
+    new_block: Block
+    signs: tuple[str, str] = ("-", "+")
+    numbers: tuple[int | None, int | None] = (None, None)
+
+
+def render_table_change(
+    context: LayoutContext, old: Block, new: Block, table: model.TableChange, room: SideWidths, part: int = 0
+) -> list[SidePair]:
+    """Render the header and the changed rows of a table, or the rows of slice number `part`. Counters stand for
+    unchanged rows."""
+    styles, inner = context.styles, room.text_width
+    pairs = table.columns[:_MOST_COLUMNS]
+    was = [_run_pieces(_column_title(pair.old), styles, styles.strong) for pair in pairs]
+    now = [_run_pieces(_column_title(pair.new), styles, styles.strong) for pair in pairs]
+    goes_on = part > 1
+    is_same = list(map(_text, was)) == list(map(_text, now))
+    head = _ChangedRow(was, now, old, new, (" ", " ") if is_same else ("-", "+"), (old.lines[0] + 1, new.lines[0] + 1))
+    rows, elsewhere = _changed_rows(table, pairs, styles)
+    body = [cells for row in rows if isinstance(row, _ChangedRow) for cells in (row.old, row.new) if cells is not None]
+    aligns = [(pair.new or pair.old or _NO_COLUMN).align for pair in pairs]
+
+    def shaped(new: Block) -> list[int]:
+        """Return the column widths for all slices."""
+        olds, news = [pair.old_index for pair in pairs], [pair.new_index for pair in pairs]
+        rows = [(row, olds) for row in sample_rows(old).children] + [(row, news) for row in sample_rows(new).children]
+        every = [_row_cells(row, places, pairs, styles) for row, places in rows] if part else body
+        return fit_columns([was, now], every, aligns, inner).widths
+
+    widths = context.shared_by_slices("changed", new, shaped, inner) if part else shaped(new)
+    grid = TableGrid([was, now], body, aligns, widths)
+    over = max(0, grid.width - inner)
+    pan = context.folds.pan_offset(new.key, over)
+
+    def side(cells: Cells | None, block: Block, sign: str, number: int | None) -> list[Line]:
+        lines = row_lines(cells, grid) if cells is not None else []
+        seen = [Line(pan_pieces(line, pan, inner, styles.glyphs.more, at_words=True), block) for line in lines]
+        return add_gutter(seen, sign, number, styles, room.side)
+
+    def shown(row: _ChangedRow) -> SidePair:
+        before = side(row.old, row.old_block, row.signs[0], row.numbers[0])
+        after = side(row.new, row.new_block, row.signs[1], row.numbers[1])
+        return SidePair(before, after, is_same=row.signs[0] == row.signs[1])
+
+    def both(piece: Piece) -> SidePair:
+        pieces = truncate([piece], inner, styles.glyphs.more)
+        lines = [add_gutter([Line(pieces, block)], " ", None, styles, room.side) for block in (old, new)]
+        return SidePair(lines[0], lines[1], is_same=True)
+
+    hair = both(Piece(styles.glyphs.across * min(inner, grid.width), styles.line, None, True))
+    parts = [shown(head), hair] if (any(was) or any(now)) and not goes_on else []
+    # Rows of several lines need a separator.
+    is_tall = any(len(row_lines(cells, grid)) > 1 for cells in body)
+    for index, row in enumerate(rows):
+        if isinstance(row, _ChangedRow):
+            is_below_row = isinstance(rows[index - 1], _ChangedRow) if index else goes_on
+            parts += [hair] if is_tall and is_below_row else []
+            parts.append(shown(row))
+        else:
+            words = f"{styles.glyphs.more} {row} unchanged {'row' if row == 1 else 'rows'}"
+            parts.append(both(Piece(words, styles.muted, None, True)))
+    if over:
+        parts.append(
+            both(
+                Piece(
+                    hidden_columns_text(*grid.hidden_columns(pan, inner), styles.glyphs).rjust(inner),
+                    styles.muted,
+                    None,
+                    True,
+                )
+            )
+        )
+    parts += render_setting_changes(dict.fromkeys(elsewhere), "", styles, room, new)
+    parts += note_sides(
+        dict.fromkeys(entry.note for entry in table.rows if isinstance(entry, model.RestructuredBlocks)),
+        styles,
+        room,
+        new,
+    )
+    moved = sum(isinstance(entry, model.MovedBlock) and entry.is_arrival for entry in table.rows)
+    rows_moved, places = ("1 row", "position") if moved == 1 else (f"{moved} rows", "positions")
+    text = f"{rows_moved} moved. {styles.glyphs.into} marks the old {places}."
+    return parts + note_sides([text] * bool(moved), styles, room, new)
+
+
+def _changed_rows(
+    table: model.TableChange, pairs: Sequence[model.ColumnPair], styles: Styles
+) -> tuple[list[_ChangedRow | int], list[model.AttributeChange]]:
+    """Return the changed rows, with the number of unchanged rows between them, and the settings that the rows do not
+    show."""
+    rows: list[_ChangedRow | int] = []
+    elsewhere: list[model.AttributeChange] = []
+    olds, news = [pair.old_index for pair in pairs], [pair.new_index for pair in pairs]
+    for given in table.rows:
+        # Rows that were split or joined are compared as one row.
+        entry = given.entries[0] if isinstance(given, model.RestructuredBlocks) else given
+        match entry:
+            case model.UnchangedBlocks(new=same):
+                rows.append(len(same))
+            case model.AddedBlock(block=row):
+                rows.append(_ChangedRow(None, _row_cells(row, news, pairs, styles), row, row))
+            case model.RemovedBlock(block=row):
+                rows.append(_ChangedRow(_row_cells(row, olds, pairs, styles), None, row, row))
+            case model.MovedBlock(old=row, is_arrival=False):
+                faint = [
+                    [Piece("".join(p.text for p in cell), styles.muted)]
+                    for cell in _row_cells(row, olds, pairs, styles)
+                ]
+                rows.append(_ChangedRow(faint, None, row, row, (">", "")))
+            case (
+                model.ChangedBlock(old=was, new=now, parts=model.RowChange(cells=cells))
+                | model.MovedBlock(old=was, new=now, parts=model.RowChange(cells=cells))
+            ):
+                cells = cells[:_MOST_COLUMNS]
+                both = [
+                    [_cell_side(cell, pair, op, styles) for cell, pair in zip(cells, pairs, strict=False)]
+                    for op in ("delete", "insert")
+                ]
+                is_same = list(map(_text, both[0])) == list(map(_text, both[1]))
+                has_words = any(cell.words is not None and "words" in cell.words.kinds for cell in cells)
+                is_same = is_same or not (has_words or any(cell.settings for cell in cells))
+                rows.append(_ChangedRow(both[0], both[1], was, now, ("~", "~") if is_same else ("-", "+")))
+                elsewhere += _row_settings(entry, cells, is_same=is_same)
+            case model.MovedBlock(new=row):
+                rows.append(_ChangedRow(None, _row_cells(row, news, pairs, styles), row, row, ("", ">")))
+    return rows, elsewhere
+
+
+def _row_settings(
+    entry: model.ChangedBlock | model.MovedBlock, cells: Sequence[model.CellChange], *, is_same: bool
+) -> Iterator[model.AttributeChange]:
+    """Yield the changes in a row that its cells do not show. `is_same`: both sides of the row look the same."""
+    title = shorten(next((child.plain() for child in entry.new.children if child.plain()), ""))
+    name = f"{entry.new.kind} “{title}” " if title else f"{entry.new.kind} "
+    for each in (*entry.settings, *(setting for cell in cells for setting in cell.settings)):
+        if is_same or each.name != "value":  # Checkboxes and ratings are visible.
+            yield replace(each, name=name + each.name)
+    text = {(each.old, each.new) for each in entry.settings}  # The target of a card is also in a cell.
+    for cell in cells:
+        if cell.words is not None:
+            yield from (each for each in changed_run_attributes(cell.words.words) if (each.old, each.new) not in text)
+            if is_same and "words" in cell.words.kinds:
+                yield invisible_change(cell.words.words)
+
+
+def _column_title(column: TableColumn | None) -> tuple[Run, ...]:
+    return column.title if column is not None else ()
+
+
+def _run_pieces(runs: Iterable[Run], styles: Styles, base: Style | None = None) -> list[Piece]:
+    return [piece for part in render_each_run(runs, styles, base) for piece in part]
+
+
+def _row_cells(row: Block, places: Sequence[int | None], pairs: Sequence[model.ColumnPair], styles: Styles) -> Cells:
+    out = []
+    for place, pair in zip(places, pairs, strict=True):
+        cell = row.children[place] if place is not None and place < len(row.children) else None
+        out.append(cell_pieces(cell, pair.new or pair.old or _NO_COLUMN, styles))
+    return out
+
+
+def _cell_side(cell: model.CellChange, pair: model.ColumnPair, op: str, styles: Styles) -> list[Piece]:
+    side, column = (cell.old, pair.old) if op == "delete" else (cell.new, pair.new)
+    if side is None:
+        return []
+    style = styles.remove_word if op == "delete" else styles.add_word
+    if cell.words is None:
+        pieces = cell_pieces(side, column or _NO_COLUMN, styles)
+        return [piece._replace(style=piece.style + style) for piece in pieces] if cell.settings else pieces
+    words = [word for word in cell.words.words if word.op not in ("insert", "delete") or word.op == op]
+    runs = [word.old or word.run if op == "delete" else word.run for word in words]
+    return mark_words(words, runs, styles, None, {op: style, **in_place_styles(styles)})
+
+
+def _text(pieces: Iterable[Piece]) -> str:
+    return "".join(piece.text for piece in pieces).rstrip()

@@ -10,7 +10,7 @@ from rich.color import ColorSystem
 from rich.style import Style
 
 from octavo.documents.blocks import Block, Document
-from octavo.tui.render import cards, code, containers, embeds, images, prose, tables
+from octavo.tui.render import code, containers, embeds, images, prose, tables
 from octavo.tui.render.block_slices import has_end, has_start, is_diagram, slice_bounds, split_block
 from octavo.tui.render.failed_block import block_source, render_failed_block, run_guarded
 from octavo.tui.render.layout_context import NARROWEST, Folds, LayoutContext, blank_lines_between
@@ -21,19 +21,18 @@ from octavo.tui.render.styles import ASCII, PLAIN, UNICODE, Styles
 
 def _render_openapi(context: LayoutContext, block: Block, width: int) -> list[Line]:
     from octavo.tui.render import (
-        openapi,  # lazy: OpenAPI, 10 ms, on few pages
-        page_operations,
+        openapi,
     )
 
-    return (openapi.render_openapi if block.kind == "openapi" else page_operations.render_operation_block)(
+    return (openapi.render_openapi if block.kind == "openapi" else openapi.render_operation_block)(
         context, block, width
     )
 
 
 def _render_operation_part(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    from octavo.tui.render import page_operations
+    from octavo.tui.render import openapi
 
-    return page_operations.render_operation_parts(context, Block("api-method", children=(block,)), width)
+    return openapi.render_operation_parts(context, Block("api-method", children=(block,)), width)
 
 
 def _render_diagram(context: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -58,7 +57,7 @@ _RENDERERS: dict[str, Callable[[LayoutContext, Block, int], list[Line]]] = {
     "code": code.render_code,
     "prompt": code.render_prompt,
     "table": tables.render_table,
-    "cards": cards.render_cards,
+    "cards": embeds.render_cards,
     "record": tables.render_record,
     "hint": containers.render_hint,
     "tabs": containers.render_tabs,

@@ -13,7 +13,7 @@ from urllib.parse import unquote
 from octavo.documents.blocks import Run
 from octavo.documents.emoji import to_emoji
 from octavo.tui.render.caches import AsyncCache
-from octavo.tui.widgets.wording import as_clause
+from octavo.tui.widgets.short_texts import as_clause
 
 if TYPE_CHECKING:
     from octavo.api.content import Page, PageTree

@@ -14,8 +14,8 @@ from textual.events import DescendantFocus
 from textual.timer import Timer
 from textual.widgets import Input, Static, TextArea
 
-from octavo.tui.core.dialog_draft import save_error
 from octavo.tui.core.file_dialogs import ask_for_file
+from octavo.tui.core.unsent_texts import save_error
 from octavo.tui.resources.form_fields import FormField
 from octavo.tui.resources.form_inputs import FieldRow, FormPickers
 from octavo.tui.resources.form_state import (
@@ -28,13 +28,11 @@ from octavo.tui.resources.form_state import (
 )
 from octavo.tui.resources.form_values import FORM, FormResult
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text
-from octavo.tui.widgets.buttons import TextButton
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
-from octavo.tui.widgets.safe_text import safe, safe_lines
+from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame, TextButton
+from octavo.tui.widgets.short_texts import plural, safe, safe_lines
 from octavo.tui.widgets.text_inputs import DraftClock
 from octavo.tui.widgets.text_widgets import ChangingText
-from octavo.tui.widgets.wording import plural
 
 if TYPE_CHECKING:
     pass

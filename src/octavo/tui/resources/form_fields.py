@@ -26,7 +26,7 @@ from octavo.api.operation import SPECS, Operation, camel
 from octavo.api.storage import OfFile
 from octavo.api.text import COLOUR, FORMS, Id, KnownValues, Secret
 from octavo.documents import yaml_values
-from octavo.tui.widgets.wording import plural
+from octavo.tui.widgets.short_texts import plural
 
 FieldKind = Literal[
     "line",

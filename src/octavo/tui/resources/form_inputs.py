@@ -24,12 +24,10 @@ from octavo.data.access import ROLES, actions
 from octavo.tui.resources.form_fields import FormField
 from octavo.tui.resources.form_state import FormState
 from octavo.tui.resources.reference_lists import OptionList, ReferenceList
-from octavo.tui.widgets.buttons import TextButton
-from octavo.tui.widgets.chooser import Choice
-from octavo.tui.widgets.picker import Picker
-from octavo.tui.widgets.safe_text import safe, safe_lines
-from octavo.tui.widgets.secret_input import SecretInput
-from octavo.tui.widgets.text_inputs import LineInput, PathInput, TextEditor
+from octavo.tui.widgets.chooser import Choice, Picker
+from octavo.tui.widgets.dialog import TextButton
+from octavo.tui.widgets.short_texts import safe, safe_lines
+from octavo.tui.widgets.text_inputs import LineInput, PathInput, SecretInput, TextEditor
 from octavo.tui.widgets.text_widgets import ChangingText
 
 if TYPE_CHECKING:

@@ -22,10 +22,10 @@ from octavo.tui.core.write_queue import DirectUndo
 from octavo.tui.resources import site_tree
 from octavo.tui.resources.resource import PAGE_SIZE, Arguments, DetailFacts
 from octavo.tui.resources.resource_commands import Selection
-from octavo.tui.resources.role_facts import load_all
+from octavo.tui.resources.space_resources import load_all
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
+from octavo.tui.widgets.short_texts import plural
 from octavo.tui.widgets.text_widgets import Fact
-from octavo.tui.widgets.wording import plural
 
 MAX_TITLES = 6
 """Maximum number of titles in a list. Further titles are only counted."""

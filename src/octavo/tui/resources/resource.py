@@ -26,8 +26,7 @@ from octavo.api.folding import fold
 from octavo.api.labels import heading_label, label
 from octavo.api.operation import SPECS, Listing, Model, Operation
 from octavo.api.text import Id
-from octavo.tui.widgets.safe_text import AnyText
-from octavo.tui.widgets.wording import short_age
+from octavo.tui.widgets.short_texts import AnyText, short_age
 
 if TYPE_CHECKING:
     from octavo.data.live import Live

@@ -24,15 +24,14 @@ from octavo.tui.core.list_view import PREVIEW_COMMANDS, ListView, Preview
 from octavo.tui.core.routes import Route, ToPage
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.view import is_covered
-from octavo.tui.resources import resource_commands, structure_commands
-from octavo.tui.resources.details import DetailLoader, Details
+from octavo.tui.resources import resource_commands, site_tree
 from octavo.tui.resources.resource import NO_VALID_ID, Arguments, Resource, build_full_list, names_by_id
-from octavo.tui.resources.table import TableState
+from octavo.tui.resources.table import DetailLoader, Details, TableState
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowList
+from octavo.tui.widgets.short_texts import as_clause, plural, short_age
 from octavo.tui.widgets.text_widgets import ChangingText
-from octavo.tui.widgets.wording import as_clause, plural, short_age
 
 LOAD_DELAY = 0.12
 """Seconds that the cursor stays on a table before the rows of the table are loaded."""
@@ -116,12 +115,12 @@ def create_target(view: BrowserScreen) -> resource_commands.CreateTarget | None:
     return view.level.create_target(view.select_new, view.rows.item) if view.levels else None
 
 
-def structure_target(view: BrowserScreen) -> structure_commands.StructureTarget | None:
+def structure_target(view: BrowserScreen) -> site_tree.StructureTarget | None:
     """Return the visible site structure and the selected part. None if no table is visible."""
     if not view.levels or is_covered(view, view.rows):
         return None
     level = view.level
-    return structure_commands.structure_target(
+    return site_tree.structure_target(
         level.resource, level.arguments, level.parent, view.snapshot.value, view.rows.item
     )
 
@@ -193,7 +192,7 @@ class BrowserScreen(ListView[Any]):
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (
         resource_commands.SELECTION_COMMANDS.for_target(selection, no_target=_why_no_selection),
         resource_commands.CREATE_COMMANDS.for_target(create_target),
-        structure_commands.STRUCTURE_COMMANDS.for_target(structure_target),
+        site_tree.STRUCTURE_COMMANDS.for_target(structure_target),
         PREVIEW_COMMANDS,
         TABLE_COMMANDS,
     )

@@ -11,22 +11,20 @@ from typing import Any
 from octavo.api.operation import Model, Operation
 from octavo.api.sites import Site
 from octavo.data.availability import why_frozen
-from octavo.tui.core.external_links import confirm_link, missing_link_reason
+from octavo.tui.core.external_links import confirm_link, copy_text, missing_link_reason
 from octavo.tui.core.file_dialogs import Export, ask_for_path, slug
 from octavo.tui.core.permissions import has_permission, why_no_permission
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.write_queue import DirectUndo
-from octavo.tui.resources import resource_forms, resource_writes
+from octavo.tui.resources import resource_forms
 from octavo.tui.resources.reference_lists import loaded_items
 from octavo.tui.resources.resource import Action, Arguments, NameOf, Resource, ResourceColumn
 from octavo.tui.resources.table import FORMATS, TableState
-from octavo.tui.terminal import clipboard
-from octavo.tui.widgets.chooser import Choice
+from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
-from octavo.tui.widgets.picker import Picker
+from octavo.tui.widgets.short_texts import plural
 from octavo.tui.widgets.text_widgets import Fact
-from octavo.tui.widgets.wording import plural
 
 MAX_TITLES = 12
 """Maximum number of titles in the confirmation of a deletion."""
@@ -59,7 +57,7 @@ class Selection:
     @property
     def title(self) -> str:
         """Title of the selected item, or the number of selected items."""
-        return resource_writes.title_of_items(self.resource, self.items)
+        return resource_forms.title_of_items(self.resource, self.items)
 
     def why_no_permission(self, app: Shell, permission: str, verb_phrase: str) -> str | None:
         """Return why the user lacks a permission on the items. None if the user has the permission."""
@@ -119,7 +117,7 @@ def _delete(app: Shell, selection: Selection) -> None:
     origin = f" from the {resource.container}" if resource.container else ""
     title, button = f"{verb} {selection.title}{origin}", resource.delete_label
     live = app.session.live
-    undo = resource_writes.undo_of_deletion(live, resource, selection.arguments, items)
+    undo = resource_forms.undo_of_deletion(live, resource, selection.arguments, items)
     confirmation = "" if undo is not None else text_to_type(button.lower(), resource, items)
     effects = list(dict.fromkeys(text for item in items for text in resource.delete_effects(item)))
     facts = [Fact("care", "", text) for text in first_titles(effects, "more effects")]
@@ -133,7 +131,7 @@ def _delete(app: Shell, selection: Selection) -> None:
         selection.clear()
         app.writes.send(
             title,
-            resource_writes.delete_items(live, resource, selection.arguments, items),
+            resource_forms.delete_items(live, resource, selection.arguments, items),
             message=f"{done[:1].upper()}{done[1:]} {selection.title}{origin}.",
             make_undo=None if undo is None else lambda _: undo,
         )
@@ -279,14 +277,14 @@ def open_first_action(app: Shell, selection: Selection) -> None:
 def _confirm_action(app: Shell, selection: Selection, action: Action[Any]) -> None:
     resource, arguments, item, live = selection.resource, selection.arguments, selection.first_item, app.session.live
     title = resource.title(item)
-    send_undo = partial(resource_writes.send_action, live, action, resource, arguments, item, is_undo=True)
+    send_undo = partial(resource_forms.send_action, live, action, resource, arguments, item, is_undo=True)
     undo = DirectUndo(f"undo “{action.name}” for {title}", send_undo, f"Undid “{action.name}” for {title}.")
 
     def decided(answer: Confirmed | None) -> None:
         if answer is not None:
             app.writes.send(
                 f"{action.name.lower()} {title}",
-                resource_writes.send_action(live, action, resource, arguments, item),
+                resource_forms.send_action(live, action, resource, arguments, item),
                 message=f"{title} {action.done_text}.",
                 make_undo=None if action.undo_operation is None else lambda _: undo,
             )
@@ -316,7 +314,7 @@ def _why_not_opened(app: Shell, selection: Selection) -> str | None:
 def _copy(app: Shell, selection: Selection) -> None:
     titles = "\n".join(selection.resource.title(each) for each in selection.items)
     label = f"the name of {selection.title}" if len(selection.items) == 1 else f"the names of {selection.title}"
-    clipboard.copy(app, titles, f"Copied {label}.")
+    copy_text(app, titles, f"Copied {label}.")
 
 
 CREATE_COMMANDS: Commands[CreateTarget] = Commands(
@@ -341,7 +339,7 @@ SELECTION_COMMANDS: Commands[Selection] = Commands(
                 is_available=lambda _, selection: bool(selection.resource.actions)),
         Command("yank", "y", "Copy name", "Copy the names of the selected items", run=_copy, shown=False),
         Command("yank_url", "Y", "Copy link", "Copy the link to the selected item", shown=False, why_not=_why_no_url,
-                run=lambda app, selection: clipboard.copy(app, _url_of(selection), f"Copied the link to {selection.resource.title(selection.first_item)}.")),
+                run=lambda app, selection: copy_text(app, _url_of(selection), f"Copied the link to {selection.resource.title(selection.first_item)}.")),
         Command("open_browser", "o", "Open in browser", "Open the selected item in the browser", shown=False,
                 run=lambda app, selection: confirm_link(app, _url_of(selection)), why_not=_why_not_opened),
     ),

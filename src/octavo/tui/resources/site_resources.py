@@ -14,7 +14,7 @@ from octavo.api.labels import label
 from octavo.api.operation import Operation
 from octavo.api.places import SiteRef
 from octavo.tui.core.routes import ToPage
-from octavo.tui.resources import condition_tester, link_tests, publish_dialogs, site_tree, structure_commands
+from octavo.tui.resources import publish_dialogs, site_checks, site_tree
 from octavo.tui.resources.reference_lists import group_list
 from octavo.tui.resources.resource import (
     Action,
@@ -34,7 +34,7 @@ _EDIT_PERMISSIONS = RequiredPermissions("edit", "edit", "edit")
 
 _SET_DEFAULT = Action[Any](
     "Set as default", "Visitors will see this item first. You can undo this by pressing u.", site_structure.UpdateSection,
-    disabled_reason=lambda each: f"{site_tree.title_of(each)} is already the default." if each.default else None, run=structure_commands.make_default,
+    disabled_reason=lambda each: f"{site_tree.title_of(each)} is already the default." if each.default else None, run=site_tree.make_default,
     permission=lambda each: "" if isinstance(each, site_structure.SiteSpace) and each.section else "admin",
 )  # fmt: skip
 """Sets where visitors start: a space of a section, a section of a site, or a space of a site without sections."""
@@ -153,14 +153,14 @@ _PART_COLUMNS = (
     ResourceColumn[site_tree.PartRow]("CONDITION", "part.condition", 20, drop_rank=2),
     ResourceColumn[site_tree.PartRow]("CONTAINS", "child_titles", is_shown=False),
 )
-_SEARCH_COMMAND = TableCommand("Search the site", link_tests.open_site_search, search.InSite)
+_SEARCH_COMMAND = TableCommand("Search the site", site_checks.open_site_search, search.InSite)
 STRUCTURE: Resource[site_tree.PartRow] = Resource(
     "part", "structure", site_structure.Get,
     description="Section groups, sections, and spaces, in the order visitors see them.",
     items=site_tree.part_rows,
     resolve_row=_part_of_row,
     row_resources=_PART_RESOURCES,
-    add_item=structure_commands.choose_new_part,
+    add_item=site_tree.choose_new_part,
     command=_SEARCH_COMMAND,
     lookups=(site_structure.Get,),
     route=_space_route,
@@ -195,15 +195,15 @@ REDIRECTS: Resource[redirects.Redirect] = Resource(
         ResourceColumn("DESTINATION", _destination, is_id=True),
         ResourceColumn("IN SPACE", lambda each: each.destination.site_space_id if each.destination.page_id else None, is_id=True, drop_rank=2),
         ResourceColumn("TYPE", "destination.kind", 9, drop_rank=1, is_code=True),
-        ResourceColumn("PROBLEM", "end", 16, render=link_tests.problem_label),
+        ResourceColumn("PROBLEM", "end", 16, render=site_checks.problem_label),
     ),
     lookups=(site_structure.Get,),
-    more_lookups=link_tests.page_lists,
-    derive_items=link_tests.with_problems,
-    command=TableCommand("Test a link", link_tests.open_link_test, redirects.List),
+    more_lookups=site_checks.page_lists,
+    derive_items=site_checks.with_problems,
+    command=TableCommand("Test a link", site_checks.open_link_test, redirects.List),
     permissions=_EDIT_PERMISSIONS,
     recreate=_recreate_redirect,
-    load_details=link_tests.redirect_facts,
+    load_details=site_checks.redirect_facts,
     delete_effects=lambda each: [f"Links to {each.source} will stop working."],
 )  # fmt: skip
 SHARE_LINKS: Resource[share_links.ShareLink] = Resource(
@@ -247,7 +247,7 @@ CONDITIONS: Resource[adaptive_schema.TemplateCondition] = Resource(
     title=lambda each: each.description or each.condition,
     key=lambda each: each.condition,
     columns=(ResourceColumn("DESCRIPTION", "description"), ResourceColumn("CONDITION", "condition")),
-    open_dialog=condition_tester.open_condition,
+    open_dialog=site_checks.open_condition,
     empty_text="No conditions. Conditions come from the adaptive schema.",
     read_only_reason="Conditions come from the adaptive schema, so you cannot change them here. Change the adaptive schema instead.",
     permissions=RequiredPermissions("", "", ""),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 from textual.screen import Screen
 
 from octavo.api.errors import ApiError
-from octavo.tui.widgets import wording
+from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
 from octavo.tui.widgets.text_widgets import Fact
@@ -100,7 +100,7 @@ class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
         self._shell, self._write = app, write
         self._checks: ChecksT | None = None
         self.content: DialogContent | None = None
-        self._checked_at = wording.clock()
+        self._checked_at = short_texts.clock()
         """Time of the checks."""
 
     def on_mount(self) -> None:
@@ -112,7 +112,7 @@ class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
         self.run_worker(self._load_checks(), exclusive=True, group="checks")
 
     async def _load_checks(self) -> None:
-        checked_at, write = wording.clock(), self._write
+        checked_at, write = short_texts.clock(), self._write
         try:
             checks = await write.load()
         except ApiError as error:
@@ -196,4 +196,4 @@ class CheckedDialog(ConfirmDialog, Generic[ChecksT]):
 
 
 def _seconds_since(moment: datetime) -> float:
-    return (wording.clock() - moment).total_seconds()
+    return (short_texts.clock() - moment).total_seconds()

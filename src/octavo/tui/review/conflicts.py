@@ -32,17 +32,16 @@ from octavo.tui.render.conflict_page import (
     prepare_page_conflict,
 )
 from octavo.tui.review import conflict_choices
-from octavo.tui.review.conflict_choices import Choices
+from octavo.tui.review.conflict_choices import Choices, ConflictSource
 from octavo.tui.review.conflict_finder import ConflictedPage, OpenConflicts
-from octavo.tui.review.conflict_source import ConflictSource
+from octavo.tui.review.merge_preview import MergedPreview, MergedPreviewScreen
 from octavo.tui.review.tree_conflicts import TreeConflict
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowHeading, RowList
-from octavo.tui.widgets.safe_text import safe
+from octavo.tui.widgets.short_texts import plural, safe
 from octavo.tui.widgets.text_widgets import ChangingText
-from octavo.tui.widgets.wording import plural
 
 _OTHERS = RowHeading("OTHER CONFLICTS", "")
 _PAGES = RowHeading("PAGES", "")
@@ -377,9 +376,6 @@ class ConflictsScreen(View):
 
     def preview(self) -> None:
         """Open the preview of the page after the save."""
-        # lazy: the preview, rarely opened
-        from octavo.tui.review.merge_preview import MergedPreview, MergedPreviewScreen
-
         if (item := self._item) is None:
             return
 

@@ -13,14 +13,13 @@ from octavo.data.writes.content_writes import page_source
 from octavo.documents.merging.marked_page import read_marked_page
 from octavo.documents.merging.merged_page import MergedPage
 from octavo.documents.merging.page_merge import merge
-from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.shell import Shell
+from octavo.tui.core.unsent_texts import DialogDraft
 from octavo.tui.editing.page_drafts import conflict_base
 from octavo.tui.editing.routes import ToConflicts
-from octavo.tui.editing.write_page import OWN_LABEL
-from octavo.tui.review.conflict_choices import Choices
+from octavo.tui.editing.target_request import OWN_LABEL
+from octavo.tui.review.conflict_choices import Choices, ConflictSource
 from octavo.tui.review.conflict_finder import ConflictedPage, OpenConflicts
-from octavo.tui.review.conflict_source import ConflictSource
 from octavo.tui.review.conflicts import CONFLICT_COMMANDS, ConflictsScreen
 from octavo.tui.widgets.commands import Commands
 

@@ -24,10 +24,11 @@ from octavo.data.live import Live
 from octavo.data.merge_rules import MergeCandidate, MergeRules, bypasses, inherits, requires_up_to_date, rules_for
 from octavo.data.queries import open_threads_of, reviews_of
 from octavo.data.writes.change_request_kinds import MergeBasis
+from octavo.documents.merging import conflict_prediction as merging
 from octavo.documents.page_trees import DuplicatePage, find_duplicates
 from octavo.tui.core.page_queries import find_page, get_page_source, page_markdown
 from octavo.tui.review import merge_effects
-from octavo.tui.widgets import wording
+from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.text_widgets import Fact
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class Checks:
 
 async def run_checks(live: Live, at: ChangeRequestRef) -> Checks:
     """Load all facts that a merge depends on. Raises ApiError."""
-    checked_at = wording.clock()
+    checked_at = short_texts.clock()
     change_request, space, reviews, threads = await asyncio.gather(
         live.fetch(change_requests.Get(at=at)),
         live.fetch(spaces.Get(at=at.space)),
@@ -119,9 +120,9 @@ async def run_checks(live: Live, at: ChangeRequestRef) -> Checks:
         _permission(space),
     ]
     if changed.more:
-        facts.append(Fact("care", "changes", f"{wording.plural(changed.more, 'change')} not listed by the server"))
+        facts.append(Fact("care", "changes", f"{short_texts.plural(changed.more, 'change')} not listed by the server"))
     if changed.unreadable:
-        facts.append(Fact("care", "changes", f"{wording.plural(changed.unreadable, 'change')} could not be read"))
+        facts.append(Fact("care", "changes", f"{short_texts.plural(changed.unreadable, 'change')} could not be read"))
     return Checks(
         change_request,
         space,
@@ -197,7 +198,7 @@ async def _load_effects(
         note = f"{merge_effects.name_first(titles)} still {'has' if len(titles) == 1 else 'have'} conflict markers"
         facts.insert(0, Fact("bad", "markers", f"{note} · press esc, then R to resolve the conflicts"))
     elif markers.unread:
-        note = f"{wording.plural(markers.unread, 'page')} not checked for conflict markers"
+        note = f"{short_texts.plural(markers.unread, 'page')} not checked for conflict markers"
         facts.insert(0, Fact("care", "markers", note))
     duplicates: tuple[DuplicatePage, ...] = ()
     if not change_request.outdated:
@@ -262,9 +263,6 @@ async def predict_conflicts(
 ) -> ConflictPrediction:
     """Predict the conflicts of a merge. Raises ApiError if the content cannot be loaded. `main` is the revision of main
     if it is known. Cached revisions are not loaded again."""
-    # lazy: the merge engine, only for outdated change requests
-    from octavo.documents.merging import conflict_prediction as merging
-
     if not change_request.outdated:
         is_updated = change_request.revision_merged_ancestor is not None
         return ConflictPrediction(is_on_main=is_updated and not changed.changes and not unlisted(changed))
@@ -369,7 +367,7 @@ def conflict_fact(change_request: ChangeRequest, prediction: ConflictPrediction)
         then = f". If there are conflicts, {rules}" if rules else ""
         return Fact("bad", "conflicts", f"may conflict: {merge_effects.name_first(names)}{then}")
     if prediction.unread:
-        return Fact("care", "conflicts", f"none found, {wording.plural(prediction.unread, 'page')} not checked")
+        return Fact("care", "conflicts", f"none found, {short_texts.plural(prediction.unread, 'page')} not checked")
     if prediction.is_on_main:
         return Fact("ok", "conflicts", "none: main already has the same changes")
     if change_request.outdated:
@@ -384,7 +382,7 @@ def merged_text_facts(prediction: ConflictPrediction) -> list[Fact]:
         for each in prediction.suggestions[:3]
     ]
     if (more := len(prediction.suggestions) - 3) > 0:
-        facts.append(Fact("care", MERGED_TEXT, f"{wording.plural(more, 'more paragraph')} to check"))
+        facts.append(Fact("care", MERGED_TEXT, f"{short_texts.plural(more, 'more paragraph')} to check"))
     return facts
 
 
@@ -422,7 +420,7 @@ def _approvals(change_request: ChangeRequest, reviews: tuple[Review, ...]) -> li
 def _threads(threads: ListPage[Comment]) -> Fact:
     if number := sum(each.is_open_thread for each in threads.items):
         more = "at least " if threads.next is not None else ""
-        return Fact("care", "threads", f"{more}{wording.plural(number, 'open thread')}")
+        return Fact("care", "threads", f"{more}{short_texts.plural(number, 'open thread')}")
     if threads.next is not None:
         return Fact("care", "threads", "could not check all comments")
     return Fact("ok", "threads", "none open")

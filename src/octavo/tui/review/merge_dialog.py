@@ -1,22 +1,30 @@
-"""The merge dialog, which shows the merge checks and the changes, then merges."""
+"""The dialog that merges one change request, and the dialog that merges several in order. The checks are loaded again before each merge."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from octavo.api.change_requests import ChangeRequest, MergeResult
-from octavo.api.content import Change
+from octavo.api.content import Change, Changes
+from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef
+from octavo.data.live import Live
 from octavo.data.writes.change_request_kinds import MergeBasis, changes_since
 from octavo.data.writes.change_request_writes import merge
 from octavo.data.writes.direct import SendResult
 from octavo.tui.review import merge_effects
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
-from octavo.tui.review.merge_checks import ARCHIVE_HINT, Checks, change_line, run_checks
+from octavo.tui.review.merge_checks import ARCHIVE_HINT, MERGED_TEXT, Checks, change_line, predict_conflicts, run_checks
+from octavo.tui.review.merge_effects import name_first
 from octavo.tui.review.status_changes import offer_to_archive
-from octavo.tui.widgets import wording
+from octavo.tui.terminal.textual_internals import is_whole
+from octavo.tui.widgets import short_texts
+from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.notices import Tone
+from octavo.tui.widgets.text_widgets import Fact, Mark
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
@@ -100,7 +108,7 @@ def why_typed(checks: Checks) -> str:
     if checks.with_markers:
         return "Readers would see conflict markers"
     if checks.deleted:
-        return f"This change request deletes {wording.plural(len(checks.deleted), 'page')}"
+        return f"This change request deletes {short_texts.plural(len(checks.deleted), 'page')}"
     return ""
 
 
@@ -143,3 +151,350 @@ def _tone(sent: SendResult[MergeResult]) -> Tone:
     if sent.kind != "done":
         return "failed"
     return "care" if sent.result is not None and sent.result.result == "conflicts" else "done"
+
+
+@dataclass(frozen=True)
+class QueuedMerge:
+    """Change request that waits for its merge."""
+
+    at: ChangeRequestRef
+    change_request: ChangeRequest
+    space: str
+    """Title of the space. A number is unique within a space only."""
+
+    @property
+    def name(self) -> str:
+        return f"#{self.change_request.number} in {self.space}"
+
+    def fact(self, mark: Mark, text: str) -> Fact:
+        """Return the row of the change request in the dialog. The row ends with `text`."""
+        return Fact(mark, f"#{self.change_request.number}", f"{self.space} · {self.change_request.title} · {text}")
+
+
+CheckedMerges: TypeAlias = "Sequence[tuple[QueuedMerge, Checks]]"
+
+
+@dataclass(frozen=True)
+class MergeReadiness:
+    """Result of the checks of a change request."""
+
+    queued: QueuedMerge
+    fact: Fact
+    reason: str = ""
+    """Reason why the change request cannot be merged together with others. Empty if it can."""
+    checks: Checks | None = None
+
+
+_BY_ITSELF = "merge this change request by itself"
+
+
+def why_not_in_bulk(checks: Checks) -> str:
+    """Return why a change request cannot be merged together with others, and the next step. Empty if it can."""
+    if reason := why_blocked(checks):
+        return _as_clause(reason)
+    if reason := why_typed(checks):
+        names = f": {name_first(checks.conflicts)}" if checks.conflicts else ""
+        return f"{_as_clause(reason)}{names} ({_BY_ITSELF})"
+    if any(fact.label == MERGED_TEXT for fact in checks.facts):
+        return (
+            "main and this change request changed the same paragraph, so the two versions would be merged word by word "
+            f"({_BY_ITSELF} and check the text)"
+        )
+    bad = [fact for fact in checks.facts if fact.mark == "bad"]
+    if rules := [fact for fact in bad if fact.label in ("merge rules", "")]:
+        unmet = [str(fact.text) for fact in rules if not fact.label] or [str(rules[0].text)]
+        return f"the merge rules are not met ({', '.join(unmet)})"
+    return next((f"{fact.text} ({_BY_ITSELF})" for fact in bad), "")
+
+
+def _as_clause(sentence: str) -> str:
+    """Return a sentence as a part of another sentence."""
+    return f"{sentence[:1].lower()}{sentence[1:]}".rstrip(".")
+
+
+async def check_queued(live: Live, queued: QueuedMerge, earlier: CheckedMerges = ()) -> MergeReadiness:
+    """Return the result of the checks of `queued`, which include conflicts with the `earlier` merges."""
+    try:
+        checks = await run_checks(live, queued.at)
+        reason = why_not_in_bulk(checks) or await _why_not_after(live, queued, checks, earlier)
+    except ApiError as error:
+        fact = queued.fact("bad", f"not checked: {error}")
+        reason = f"the checks could not be loaded ({_as_clause(str(error))})"
+        return MergeReadiness(queued, fact, reason)
+    if reason:
+        return MergeReadiness(queued, queued.fact("bad", reason), reason, checks)
+    warnings = ["draft"] if checks.change_request.status == "draft" else []
+    warnings += [f"warnings: {', '.join(labels)}"] if (labels := _warning_labels(checks)) else []
+    mark: Mark = "care" if warnings else "ok"
+    pages = len({change.page.id for change in checks.changes if change.page is not None})
+    return MergeReadiness(
+        queued, queued.fact(mark, " · ".join([short_texts.plural(pages, "page"), *warnings])), checks=checks
+    )
+
+
+def _warning_labels(checks: Checks) -> list[str]:
+    return [fact.label for fact in checks.facts if fact.mark == "care" and fact.label]
+
+
+async def _why_not_after(live: Live, queued: QueuedMerge, checks: Checks, earlier: CheckedMerges) -> str:
+    """Return why `queued` cannot be merged after the `earlier` merges. Empty if it can. Raises ApiError."""
+    changed_ids = _changed_ids(checks)
+    for other, theirs in earlier:
+        if other.at.space_id != queued.at.space_id:
+            continue
+        if checks.must_be_current:
+            return (
+                f"this change request will be outdated after {other.name} is merged, and a merge rule blocks outdated change "
+                f"requests (after {other.name} is merged, press U to update this change request from main)"
+            )
+        if not changed_ids & _changed_ids(theirs):
+            continue
+        outdated = checks.change_request.model_copy(update={"outdated": True})
+        changed = Changes(changes=checks.changes)
+        prediction = await predict_conflicts(live, queued.at, outdated, changed, main=theirs.change_request.revision)
+        if prediction.conflicts:
+            return f"this change request may conflict with {other.name}, which will be merged first (conflicts: {name_first(prediction.names)})"
+        if prediction.is_on_main:
+            return (
+                f"all changes in this change request are also in {other.name}, which will be merged first "
+                f"(after {other.name} is merged, press L to archive this change request)"
+            )
+        if prediction.suggestions:
+            return (
+                f"this change request changes the same paragraph as {other.name}, which will be merged first "
+                f"(after {other.name} is merged, merge this change request by itself and check the text)"
+            )
+    return ""
+
+
+def _changed_ids(checks: Checks) -> set[str]:
+    """Return the IDs of the changed pages and files."""
+    return {each.id for change in checks.changes for each in (change.page, change.file) if each is not None}
+
+
+@dataclass(frozen=True)
+class MergeTotals:
+    """Result of several merges."""
+
+    merged: tuple[str, ...]
+    reason: str = ""
+    """Reason why the next change request was not merged. Empty if all were merged."""
+
+
+async def merge_in_order(
+    live: Live,
+    queue: Sequence[QueuedMerge],
+    shown: Sequence[Checks | None],
+    show_fact: Callable[[int, Fact], None],
+    is_wanted: Callable[[], bool],
+) -> MergeTotals:
+    """Merge the change requests in order while `is_wanted()` is true, and stop at the first problem. `shown` has the
+    checks that the user saw. Each change request is checked again, because earlier merges can cause conflicts."""
+    merged: list[str] = []
+    for number, (queued, before) in enumerate(zip(queue, shown, strict=True)):
+        if not is_wanted():
+            return MergeTotals(tuple(merged), f"Stopped before {queued.name} because you canceled the merge")
+        show_fact(number, queued.fact("asking", "checking again…"))
+        readiness = await check_queued(live, queued)
+        now = readiness.checks
+        show_fact(number, readiness.fact)
+        if now is None or readiness.reason:
+            return MergeTotals(tuple(merged), f"Stopped at {queued.name}: {readiness.reason}")
+        if before is None or now.change_request.revision != before.change_request.revision:
+            show_fact(number, queued.fact("bad", _EDITED))
+            return MergeTotals(tuple(merged), f"Stopped at {queued.name}: {_EDITED}")
+        if not is_wanted():
+            return MergeTotals(tuple(merged), f"Stopped before {queued.name} because you canceled the merge")
+        show_fact(number, queued.fact("asking", "merging…"))
+        sent = await merge(live, queued.at, now.basis)
+        is_clean = sent.kind == "done" and (sent.result is None or sent.result.result != "conflicts")
+        result: tuple[Literal["ok", "bad"], str] = (
+            ("ok", "merged") if is_clean else ("bad", result_message(sent, f"#{queued.change_request.number}"))
+        )
+        show_fact(number, queued.fact(*result))
+        if sent.kind == "done":
+            merged.append(queued.name)
+        if not is_clean:
+            return MergeTotals(tuple(merged), f"Stopped at {queued.name}: {_as_clause(result[1])}")
+    return MergeTotals(tuple(merged))
+
+
+_FINISHED = "Octavo is no longer merging. Press esc to close this dialog."
+_CHECKING = "The checks are still running."
+_EDITED = "this change request was edited after the checks ran"
+_INTRO = (
+    "Octavo will merge the change requests in this order. Before each merge, Octavo will repeat the checks. "
+    "Octavo will stop at the first problem."
+)
+
+
+ORDER_COMMANDS: Commands[MergeSeveralDialog] = Commands(
+    "several",
+    (
+        Command("later", "J", "Move down", "Move this change request down in the merge order",
+                run=lambda _, dialog: dialog.move(1), why_not=lambda _, dialog: dialog.why_not_moved(1)),
+        Command("earlier", "K", "Move up", "Move this change request up in the merge order",
+                run=lambda _, dialog: dialog.move(-1), why_not=lambda _, dialog: dialog.why_not_moved(-1)),
+    ),
+    find=lambda dialog: dialog,
+)  # fmt: skip
+
+
+class MergeSeveralDialog(ConfirmDialog):
+    """Dialog that checks several change requests, merges them in order and shows the progress. Esc stops the merge."""
+
+    CONTEXT = "merging several change requests"
+    HELP = (
+        "This dialog lists the change requests in the order in which they will be merged. Press j or k to select a change "
+        "request, J or K to move the selected change request, or y to merge. "
+        "While Octavo is merging, press esc to stop after the current merge."
+    )
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (ORDER_COMMANDS,)
+
+    def __init__(self, app: Shell, queue: Sequence[QueuedMerge]) -> None:
+        spaces = tuple(dict.fromkeys(queued.space for queued in queue))
+        location = f"in {spaces[0]}" if len(spaces) == 1 else f"in {len(spaces)} spaces"
+        super().__init__(
+            f"Merge {short_texts.plural(len(queue), 'change request')} {location}?",
+            verb=f"Merge {len(queue)}",
+            intro=_INTRO,
+            blocked=_CHECKING,
+            check_again=self._start_checks,
+        )
+        self._shell = app
+        self._readiness = [MergeReadiness(queued, queued.fact("asking", "loading the checks…")) for queued in queue]
+        """Results of the checks in the order of the merges."""
+        self._selected = 0
+        """Index of the selected change request."""
+        self._mergeable = 0
+        """Number of change requests before the first problem."""
+        self._has_checks = False
+        self._is_merging = self._is_finished = False
+        self._is_wanted = True
+
+    def on_mount(self) -> None:
+        self._draw()
+        self._start_checks()
+
+    def _start_checks(self) -> None:
+        if not self._is_merging:
+            self._has_checks = False
+            self.run_worker(self._load_checks(), exclusive=True, group="checks")
+
+    async def _load_checks(self) -> None:
+        self.update(blocked=_CHECKING)
+        earlier: list[tuple[QueuedMerge, Checks]] = []
+        is_stopped = False
+        for number, queued in enumerate([each.queued for each in self._readiness]):
+            readiness = self._readiness[number] = await check_queued(self._shell.session.live, queued, earlier)
+            is_stopped = is_stopped or bool(readiness.reason)
+            # Change requests after the problem are not merged, so they cannot cause conflicts.
+            if readiness.checks is not None and not is_stopped:
+                earlier.append((queued, readiness.checks))
+            self._draw()
+        self._has_checks = True
+        self.require_reading()
+        self._show_mergeable()
+
+    def _show_mergeable(self) -> None:
+        """Show how many change requests can be merged, and the first problem."""
+        total = len(self._readiness)
+        self._mergeable = next((number for number, readiness in enumerate(self._readiness) if readiness.reason), total)
+        after = reason = ""
+        if self._mergeable < total:
+            stop = f"{self._readiness[self._mergeable].queued.name}: {self._readiness[self._mergeable].reason}"
+            if self._mergeable:
+                unmerged = total - self._mergeable
+                after = f"Octavo will stop before {stop}. {short_texts.plural(unmerged, 'change request')} will not be merged. Press J or K to change the order."
+            else:
+                reason = (
+                    f"The first change request is blocking the merge. {stop}. "
+                    "Select this change request and press J to move it down."
+                )
+        self.update(blocked=reason, after=after, verb=self._verb_now, foot="J/K change order · r check again")
+
+    @property
+    def _verb_now(self) -> str:
+        if self._mergeable in (0, len(self._readiness)):
+            return f"Merge {len(self._readiness)}"
+        return "Merge the first" if self._mergeable == 1 else f"Merge the first {self._mergeable}"
+
+    def _draw(self) -> None:
+        sign = ">" if self._shell.settings.ascii else "›"
+        marked = [
+            replace(
+                each.fact,
+                label=f"{sign if number == self._selected and not self._is_merging else ' '} {each.fact.label}",
+            )
+            for number, each in enumerate(self._readiness)
+        ]
+        self.update(facts=marked)
+
+    def why_not_moved(self, step: int) -> str | None:
+        """Return why the selected change request cannot be moved. None if it can."""
+        if self._is_merging or self._is_finished:
+            return "You cannot change the order while Octavo is merging." if self._is_merging else _FINISHED
+        if not self._has_checks:
+            return _CHECKING
+        if not 0 <= self._selected + step < len(self._readiness):
+            return f"{self._readiness[self._selected].queued.name} is already {'last' if self._selected else 'first'} in the merge order."
+        return None
+
+    def scroll_body(self, pages: int) -> None:
+        if self._is_merging or self._is_finished:
+            super().scroll_body(pages)
+            return
+        self._selected = max(0, min(len(self._readiness) - 1, self._selected + pages))
+        self._draw()
+
+    def move(self, step: int) -> None:
+        """Move the selected change request down, or up if `step` is -1."""
+        index, new_index = self._selected, self._selected + step
+        self._readiness.insert(new_index, self._readiness.pop(index))
+        self._selected = new_index
+        self._draw()
+        self._start_checks()  # The checks depend on the order.
+
+    @property
+    def is_open(self) -> bool:
+        return not self._is_merging and not self._is_finished
+
+    def confirm(self) -> None:
+        if self._is_answered or self._is_merging or self._is_finished:
+            return
+        self._is_merging = True
+        self._draw()
+        self.update(
+            foot="esc stop after the current merge",
+            after="",
+            blocked="Merging the change requests. Press esc to stop after the current merge.",
+        )
+        self._shell.background(self._merge())
+
+    def cancel(self) -> None:
+        self._is_wanted = False
+        self.workers.cancel_group(self, "checks")
+        super().cancel()
+
+    async def _merge(self) -> None:
+        app, count = self._shell, self._mergeable
+        queue = [each.queued for each in self._readiness[:count]]
+        shown = [each.checks for each in self._readiness[:count]]
+        totals = await merge_in_order(app.session.live, queue, shown, self._show_fact, lambda: self._is_wanted)
+        if totals.merged:
+            app.writes.forbid_undo(
+                "You cannot undo a merge by pressing u. To revert a merge, select the merged change request and press Z."
+            )
+        done = f"Merged {', '.join(totals.merged)}" if totals.merged else "Nothing was merged"
+        reason = totals.reason
+        if not reason and count < len(self._readiness):
+            reason = f"Stopped before {self._readiness[count].queued.name}: {self._readiness[count].reason}"
+        message = f"{done}. {reason}." if reason else f"{done}."
+        app.say(message, tone="care" if reason else "done", seconds=15)
+        self._is_merging, self._is_finished = False, True
+        self.update(foot="esc close", after=message, blocked=_FINISHED)
+
+    def _show_fact(self, number: int, fact: Fact) -> None:
+        if is_whole(self):
+            self._readiness[number] = replace(self._readiness[number], fact=fact)
+            self._draw()

@@ -23,9 +23,10 @@ from octavo.documents import anchors
 from octavo.documents import links as link_model
 from octavo.documents.conflict_markers import find_markers
 from octavo.documents.links import images_without_text, references_in
+from octavo.documents.parse import parse
 from octavo.tui.core.page_queries import find_page, get_page_source, page_markdown
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
-from octavo.tui.widgets import wording
+from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.text_widgets import Fact
 
 T = TypeVar("T")
@@ -76,7 +77,9 @@ async def check_links(live: Live, at: ChangeRequestRef, trees: MergeTrees, pages
     if not broken:
         return (Fact("ok", "links", "no links would break"),)
     more = "at least " if found.next is not None else ""
-    return (Fact("care", "links", f"{more}{wording.plural(len(broken), 'link')} would break: {name_first(broken)}"),)
+    return (
+        Fact("care", "links", f"{more}{short_texts.plural(len(broken), 'link')} would break: {name_first(broken)}"),
+    )
 
 
 def _linking_pages(link: links.Link) -> str:
@@ -100,20 +103,22 @@ async def _check_links_by_reading(live: Live, trees: MergeTrees, pages: Sequence
     context = LinkContext(trees.new_tree, trees.after)
     sources = {page.id: page_markdown(page) for page in texts if page is not None}
     broken = await asyncio.to_thread(_broken_links, context, sources)
-    unread = f", {wording.plural(len(existing) - len(read), 'page')} not checked" if len(existing) > len(read) else ""
+    unread = (
+        f", {short_texts.plural(len(existing) - len(read), 'page')} not checked" if len(existing) > len(read) else ""
+    )
     deleted = sum(page.id not in existing_ids for page in trees.old_tree.walk())
     if deleted:
-        unread += f", links to {wording.plural(deleted, 'deleted page')} not checked"
+        unread += f", links to {short_texts.plural(deleted, 'deleted page')} not checked"
     if broken:
-        return (Fact("care", "links", f"{wording.plural(len(broken), 'broken link')}: {name_first(broken)}{unread}"),)
+        return (
+            Fact("care", "links", f"{short_texts.plural(len(broken), 'broken link')}: {name_first(broken)}{unread}"),
+        )
     return (Fact("care" if unread else "ok", "links", f"no broken links on the changed pages{unread}"),)
 
 
 def _broken_links(context: LinkContext, texts: Mapping[str, str]) -> list[str]:
     """Return the broken links of some pages, each with the title of its page. Anchors are checked only if they lead to
     one of these pages."""
-    from octavo.documents.parse import parse  # lazy: markdown-it, only for checks
-
     documents = {page_id: parse(text) for page_id, text in texts.items()}
     found = {page_id: list(references_in(document)) for page_id, document in documents.items()}
     # Reusable content may contain further headings, and is not loaded.
@@ -159,14 +164,12 @@ async def check_images(live: Live, trees: MergeTrees, changed: Sequence[str]) ->
     images = [f"{name} on {titles[page]}" for name, page in await asyncio.to_thread(_images_without_text, *texts)]
     if not images:
         return ()
-    text = f"{wording.plural(len(images), 'new image')} without alternative text: {name_first(images)}"
+    text = f"{short_texts.plural(len(images), 'new image')} without alternative text: {name_first(images)}"
     return (Fact("care", "images", text),)
 
 
 def _images_without_text(after: Mapping[str, str], before: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return the names of the images without alternative text that are new, each with the ID of its page."""
-    from octavo.documents.parse import parse  # lazy: markdown-it, only for checks
-
     known = Counter(picture for text in before.values() for picture in images_without_text(parse(text)))
     found: list[tuple[str, str]] = []
     for page, text in after.items():
@@ -202,7 +205,7 @@ async def check_reverts(
     reverted = [titles[page] for page, count in zip(read, counts, strict=True) if count]
     if not reverted:
         return ()
-    lines = wording.plural(sum(counts), "line")
+    lines = short_texts.plural(sum(counts), "line")
     return (
         Fact(
             "care",
@@ -315,7 +318,7 @@ async def check_redirects(
     moved = find_moved_pages(trees.old_tree, trees.new_tree)
     if not moved:
         return (Fact("ok", "redirects", "none needed: no pages are moved or deleted"),)
-    moved_text = f"{wording.plural(len(moved), 'page')} moved or deleted"
+    moved_text = f"{short_texts.plural(len(moved), 'page')} moved or deleted"
     if sites is None:
         return (
             Fact(
@@ -328,7 +331,7 @@ async def check_redirects(
     unread = len(sites) - sum(each is not None for each in lists)
     sources = {source for each in lists if each is not None for source in each}
     unredirected = [each for each in moved if not _is_redirected(each.path, sources)]
-    not_checked = f", {wording.plural(unread, 'site')} not checked" if unread else ""
+    not_checked = f", {short_texts.plural(unread, 'site')} not checked" if unread else ""
     if not unredirected:
         return (Fact("care" if unread else "ok", "redirects", f"{moved_text}, all with a redirect{not_checked}"),)
     names = [
@@ -339,7 +342,7 @@ async def check_redirects(
         Fact(
             "care",
             "redirects",
-            f"{wording.plural(len(unredirected), 'page')} without a redirect: {name_first(names)}{not_checked}",
+            f"{short_texts.plural(len(unredirected), 'page')} without a redirect: {name_first(names)}{not_checked}",
         ),
     )
 

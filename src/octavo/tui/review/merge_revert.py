@@ -1,27 +1,34 @@
-"""Dialog that reverts a merge. The pages are reverted in a new change request, which is opened for review."""
+"""Dialog that reverts a merge, and the plan of the edits. The pages are reverted in a new change request, which is opened for review."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from octavo.api import change_requests
+from octavo.api import change_requests, content
 from octavo.api.change_requests import ChangeRequest
+from octavo.api.content import Change, ContentEdit, DeletePage, DocumentBody, Page, RevertPage, Revision, UpdatePage
 from octavo.api.errors import ApiError
-from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
+from octavo.data.live import Live
 from octavo.data.writes.change_request_writes import create
-from octavo.data.writes.content_writes import CHANGES_OF_ONE_EDIT, restore_pages
+from octavo.data.writes.content_writes import CHANGES_OF_ONE_EDIT, FIELDS, NEVER_NONE, page_source, restore_pages
+from octavo.documents.merging.page_merge import merge
+from octavo.documents.revision_changes import changes_between, has_document_ids
 from octavo.tui.core.permissions import why_no_editing
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
+from octavo.tui.review.merge_checks import title_of
 from octavo.tui.review.merge_effects import name_first
 from octavo.tui.review.request_target import RequestTarget, why_not_allowed
-from octavo.tui.widgets import wording
+from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.text_widgets import Fact
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
-    from octavo.tui.review.merge_revert_plan import RevertPlan
+
 
 _NO_BEFORE = "Octavo cannot revert this merge: the server did not return the revision before the merge."
 MAX_LINES = 8
@@ -65,15 +72,14 @@ class RevertChecks:
 
 async def _load_checks(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> RevertChecks:
     """Load the plan of the revert. Raises ApiError."""
-    from octavo.tui.review import merge_revert_plan  # lazy: the merge engine, rarely needed
 
     live = app.session.live
     merged = await live.fetch(change_requests.Get(at=change_request.ref(space)))
-    sides = await merge_revert_plan.load_sides(live, space, merged, None)
+    sides = await load_sides(live, space, merged, None)
     if sides is None:
         return RevertChecks(merged, None)
-    changes = await merge_revert_plan.load_changes(live, space, sides)
-    return RevertChecks(merged, merge_revert_plan.make_plan(sides, changes))
+    changes = await load_changes(live, space, sides)
+    return RevertChecks(merged, make_plan(sides, changes))
 
 
 def _dialog_content(checks: RevertChecks) -> DialogContent:
@@ -121,17 +127,16 @@ async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> No
 
 async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
     """Return a message, and the new change request if the revert is complete. Raises ApiError."""
-    from octavo.tui.review import merge_revert_plan  # lazy: the merge engine, rarely needed
 
     live = app.session.live
     draft, sentence = await _find_or_create_draft(app, space, f"Revert #{merged.number} {merged.subject}".strip()[:100])
     if draft is None:
         return sentence, None
-    sides = await merge_revert_plan.load_sides(live, space, merged, draft.revision)
+    sides = await load_sides(live, space, merged, draft.revision)
     if sides is None:
         return _NO_BEFORE, None
-    planned = merge_revert_plan.make_plan(sides, await merge_revert_plan.load_changes(live, space, sides))
-    reversal = await merge_revert_plan.revert_edits(live, space, sides, planned, f"#{draft.number}")
+    planned = make_plan(sides, await load_changes(live, space, sides))
+    reversal = await revert_edits(live, space, sides, planned, f"#{draft.number}")
     at, head = draft.ref(space), draft.revision
     for start in range(0, len(reversal.edits), CHANGES_OF_ONE_EDIT):
         outcome = await restore_pages(live, at, head, reversal.edits[start : start + CHANGES_OF_ONE_EDIT])
@@ -143,7 +148,7 @@ async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> t
         head = outcome.revision
     await live.write(change_requests.Update(at=at, status="open"))
     if reversal.with_conflicts:
-        pages = wording.plural(len(reversal.with_conflicts), "page")
+        pages = short_texts.plural(len(reversal.with_conflicts), "page")
         return f"Created #{draft.number} to revert #{merged.number}. Conflicts on {pages} are marked in the text.", at
     return f"Created #{draft.number} to revert #{merged.number}. #{draft.number} is open for review.", at
 
@@ -160,3 +165,271 @@ async def _find_or_create_draft(app: Shell, space: SpaceRef, subject: str) -> tu
         return await live.fetch(change_requests.Get(at=found.ref(space))), ""
     sent = await create(live, space, subject)
     return (sent.result, "") if sent.kind == "done" else (None, sent.message)
+
+
+_OBJECT_NAMES = {"file": "files", "reusable_content": "reusable content", "variables": "variables"}
+
+
+@dataclass(frozen=True)
+class MergeSides:
+    """Revisions of main before a merge, after the merge, and now."""
+
+    before: Revision
+    merged: Revision
+    now: Revision
+
+
+@dataclass(frozen=True)
+class LaterEditedPage:
+    """Page that was edited after the merge, so that only the changes of the merge are reverted."""
+
+    page: str
+    title: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    """Values of fields, such as the title, before the merge."""
+    merges_text: bool = True
+    """Whether the merge may have changed the text."""
+
+
+@dataclass(frozen=True)
+class RevertPlan:
+    """Changes that revert a merge, and sentences about the changes that cannot be reverted."""
+
+    restored: tuple[Page, ...] = ()
+    """Pages that the merge deleted. Parent pages come before their subpages."""
+    reverted: tuple[Page, ...] = ()
+    """Pages that the merge edited and that have no later edits."""
+    later_edited: tuple[LaterEditedPage, ...] = ()
+    moved: tuple[tuple[Page, str | None, int], ...] = ()
+    """Pages that the merge moved, each with the former parent page and position."""
+    deleted: tuple[Page, ...] = ()
+    """Pages that the merge created."""
+    not_reverted: tuple[str, ...] = ()
+    """Sentences about the changes that cannot be reverted, with the reasons."""
+
+    def __bool__(self) -> bool:
+        return bool(self.restored or self.reverted or self.later_edited or self.moved or self.deleted)
+
+    @property
+    def lines(self) -> list[str]:
+        """Return a line with a sign and a title for each page of the plan."""
+        edited_ids = {page.id for page in (*self.restored, *self.reverted)} | {page.page for page in self.later_edited}
+        return [
+            *(f"~ {page.title or 'Untitled'}" for page in self.reverted),
+            *(f"~ {page.title}" for page in self.later_edited),
+            *(f"+ {page.title or 'Untitled'}" for page in self.restored),
+            *(f"→ {page.title or 'Untitled'}" for page, _, _ in self.moved if page.id not in edited_ids),
+            *(f"− {page.title or 'Untitled'}" for page in self.deleted),
+        ]
+
+
+async def load_sides(live: Live, space: SpaceRef, change_request: ChangeRequest, now: str | None) -> MergeSides | None:
+    """Load the three revisions. None if the server does not name the revision before the merge. Raises ApiError. `now`
+    is the revision in which the merge is reverted, or None for main."""
+    if change_request.revision_merged is None:
+        return None
+    merged = await live.cached_or_fetch(content.Get(at=_ref(space, change_request.revision_merged)))
+    # A merge has two parents: main before the merge, and the change request.
+    parents = [parent for parent in merged.parents if parent != change_request.revision]
+    if not parents:
+        return None
+    last = live.cached_or_fetch(content.Get(at=_ref(space, now))) if now else live.fetch(content.Get(at=space))
+    before, current = await asyncio.gather(live.cached_or_fetch(content.Get(at=_ref(space, parents[0]))), last)
+    return MergeSides(before, merged, current)
+
+
+async def load_changes(live: Live, space: SpaceRef, sides: MergeSides) -> tuple[Change, ...]:
+    """Return the changes of the merge. Raises ApiError."""
+    if has_document_ids(sides.merged):
+        return await asyncio.to_thread(changes_between, sides.before, sides.merged)
+    listed = await live.cached_or_fetch(content.ListChanges(at=_ref(space, sides.merged.id), limit=1000))
+    return listed.changes
+
+
+def make_plan(sides: MergeSides, changes: Iterable[Change]) -> RevertPlan:
+    """Return the plan that reverts the changes of the merge and keeps later changes."""
+    return _Planner(sides, tuple(changes)).plan()
+
+
+class _Planner:
+    def __init__(self, sides: MergeSides, changes: tuple[Change, ...]) -> None:
+        self._changes = changes
+        self._has_ids = has_document_ids(sides.merged)
+        self._before, self._merged, self._now = (_Tree(each) for each in (sides.before, sides.merged, sides.now))
+        self._changed_later = _ids(changes_between(sides.merged, sides.now))
+        """IDs of the pages that changed after the merge."""
+        self._changed_from_before = _ids(changes_between(sides.before, sides.now))
+        """IDs of the pages that differ from the revision before the merge."""
+        self._not_reverted: list[str] = []
+
+    def plan(self) -> RevertPlan:
+        by_kind: dict[str, list[str]] = {}
+        for change in self._changes:
+            if change.page is not None:
+                by_kind.setdefault(change.type, []).append(change.page.id)
+            else:
+                kind = _OBJECT_NAMES.get(change.type.rpartition("_")[0], change.type)
+                self._not_reverted.append(f"{title_of(change)}: {kind} cannot be reverted")
+        restored = [page for page in self._in_order(by_kind.get("page_deleted", [])) if page not in self._now.pages]
+        reverted, later_edited = self._edited(by_kind.get("page_edited", []))
+        restored_ids = set(restored)
+        moved = tuple(self._moved(self._in_order(by_kind.get("page_moved", [])), restored_ids))
+        deleted = self._deleted(by_kind.get("page_created", []), {page.id for page, _, _ in moved})
+        if moved:  # Each move can shift the positions of restored siblings, so these are set again.
+            restored_places = [(page, self._before.parents[page], self._before.place(page)) for page in restored]
+            positions = [*moved, *((self._before.pages[page], above, place) for page, above, place in restored_places)]
+            moved = tuple(sorted(positions, key=lambda each: list(self._before.pages).index(each[0].id)))
+        return RevertPlan(
+            tuple(self._before.pages[page] for page in restored),
+            tuple(reverted),
+            tuple(later_edited),
+            moved,
+            tuple(self._merged.pages[page] for page in deleted),
+            tuple(self._not_reverted),
+        )
+
+    def _in_order(self, pages: Iterable[str]) -> list[str]:
+        wanted = set(pages)
+        return [page for page in self._before.pages if page in wanted]
+
+    def _edited(self, pages: Iterable[str]) -> tuple[list[Page], list[LaterEditedPage]]:
+        reverted: list[Page] = []
+        later_edited: list[LaterEditedPage] = []
+        for page_id in self._in_order(pages):
+            old_page = self._before.pages[page_id]
+            if page_id not in self._now.pages:
+                self._not_reverted.append(f"{old_page.title}: deleted after the merge")
+            elif not self._has_ids:
+                later_edited.append(self._later_edited_page(page_id))
+            elif page_id not in self._changed_from_before:
+                continue  # The page is as it was before the merge.
+            elif page_id in self._changed_later:
+                later_edited.append(self._later_edited_page(page_id))
+            else:
+                reverted.append(old_page)
+        return reverted, later_edited
+
+    def _later_edited_page(self, page_id: str) -> LaterEditedPage:
+        old_page, merged, now = (tree.pages[page_id] for tree in (self._before, self._merged, self._now))
+        fields: dict[str, Any] = {}
+        for each in FIELDS:
+            old_value, merged_value, value_now = (getattr(page, each) for page in (old_page, merged, now))
+            if old_value == merged_value or value_now == old_value:
+                continue
+            if value_now == merged_value and not (old_value is None and each in NEVER_NONE):
+                fields[each] = old_value
+            elif value_now != merged_value:
+                self._not_reverted.append(f"{now.title}: its {each.replace('_', ' ')} was changed after the merge")
+        merges_text = old_page.type == "document" and (old_page.document_id != merged.document_id or not self._has_ids)
+        return LaterEditedPage(page_id, now.title or "Untitled", fields, merges_text)
+
+    def _moved(self, pages: Iterable[str], restored_ids: set[str]) -> Iterator[tuple[Page, str | None, int]]:
+        for page_id in pages:
+            if page_id not in self._now.pages or page_id not in self._changed_from_before:
+                continue  # The page was deleted after the merge, or is back in its former position.
+            former, merged, parent_now = (tree.parents[page_id] for tree in (self._before, self._merged, self._now))
+            page = self._before.pages[page_id]
+            if parent_now != merged:
+                if parent_now != former:
+                    self._not_reverted.append(f"{page.title}: moved after the merge")
+            elif former is not None and former not in self._now.pages and former not in restored_ids:
+                self._not_reverted.append(f"{page.title}: its parent page was deleted after the merge")
+            elif former is not None and page_id in self._now.path_to(former):
+                self._not_reverted.append(
+                    f"{page.title}: its former parent page became one of its subpages after the merge"
+                )
+            else:
+                yield page, former, self._before.place(page_id)
+
+    def _deleted(self, pages: Iterable[str], moved_ids: set[str]) -> list[str]:
+        """Return the created pages that can be deleted, which have no later edits and no remaining subpages."""
+        created = [page for page in pages if page in self._now.pages]
+        edited = {page for page in created if page in self._changed_later or not self._has_ids}
+        remaining = set(self._now.pages) - set(created) - moved_ids | edited
+        needed = {above for page in remaining for above in self._now.path_to(page)[:-1] if above in created}
+        for page in created:
+            if page in edited:
+                reason = "edited" if self._has_ids else "may have been edited"
+                self._not_reverted.append(f"{self._now.pages[page].title}: {reason} after the merge")
+            elif page in needed:
+                self._not_reverted.append(f"{self._now.pages[page].title}: it has subpages")
+        deleted = set(created) - edited - needed
+        return [page for page in created if page in deleted and self._now.parents[page] not in deleted]
+
+
+class _Tree:
+    """Page tree of a revision, with the parent of each page."""
+
+    def __init__(self, revision: Revision) -> None:
+        self.pages: dict[str, Page] = {}
+        self.parents: dict[str, str | None] = {}
+        self._children: dict[str | None, list[str]] = {}
+        self._add(revision.pages, None)
+
+    def _add(self, pages: tuple[Page, ...], above: str | None) -> None:
+        for page in pages:
+            if page.id not in self.pages:
+                self.pages[page.id] = page
+                self.parents[page.id] = above
+                self._children.setdefault(above, []).append(page.id)
+                self._add(page.pages, page.id)
+
+    def place(self, page: str) -> int:
+        """Return the position of a page among its siblings."""
+        return self._children[self.parents[page]].index(page)
+
+    def path_to(self, page: str) -> list[str]:
+        """Return the IDs of the page and its ancestors, starting with the root."""
+        found: list[str] = []
+        at: str | None = page
+        while at is not None and at in self.parents:
+            found.insert(0, at)
+            at = self.parents[at]
+        return found
+
+
+def _ids(changes: Iterable[Change]) -> set[str]:
+    return {change.page.id for change in changes if change.page is not None}
+
+
+def _ref(space: SpaceRef, revision: str) -> RevisionRef:
+    return RevisionRef(space_id=space.space_id, revision_id=revision)
+
+
+@dataclass(frozen=True)
+class RevertEdits:
+    """Edits of a plan, in an order in which each edit can be applied."""
+
+    edits: tuple[ContentEdit, ...]
+    with_conflicts: tuple[str, ...] = ()
+    """Titles of the pages where later edits conflict with the revert, so that the text has conflict markers."""
+
+
+async def revert_edits(live: Live, space: SpaceRef, sides: MergeSides, plan: RevertPlan, label: str) -> RevertEdits:
+    """Return the edits of a plan. `label` names the reverted version in conflict markers. Raises ApiError."""
+    edits: list[ContentEdit] = []
+    with_conflicts: list[str] = []
+    edits += [RevertPage(page=page.id, revision=sides.before.id) for page in plan.restored]
+    edits += [RevertPage(page=page.id, revision=sides.before.id) for page in plan.reverted]
+    for later in plan.later_edited:
+        fields = dict(later.fields)
+        if later.merges_text:
+            base, main, proposed = await asyncio.gather(
+                *(
+                    page_source(live, _ref(space, each.id), later.page)
+                    for each in (sides.merged, sides.now, sides.before)
+                )
+            )
+            if base is not None and main is not None and proposed is not None:
+                merged = await asyncio.to_thread(merge, base.text, main.text, proposed.text)
+                if (text := merged.text(request=label)) != main.text:
+                    fields["document"] = DocumentBody(markdown=text)
+                if merged.conflicts:
+                    with_conflicts.append(later.title)
+        if fields:
+            edits.append(UpdatePage(page=later.page, **fields))
+    # Positions are set after all pages have their former parent.
+    edits += [UpdatePage(page=page.id, into=above) for page, above, _ in plan.moved]
+    edits += [UpdatePage(page=page.id, at=place) for page, _, place in plan.moved]
+    edits += [DeletePage(page=page.id) for page in plan.deleted]
+    return RevertEdits(tuple(edits), tuple(with_conflicts))

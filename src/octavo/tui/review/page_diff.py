@@ -29,10 +29,11 @@ from octavo.tui.core.view import View
 from octavo.tui.editing.suggestion_commands import apply_all_suggestions
 from octavo.tui.reader import link_opening
 from octavo.tui.reader.diff_view import DiffView
-from octavo.tui.reader.moves import BlockSpan
+from octavo.tui.reader.image_screen import ImageScreen
+from octavo.tui.reader.reading_position import BlockSpan
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.deferred import DeferredContent
-from octavo.tui.render.half_block_pictures import ImageReference
+from octavo.tui.render.images import ImageReference
 from octavo.tui.render.link_targets import LinkContext, LinkTargets, app_origins
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.render.threads import DRAFT
@@ -160,8 +161,6 @@ class PageDiff:
         context = LinkContext(tree, self._comparison.head, app_origins(next(tree.walk(), None)))
         targets = LinkTargets(context, change.page.id)
         if message.kind == "image" and not message.outside:
-            from octavo.tui.reader.image_screen import ImageScreen  # lazy: the image view, rarely opened
-
             self._view.app.push_screen(ImageScreen((ImageReference(message.href),), targets))
             return
         match targets.resolve(message.href):

@@ -21,7 +21,7 @@ from octavo.tui.review.changed_pages import ChangedPage
 from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
-from octavo.tui.widgets.wording import plural
+from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell

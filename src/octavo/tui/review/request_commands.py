@@ -9,15 +9,15 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.places import SpaceRef
 from octavo.data.writes.change_request_writes import create
 from octavo.data.writes.direct import send_plain
+from octavo.documents.json_editing import apply_markdown_edit, document_to_markdown
 from octavo.tui.comments import thread_actions
-from octavo.tui.core import dialog_draft
-from octavo.tui.core.dialog_draft import DialogDraft
+from octavo.tui.core import unsent_texts
 from octavo.tui.core.permissions import UNDECIDED, why_no_space, why_not_in_space
 from octavo.tui.core.routes import ToChangeRequest
+from octavo.tui.core.unsent_texts import DialogDraft
 from octavo.tui.editing.target_request import remember_target
 from octavo.tui.review import merge_revert, review_requests, review_submission, status_changes, update_from_main
-from octavo.tui.review.bulk_merge import MergeSeveralDialog, QueuedMerge
-from octavo.tui.review.merge_dialog import merge_dialog
+from octavo.tui.review.merge_dialog import MergeSeveralDialog, QueuedMerge, merge_dialog
 from octavo.tui.review.request_target import RequestTarget, for_one_request, has_status, requires
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
@@ -72,9 +72,6 @@ def _space_title(app: Shell, each: ChangeRequest) -> str:
 
 
 def _edit_details(app: Shell, target: RequestTarget) -> None:
-    # lazy: the markdown reader, rarely needed
-    from octavo.documents.json_editing import apply_markdown_edit, document_to_markdown
-
     change_request, at = target.change_request, target.at
     place = f"{at.space_id} {at.change_request_id}"
     text = document_to_markdown(change_request.description)
@@ -125,7 +122,7 @@ def _send_details(app: Shell, target: RequestTarget, changes: dict[str, Any], dr
         send_plain(app.session.live, op, f"Could not {action}", edit),
         message=f"Saved the details of {name}",
         on_success=drop_drafts,
-        failure_hint=dialog_draft.DRAFT_SAVED,
+        failure_hint=unsent_texts.DRAFT_SAVED,
         is_visible=True,
     )
 
@@ -201,7 +198,7 @@ def _create(app: Shell, space: SpaceRef) -> None:
         if answer is not None:
             creation = create(app.session.live, space, answer.text)
             app.writes.send(
-                "create the change request", creation, on_success=on_created, failure_hint=dialog_draft.DRAFT_SAVED
+                "create the change request", creation, on_success=on_created, failure_hint=unsent_texts.DRAFT_SAVED
             )
 
     title = f"New change request in {known.title if known else 'this space'}"

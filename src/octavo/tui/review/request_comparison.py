@@ -22,11 +22,10 @@ from octavo.documents.revision_changes import changes_between, has_document_ids
 from octavo.tui.review.changed_pages import ChangedPage, changed_pages
 from octavo.tui.review.diff_cache import ComparedSides, DiffCache
 from octavo.tui.review.merge_checks import load_revision, predict_conflicts
-from octavo.tui.review.status_summary import is_predicted
-from octavo.tui.widgets.chooser import Choice
+from octavo.tui.review.request_status import is_predicted
+from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.picker import Picker
-from octavo.tui.widgets.wording import short_age
+from octavo.tui.widgets.short_texts import short_age
 
 if TYPE_CHECKING:
     from octavo.tui.review.request_view import ChangeRequestScreen

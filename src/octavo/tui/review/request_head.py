@@ -17,7 +17,7 @@ from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.core.permissions import UNDECIDED
 from octavo.tui.core.view import View
 from octavo.tui.reader.diff_view import DiffView
-from octavo.tui.review import status_summary
+from octavo.tui.review import request_status
 from octavo.tui.review.changed_tree import ChangedTree
 from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.terminal.textual_internals import is_whole
@@ -102,11 +102,11 @@ class RequestHead:
         self._pending = self._pending_comments()
         place = space.title if space else "", comparison.reviews, open_count, width
         counts = len(comparison.conflicting), undecided, len(self._pending)
-        head = status_summary.first_line(change_request, *place, *counts, is_on_main=comparison.is_on_main)
+        head = request_status.first_line(change_request, *place, *counts, is_on_main=comparison.is_on_main)
         view.query_one("#head", ChangingText).update(head)
         me = view.shell.workspace.me.id if view.shell.workspace.me is not None else ""
         people = comparison.reviews, self._requested, self._contributors
-        people_text = status_summary.reviewer_list(change_request, *people, self._changed_since, me)
+        people_text = request_status.reviewer_list(change_request, *people, self._changed_since, me)
         view.query_one("#standing", ChangingText).update(people_text)
         self.show_position()
 

@@ -19,9 +19,9 @@ from octavo.data.comment_text import plain_text
 from octavo.data.live import Snapshot
 from octavo.data.queries import requested_of, reviews_of
 from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, ARCHIVE_HINT, sign_of, title_of
-from octavo.tui.review.status_summary import RequestStatus, StatusFact, merged_by
+from octavo.tui.review.request_status import RequestStatus, StatusFact, merged_by
+from octavo.tui.widgets.short_texts import long_age, plural
 from octavo.tui.widgets.text_widgets import ChangingText
-from octavo.tui.widgets.wording import long_age, plural
 
 if TYPE_CHECKING:
     from octavo.tui.core.view import View

@@ -10,7 +10,7 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.tui.core.permissions import why_not_in_change_request
 from octavo.tui.core.routes import ToChangeRequest
-from octavo.tui.widgets.wording import plural
+from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.api.reviews import Review

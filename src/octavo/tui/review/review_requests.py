@@ -23,7 +23,7 @@ from octavo.data.writes.change_request_writes import request_reviews
 from octavo.data.writes.direct import send_plain
 from octavo.tui.review import status_changes
 from octavo.tui.review.request_target import RequestTarget
-from octavo.tui.widgets import wording
+from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.chooser import Choice, Chooser, MatchedChoice
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.row_list import Row
@@ -182,7 +182,7 @@ def reviewer_choices(
             continue
         off, right = "", ""
         if user.id in requests:
-            right = f"requested {wording.short_age(requests[user.id].created_at)}".strip()
+            right = f"requested {short_texts.short_age(requests[user.id].created_at)}".strip()
         elif review := reviews_by_id.get(user.id):
             right = "approved" if review.status == "approved" else "changes requested"
         elif user.id in recent:

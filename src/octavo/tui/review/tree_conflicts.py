@@ -12,7 +12,7 @@ from octavo.documents.merging.conflict_prediction import RevisionTriple, pages_t
 from octavo.documents.merging.merged_page import MergeChoice
 from octavo.documents.page_trees import DuplicatePage, find_duplicates
 from octavo.tui.render.conflict_page import PageConflict
-from octavo.tui.widgets.wording import plural
+from octavo.tui.widgets.short_texts import plural
 
 Fields: TypeAlias = Mapping[str, tuple[Any, Any]]
 """Values of main and of the change request, by field name."""

@@ -1,15 +1,22 @@
-"""Commands and dialog that update a change request from main, and open its conflicts."""
+"""Commands and dialog that update a change request from main, and the view of the changes of main before the update."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import on
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
 
 from octavo.api import change_requests, content, spaces
 from octavo.api.change_requests import ChangeRequest
+from octavo.api.content import Change
 from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.data.writes.change_request_kinds import MergeBasis, changes_since
@@ -17,14 +24,24 @@ from octavo.data.writes.change_request_writes import create, update
 from octavo.documents.revision_changes import changes_between
 from octavo.tui.core.permissions import UNDECIDED
 from octavo.tui.core.routes import ToChangeRequest
+from octavo.tui.core.view import View
+from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.review import merge_checks
-from octavo.tui.review.changed_pages import entry_keys
+from octavo.tui.review.changed_pages import SIGN_STYLES, ChangedPage, changed_pages, describe_change, entry_keys
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
-from octavo.tui.review.diff_cache import ComparedSides
+from octavo.tui.review.conflict_choices import ConflictSource
+from octavo.tui.review.conflict_finder import find_conflicts
+from octavo.tui.review.conflicts import ConflictsScreen
+from octavo.tui.review.diff_cache import ComparedSides, DiffCache
 from octavo.tui.review.merge_checks import ALREADY_ON_MAIN, ARCHIVE_HINT
 from octavo.tui.review.request_target import RequestTarget
 from octavo.tui.review.status_changes import offer_to_archive
+from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
+from octavo.tui.widgets.line_list import LineList
+from octavo.tui.widgets.row_list import Row, RowList
+from octavo.tui.widgets.short_texts import plural, safe
 from octavo.tui.widgets.text_widgets import Fact
 
 if TYPE_CHECKING:
@@ -146,8 +163,6 @@ def _dialog_content(
 
 
 def _show_diff(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, reopen: Callable[[], None]) -> None:
-    from octavo.tui.review.incoming_changes import IncomingChanges  # lazy: the diff view, opened on request
-
     base, main = preview.change_request.base, preview.basis.main
     if base is None or main is None:
         return
@@ -229,9 +244,6 @@ def _open_conflicts_view(
 ) -> None:
     """Show the conflicts of `change_request`, or the conflicts of `merged_request` that are resolved in
     `change_request`."""
-    # lazy: the view of conflicts, rarely opened
-    from octavo.tui.review.conflict_source import ConflictSource
-    from octavo.tui.review.conflicts import ConflictsScreen
 
     def on_written(written: ChangeRequest, pages: tuple[str, ...]) -> None:
         if merged_request is None and target.show_edited is not None and app.screen is target.view:
@@ -246,8 +258,6 @@ def _open_conflicts_view(
 
 async def _resolve_merged(app: Shell, target: RequestTarget) -> None:
     """Create a change request for the conflicts that a merge left in main, if there are any."""
-    from octavo.tui.review.conflict_finder import find_conflicts  # lazy: the merge engine, rarely needed
-
     merged, space, live = target.change_request, target.at.space, app.session.live
     if merged.revision_merged is None:
         app.say(f"The server did not return the revision created by merging {target.name}.", tone="care")
@@ -303,3 +313,129 @@ async def _create_and_open(app: Shell, target: RequestTarget, subject: str) -> N
     app.say(f"Created #{sent.result.number} {sent.result.title}")
     if app.screen is target.view:
         _open_conflicts_view(app, target, sent.result, target.change_request)
+
+
+INCOMING_COMMANDS: Commands[IncomingChanges] = Commands(
+    "incoming",
+    (
+        Command("next_page", "J", "Next page", "Go to the next changed page", run=lambda _, view: view.rows.move(1)),
+        Command("previous_page", "K", "Previous page", "Go to the previous changed page", run=lambda _, view: view.rows.move(-1), shown=False),
+        Command("close", "escape,d", "Back", "Go back to the update", run=lambda _, view: view.close()),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+
+
+class IncomingChanges(View):
+    """The pages that main changed on the left, the diff of the selected page on the right."""
+
+    MODE = "changes"
+    CONTEXT = "incoming changes"
+    HELP = (
+        "This view shows the changes made to main since this change request was created or last updated from main. "
+        "Press J or K to go to the next or previous page. Press esc to go back to the update."
+    )
+    CSS_PATH = "incoming_changes.tcss"
+    KEYBAR: ClassVar[tuple[str, ...]] = ("incoming.next_page", "incoming.close")
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (INCOMING_COMMANDS,)
+
+    def __init__(
+        self,
+        change_request: ChangeRequest,
+        changes: Sequence[Change],
+        sides: ComparedSides,
+        conflicting: Collection[str],
+        on_close: Callable[[], None],
+    ) -> None:
+        """`conflicting` has the keys of the entries that conflict with the change request. `on_close` is called on
+        close."""
+        super().__init__()
+        self._on_close = on_close
+        self._change_request, self._sides, self._conflicting = change_request, sides, conflicting
+        self._pages = changed_pages(changes)
+
+    def body(self) -> Iterable[Widget]:
+        rows: RowList[ChangedPage] = RowList(
+            self._row, key=lambda page: page.key, search=lambda page: page.title, empty="No changes.", id="incoming"
+        )
+        yield Static(self._head(), id="head")
+        with Horizontal():
+            with Vertical(id="left", classes="hairline"):
+                yield rows
+            yield DiffView(ascii=self.shell.settings.ascii, id="diff")
+
+    @property
+    def rows(self) -> RowList[ChangedPage]:
+        return self.query_one("#incoming", RowList)
+
+    @property
+    def view(self) -> DiffView:
+        return self.query_one(DiffView)
+
+    @property
+    def key_fallback(self) -> Widget:
+        return self.view
+
+    def on_mount(self) -> None:
+        self._diffs = DiffCache(self.live, lambda _: None)
+        self._diffs.set_sides(self._sides)
+        self.view.block_commands.why_no_comment_here = lambda: (
+            "You cannot comment on incoming changes. To comment on the page, open the page in main."
+        )
+        self.rows.show(self._pages)
+        self.rows.focus()
+        self._show()
+
+    def on_unmount(self) -> None:
+        self._diffs.stop()
+
+    def close(self) -> None:
+        """Go back to the update."""
+        self.app.pop_screen()
+        self._on_close()
+
+    def _head(self) -> Content:
+        count = plural(len(self._pages), "change")
+        return Content.assemble(
+            " INCOMING ",
+            (f" {count} to main since #{self._change_request.number} was created or last updated from main", "bold"),
+        )
+
+    def _row(self, page: ChangedPage) -> Row:
+        text = Content.assemble((page.sign or " ", SIGN_STYLES.get(page.sign, "")), " ", safe(page.title or "Untitled"))
+        conflicts = Content.styled("conflicts", "$warning") if page.key in self._conflicting else Content()
+        return Row(text=text, right=conflicts)
+
+    @on(LineList.Highlighted, "#incoming")
+    def _show(self) -> None:
+        page = self.rows.item
+        facts = []
+        if page is not None:
+            facts.append(describe_change(page).partition("\n")[0])
+            if page.key in self._conflicting:
+                facts.append(f"Conflicts with #{self._change_request.number}.")
+        self.show_location(
+            f"Changes › #{self._change_request.number} {self._change_request.title} › Incoming changes", " ".join(facts)
+        )
+        if page is not None and page.page is not None:
+            self.view.state.wait_for(page.title)
+            self.run_worker(self._compare(page), exclusive=True, group="diff")
+        elif page is not None:
+            self.view.state.fail(f"{page.title} has no text to compare", describe_change(page))
+
+    @on(LineList.Opened, "#incoming")
+    def _chosen(self) -> None:
+        self.view.focus()
+
+    @on(Reader.NextPageRequested)
+    def _end_reached(self) -> None:
+        self.rows.move(1)
+
+    async def _compare(self, page: ChangedPage) -> None:
+        try:
+            compared = await self._diffs.compare(page)
+        except ApiError as error:
+            self.view.state.fail(f"Could not load the diff of {page.title}", str(error))
+            return
+        if self.rows.item is page:
+            self.view.show(compared, title=page.title, key=page.key)

@@ -18,11 +18,10 @@ from textual.timer import Timer
 from textual.widgets import Input, Static, TextArea
 
 from octavo.tui.terminal.textual_internals import is_being_removed
-from octavo.tui.widgets import wording
-from octavo.tui.widgets.buttons import TextButton
+from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.commands import Command, Commands, HostApp
-from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
-from octavo.tui.widgets.safe_text import AnyText, safe, safe_lines
+from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame, TextButton
+from octavo.tui.widgets.short_texts import AnyText, safe, safe_lines
 from octavo.tui.widgets.text_inputs import DraftClock, LineInput, PathInput, TextEditor
 from octavo.tui.widgets.text_widgets import ChangingText, Fact, FactList
 
@@ -226,7 +225,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
         """Disable confirming for `READ_SECONDS`, because new content was shown just now."""
         if self._reading_timer is not None:
             self._reading_timer.stop()
-        self._content_time = wording.clock()
+        self._content_time = short_texts.clock()
         self._reading_timer = self.set_timer(READ_SECONDS, self._finish_reading)
 
     def _finish_reading(self) -> None:
@@ -238,7 +237,7 @@ class ConfirmDialog(Dialog[Confirmed | None]):
     def _is_being_read(self) -> bool:
         if self._content_time is None or self._word:
             return False
-        return 0 <= (wording.clock() - self._content_time).total_seconds() < READ_SECONDS
+        return 0 <= (short_texts.clock() - self._content_time).total_seconds() < READ_SECONDS
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._limit_height)

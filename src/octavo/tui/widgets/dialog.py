@@ -1,25 +1,28 @@
-"""Base class of all dialogs: a rounded box with a title in its border, over the dimmed screen."""
+"""Base class of all dialogs, a rounded box over the dimmed screen, and buttons of one line."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import PurePath
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from textual import on
 from textual.app import ComposeResult, RenderResult
 from textual.containers import Vertical
-from textual.events import Event
+from textual.content import Content
+from textual.events import Click, Event
 from textual.geometry import Region
+from textual.message import Message
+from textual.reactive import reactive
 from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ModalScreen, ScreenResultType
 from textual.widget import Widget
 
 from octavo.tui.terminal.textual_internals import mark_for_repaint, prepare_screen
-from octavo.tui.widgets.commands import HasCommands, HostApp
+from octavo.tui.widgets.commands import Command, Commands, HasCommands, HostApp
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.notices import Notices
-from octavo.tui.widgets.safe_text import AnyText, safe
+from octavo.tui.widgets.short_texts import AnyText, safe
 
 STYLES = PurePath(__file__).parent
 """Folder of the dialog styles. Textual would look up a relative path beside the file of each subclass."""
@@ -95,3 +98,68 @@ class Dialog(HasCommands, ModalScreen[ScreenResultType]):
     def _undo(self) -> None:
         if isinstance(self.app, HostApp):
             self.app.undo()
+
+
+BUTTON: Commands[TextButton] = Commands(
+    "button",
+    (Command("press", "enter,space", "Press", "Press the button", run=lambda _, button: button.press(), shown=False),),
+    find=lambda button: button,
+)
+
+
+class TextButton(HasCommands, Widget, can_focus=True):
+    """A button that shows its label and the key for the same action. It is dimmed while `is_dimmed` is set."""
+
+    CONTEXT: ClassVar[str] = "buttons"
+    ALLOW_SELECT = False
+    DEFAULT_CSS = """
+    TextButton {
+        width: auto;
+        height: 1;
+        color: $foreground;
+        background: $panel;
+        &.-off { color: $octavo-muted; text-style: dim; }
+        &:hover { background: $octavo-cursor; }
+        &:focus { color: $primary; background: $octavo-cursor; text-style: bold; }
+        &.-primary { color: $primary; }
+    }
+    """
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (BUTTON,)
+
+    is_dimmed = reactive(False, toggle_class="-off")
+    key = reactive("", layout=True)
+    label = reactive("", layout=True)
+
+    class Pressed(Message):
+        """The button was pressed or clicked."""
+
+        def __init__(self, button: TextButton) -> None:
+            super().__init__()
+            self.button = button
+
+        @property
+        def control(self) -> TextButton:
+            return self.button
+
+    def __init__(self, label: str, key: str = "", *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self.label = label
+        self.key = key
+
+    def render(self) -> RenderResult:
+        words = safe(f"{self.label}  ({self.key})" if self.key else self.label)
+        return Content("[ ") + words + Content(" ]") if self.has_focus else Content("  ") + words + Content("  ")
+
+    def on_focus(self) -> None:
+        self.refresh()
+
+    def on_blur(self) -> None:
+        self.refresh()
+
+    def press(self) -> None:
+        """Post `Pressed`."""
+        self.post_message(self.Pressed(self))
+
+    def on_click(self, event: Click) -> None:
+        event.stop()
+        self.post_message(self.Pressed(self))

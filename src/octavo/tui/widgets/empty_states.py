@@ -11,8 +11,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from octavo.tui.widgets.commands import offered_commands
-from octavo.tui.widgets.safe_text import safe
-from octavo.tui.widgets.wording import plural
+from octavo.tui.widgets.short_texts import plural, safe
 
 SKELETON_AFTER = 0.15
 MESSAGE_AFTER = 1.0

@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets.commands import ActiveCommand, key_bar
-from octavo.tui.widgets.safe_text import safe
+from octavo.tui.widgets.short_texts import safe
 
 _HELP = "app.help"
 _MAX_COMMANDS = 8

@@ -30,9 +30,8 @@ from octavo.tui.widgets.empty_states import (
     partial_line,
     wrap_lines,
 )
-from octavo.tui.widgets.safe_text import fit, spread
 from octavo.tui.widgets.scrolling import ScrollWidget, disable_caches
-from octavo.tui.widgets.wording import plural
+from octavo.tui.widgets.short_texts import fit, plural, spread
 
 if TYPE_CHECKING:
     from octavo.tui.widgets.filter_input import FilterLine

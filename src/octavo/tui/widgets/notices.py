@@ -16,7 +16,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from octavo.tui.terminal.textual_internals import is_being_removed
-from octavo.tui.widgets.safe_text import fit, safe, safe_lines
+from octavo.tui.widgets.short_texts import fit, safe, safe_lines
 
 Tone = Literal["done", "care", "failed"]
 

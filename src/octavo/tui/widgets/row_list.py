@@ -12,7 +12,7 @@ from textual.content import Content
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.filtering import SearchTexts
 from octavo.tui.widgets.line_list import LineList
-from octavo.tui.widgets.safe_text import AnyText, fit, highlight, safe, spread
+from octavo.tui.widgets.short_texts import AnyText, fit, highlight, safe, spread
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Static
 
-from octavo.tui.widgets.safe_text import AnyText, safe, safe_lines
+from octavo.tui.widgets.short_texts import AnyText, safe, safe_lines
 
 Mark = Literal["ok", "care", "bad", "asking", "note"]
 

@@ -1,0 +1,169 @@
+"""Reads a page for the checks: its references and anchors, and the findings that need no other page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from octavo.documents import front_matter
+from octavo.documents.anchors import slug
+from octavo.documents.blocks import Block, Document, plain_text
+from octavo.documents.checks.findings import Finding, finding
+from octavo.documents.checks.source_places import SourcePlaces
+from octavo.documents.links import PageReference, references_in
+from octavo.documents.parse import parse
+from octavo.documents.tag_blocks import TAG_NAMES
+from octavo.documents.yaml_values import YamlError, YamlValue, parse_yaml
+
+_HTML_ID = re.compile(r"""<[a-zA-Z][^<>]{0,1000}?\s(?:id|name)=["']([^"'<>\n]{1,300})["']""")
+_OPEN_ENDED = frozenset({"openapi", "api-method"})
+"""Kinds of blocks whose headings come from a specification, which is not read here."""
+_TITLED = frozenset({"tab", "expandable", "step", "update"})
+_TEXT, _SWITCH, _SECTION = "text", "true or false", "a section"
+_FIELD_TYPES = {
+    **dict.fromkeys(("title", "description", "icon", "emoji", "cover"), _TEXT),
+    **dict.fromkeys(("hidden", "noIndex", "noRobotsIndex"), _SWITCH),
+    "layout": _SECTION,
+}
+"""Types of the fields of front matter that pages have."""
+
+
+@dataclass(frozen=True)
+class CheckedPage:
+    """A page, reusable content or a table of contents, as far as the checks need it."""
+
+    path: str
+    """The path of the file from the root, or the path of the page."""
+    text: str
+    source: str
+    """The text, safe to show."""
+    references: tuple[PageReference, ...]
+    anchors: tuple[str, ...]
+    """The anchors of headings, and of other parts that can have one."""
+    has_unknown_anchors: bool
+    """Whether the page has headings that are not known here, from an API specification."""
+    cover_urls: tuple[str, ...]
+    """The URLs of files in the front matter."""
+    findings: tuple[Finding, ...]
+    """The findings that need no other page."""
+
+    def places(self) -> SourcePlaces:
+        """Return the places in the source of the page."""
+        return SourcePlaces(self.source, self.text)
+
+
+def read_page(path: str, text: str) -> CheckedPage:
+    """Return what the checks need of a page."""
+    document = parse(text)
+    is_source = any(block.attrs.get("source") for block in document.walk())
+    return CheckedPage(
+        path,
+        text,
+        document.source,
+        tuple(references_in(document)),
+        tuple(dict.fromkeys(_anchors(document))),
+        is_source or any(block.kind in _OPEN_ENDED for block in document.walk()),
+        tuple(_file_urls(document.metadata)),
+        tuple(_PageCheck(path, text, document).findings()),
+    )
+
+
+def _anchors(document: Document) -> Iterator[str]:
+    for heading in document.headings:
+        yield heading.anchor
+    for block in document.walk():
+        if block.kind in _TITLED:
+            yield slug(str(block.attrs.get("slug") or block.attrs.get("title") or plain_text(block.runs)))
+    for match in _HTML_ID.finditer(document.source):
+        yield match[1]
+
+
+def _file_urls(metadata: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the texts in front matter that may be URLs of files, such as the cover."""
+    for value in metadata.values():
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            yield from _file_urls(value)
+
+
+class _PageCheck:
+    """The checks of one page that need no other page."""
+
+    def __init__(self, path: str, text: str, document: Document) -> None:
+        self._path, self._document = path, document
+        self._places = SourcePlaces(document.source, text)
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield the findings of all rules, in no order."""
+        yield from self._tags()
+        yield from self._front_matter()
+        yield from self._headings()
+        for block in self._document.walk():
+            if block.kind == "unknown":
+                yield self._unknown_block(block)
+            yield from self._images(block)
+
+    def _finding(self, rule: str, message: str, found: tuple[int, int], block: str = "", words: str = "") -> Finding:
+        return finding(rule, message, self._path, self._places.place(*found), block=block, words=words)
+
+    def _tags(self) -> Iterator[Finding]:
+        for each in self._document.diagnostics:
+            if each.tag:
+                found = self._places.find_tag(each.tag, each.line)
+                yield self._finding("unclosed-tag", each.message.removesuffix("."), found, words=each.tag)
+
+    def _unknown_block(self, block: Block) -> Finding:
+        name = str(block.attrs.get("name", ""))
+        meant = get_close_matches(name, TAG_NAMES, n=1, cutoff=0.7)
+        hint = f". Did you mean {{% {meant[0]} %}}?" if meant else ""
+        found = self._places.find_tag(f"{{% {name}", block.lines[0])
+        return self._finding("unknown-block", f"unknown block {{% {name} %}}{hint}", found, block.key, name)
+
+    def _front_matter(self) -> Iterator[Finding]:
+        yaml, end = front_matter.split_page(self._document.source)
+        if not end:
+            return
+        try:
+            value = parse_yaml(yaml)
+        except YamlError as error:
+            reason = error.sentence.removeprefix("This is not valid YAML: ").removesuffix(".")
+            start, line_end = self._places.line_range(error.line)  # The YAML begins on the second line of the page.
+            at = min(start if not error.column else self._places.offset(error.line, error.column), line_end)
+            message = f"the front matter is not valid YAML: {reason}"
+            yield self._finding("front-matter", message, (at, max(at, line_end)))
+            return
+        if value is not None and not isinstance(value.value, dict):
+            yield self._finding("front-matter", "the front matter has no fields", self._places.line_range(1))
+        for name, part in value.parts.items() if value is not None else ():
+            if (wanted := _FIELD_TYPES.get(name)) and not _has_type(part, wanted):
+                message = f"{name} must be {wanted}"
+                yield self._finding("front-matter", message, self._places.line_range(part.line), words=name)
+
+    def _headings(self) -> Iterator[Finding]:
+        level = 0
+        for heading in self._document.headings:
+            if level and heading.level > level + 1:
+                message = f"heading level {heading.level} follows level {level}"
+                found = self._places.line_range(heading.block.lines[0])
+                yield self._finding("heading-order", message, found, heading.block.key, heading.title)
+            level = heading.level
+
+    def _images(self, block: Block) -> Iterator[Finding]:
+        urls = [str(run.attrs.get("src") or "") for run in block.runs if run.kind == "image" and not run.text.strip()]
+        if block.kind == "image" and not str(block.attrs.get("alt") or "").strip():
+            urls.append(str(block.attrs.get("src") or ""))
+        for url in dict.fromkeys(urls):
+            for found in self._places.find_url(url, block.lines) or [self._places.line_range(block.lines[0])]:
+                yield self._finding("alt-text", "the image has no alternative text", found, block.key, url)
+
+
+def _has_type(part: YamlValue, wanted: str) -> bool:
+    if wanted == _SWITCH:
+        return isinstance(part.value, bool) or part.value is None
+    if wanted == _SECTION:
+        return isinstance(part.value, dict) or part.value is None
+    return not isinstance(part.value, list | dict)

@@ -1,0 +1,344 @@
+"""Moves spaces and collections in their tree, deletes them, and restores deleted spaces from the trash."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from octavo.api import content, site_structure, sites, spaces
+from octavo.api.collections import Collection
+from octavo.api.errors import ApiError
+from octavo.api.operation import Operation
+from octavo.api.places import OrganizationRef, SiteRef, SpaceRef
+from octavo.api.spaces import Space
+from octavo.data.live import Live
+from octavo.data.queries import collections_of, spaces_of
+from octavo.data.writes.direct import send_plain
+from octavo.tui.content import spaces_pane
+from octavo.tui.content.spaces_pane import SpaceOrCollection, SpacePosition, kind_of, title_of
+from octavo.tui.core.permissions import why_no_permission
+from octavo.tui.core.unsent_texts import DialogDraft
+from octavo.tui.core.write_queue import DirectUndo, show_progress
+from octavo.tui.resources import resource_forms
+from octavo.tui.resources.organization_resources import COLLECTIONS
+from octavo.tui.resources.resource import Resource
+from octavo.tui.resources.resource_commands import text_to_type
+from octavo.tui.resources.space_resources import MANAGED_SPACES
+from octavo.tui.widgets import short_texts
+from octavo.tui.widgets.chooser import Choice, Picker
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
+from octavo.tui.widgets.short_texts import plural
+from octavo.tui.widgets.text_widgets import Fact
+
+if TYPE_CHECKING:
+    from octavo.tui.content.spaces_pane import SpaceTarget
+    from octavo.tui.core.shell import Shell
+
+
+def move_by(app: Shell, target: SpaceTarget, step: int) -> None:
+    """Move the selected space or collection one place up (-1) or down (1)."""
+    item = target.selected
+    if (
+        item is not None
+        and (position := spaces_pane.position_at_step(item, _same_kind(target, item), step)) is not None
+    ):
+        _move(app, target, item, position, f"Moved {title_of(item)} {'up' if step < 0 else 'down'}.")
+
+
+def choose_parent(app: Shell, target: SpaceTarget) -> None:
+    """Ask for the collection and the position to move the selected space or collection to."""
+    if (item := target.selected) is None:
+        return
+    places = [("", "Top level, not in a collection", target.why_not_add_to(None))]
+    for each, depth in spaces_pane.possible_parents(item, target.collections):
+        places.append((each.id, f"{'  ' * depth}{title_of(each)}", target.why_not_add_to(each)))
+    current = item.parent or ""
+    choices = [
+        Choice(
+            name,
+            title,
+            right="current" if name == current else "",
+            disabled_reason=(reason or "") if name != current else "",
+        )
+        for name, title, reason in places
+    ]
+
+    def on_chosen(parent: str | None) -> None:
+        if parent is not None:
+            _choose_position(app, target, item, parent or None)
+
+    app.push_screen(Picker(f"Move {title_of(item)} to…", choices, initial=current), on_chosen)
+
+
+def _choose_position(app: Shell, target: SpaceTarget, item: SpaceOrCollection, parent: str | None) -> None:
+    others = [each for each in _same_kind(target, item) if each.parent == parent and each.id != item.id]
+    parent_title = next((title_of(each) for each in target.collections if each.id == parent), "the top level")
+
+    def on_chosen(position: SpacePosition | None) -> None:
+        if position is not None:
+            destination = f"to {parent_title}" if parent else "to the top level"
+            _move(app, target, item, position, f"Moved {title_of(item)} {destination}.")
+
+    if not others:
+        on_chosen(SpacePosition(parent))
+        return
+    choices = [
+        Choice(SpacePosition(parent, after=others[-1].id), "Last"),
+        Choice(SpacePosition(parent, before=others[0].id), "First"),
+        *(Choice(SpacePosition(parent, after=each.id), f"After {title_of(each)}") for each in others[:-1]),
+    ]
+    app.push_screen(
+        Picker(f"Position of {title_of(item)} {'in' if parent else 'at'} {parent_title}", choices), on_chosen
+    )
+
+
+def _same_kind(target: SpaceTarget, item: SpaceOrCollection) -> Any:
+    """Return all spaces if the item is a space, else all collections."""
+    return target.spaces if isinstance(item, Space) else target.collections
+
+
+def _move(app: Shell, target: SpaceTarget, item: SpaceOrCollection, position: SpacePosition, message: str) -> None:
+    before = spaces_pane.position_of(item, _same_kind(target, item))
+    if position == before:
+        app.say(f"{title_of(item)} is already in this position.")
+        return
+    undo = DirectUndo(
+        f"move {title_of(item)} back",
+        partial(
+            send_plain,
+            app.session.live,
+            spaces_pane.move_operation(item, before),
+            f"Could not move {title_of(item)} back",
+        ),
+        f"Moved {title_of(item)} back.",
+    )
+    doing, op = f"move {title_of(item)}", spaces_pane.move_operation(item, position)
+    cache_edit = _list_operation(target, item), lambda page: spaces_pane.list_after_move(page, item, position)
+    sending = send_plain(app.session.live, op, f"Could not {doing}", cache_edit)
+    app.writes.send(doing, sending, message=message, make_undo=lambda _: undo, is_visible=True)
+
+
+def _list_operation(target: SpaceTarget, item: Space | Collection) -> Operation[Any]:
+    name = target.organization.id
+    return spaces_of(name) if isinstance(item, Space) else collections_of(name)
+
+
+DAY = timedelta(days=1)
+TRASH_DAYS = timedelta(days=7)
+"""Time for which the server keeps deleted spaces."""
+MAX_REMEMBERED = 50
+"""The most deleted spaces that are remembered."""
+MAX_SITES = 30
+"""The most sites that are checked for a space."""
+
+
+def delete(app: Shell, target: SpaceTarget) -> None:
+    """Delete the selected space or collection after a confirmation that lists what is deleted with it."""
+    if (item := target.selected) is None:
+        return
+    resource: Resource[Any] = MANAGED_SPACES if isinstance(item, Space) else COLLECTIONS
+    at = OrganizationRef(organization_id=target.organization.id)
+    known, live, name = {"at": at}, app.session.live, title_of(item)
+    undo = resource_forms.undo_of_deletion(live, resource, known, (item,))
+    typed = text_to_type("delete", resource, (item,))
+
+    def on_decided(response: Confirmed | None) -> None:
+        if response is None:
+            return
+        app.writes.send(
+            f"delete {name}",
+            resource_forms.delete_items(live, resource, known, (item,)),
+            message=f"Deleted {name}.",
+            make_undo=None if undo is None else lambda _: undo,
+            on_success=lambda _: _after_deletion(app, target, item),
+        )
+
+    days = plural(TRASH_DAYS.days, "day")
+    consequence = (
+        f"You can restore the {kind_of(item)} within {days}. To restore it right after you delete it, press u. "
+        "To restore it later, press a and choose Trash."
+        if undo is not None
+        else "You cannot undo this."
+    )
+    begin = _known_facts(target, item)
+    dialog = ConfirmDialog(
+        f"Delete the {kind_of(item)} {name}?",
+        verb="Delete",
+        intro=consequence,
+        facts=[*begin, Fact("asking", "", "Checking pages and sites…")] if isinstance(item, Space) else begin,
+        word=typed,
+        word_reason=f"Type {typed} to confirm.",
+    )
+    app.push_screen(dialog, on_decided)
+    if isinstance(item, Space):
+        app.background(_show_effects(live, at, item, begin, dialog))
+
+
+def _known_facts(target: SpaceTarget, item: SpaceOrCollection) -> list[Fact]:
+    if isinstance(item, Space):
+        return [Fact("care", "", sentence) for sentence in MANAGED_SPACES.delete_effects(item)]
+    space_count = sum(each.parent == item.id for each in target.spaces)
+    folders = sum(each.parent == item.id for each in target.collections)
+    contents = " and ".join(
+        sentence
+        for number, sentence in ((space_count, plural(space_count, "space")), (folders, plural(folders, "collection")))
+        if number
+    )
+    destination = next(
+        (f"to {title_of(each)}" for each in target.collections if each.id == item.parent), "to the top level"
+    )
+    facts = [Fact("care", "", f"{contents} in this collection will be moved {destination}.")] if contents else []
+    return [*facts, Fact("care", "", "Members and teams will lose the access that they have through this collection.")]
+
+
+async def _show_effects(
+    live: Live, at: OrganizationRef, space: Space, known: Sequence[Fact], dialog: ConfirmDialog
+) -> None:
+    pages, on_sites = await asyncio.gather(_page_fact(live, space.ref), _site_facts(live, at, space))
+    dialog.update(facts=[pages, *known, *on_sites])
+
+
+async def _page_fact(live: Live, space: SpaceRef) -> Fact:
+    try:
+        tree = await live.fetch(content.ListPages(at=space))
+    except ApiError as error:
+        return Fact("bad", "", f"Could not count the pages in the space: {error}")
+    number = sum(1 for _ in tree.walk())
+    return Fact("care", "", f"{plural(number, 'page')} will be deleted with the space.")
+
+
+async def _site_facts(live: Live, at: OrganizationRef, space: Space) -> list[Fact]:
+    try:
+        listed = (await live.fetch(sites.List(at=at, limit=1000))).items
+        checked = listed[:MAX_SITES]
+        ops = [
+            site_structure.ListSiteSpaces(at=SiteRef(organization_id=at.organization_id, site_id=each.id), limit=1000)
+            for each in checked
+        ]
+        responses = await asyncio.gather(*map(live.fetch, ops))
+    except ApiError as error:
+        return [Fact("bad", "", f"Could not check which sites use the space: {error}")]
+    facts = [
+        Fact(
+            "care",
+            "",
+            f"The {'published ' if site.published else ''}site {site.title or site.id} uses this space. The pages of this space will be removed from the site.",
+        )
+        for site, response in zip(checked, responses, strict=True)
+        if any(each.space is not None and each.space.id == space.id for each in response.items)
+    ]
+    if len(listed) > len(checked):
+        facts.append(
+            Fact("note", "", f"{plural(len(listed) - len(checked), 'more site was', 'more sites were')} not checked.")
+        )
+    return facts or [Fact("ok", "", "No site uses this space.")]
+
+
+def _after_deletion(app: Shell, target: SpaceTarget, item: SpaceOrCollection) -> None:
+    if isinstance(item, Space):
+        remember_space(app, target.organization.id, item)
+    target.on_removed(item.id)
+
+
+# The trash. The API has no list of deleted spaces: Octavo remembers those deleted on this machine.
+
+
+def remember_space(app: Shell, organization: str, space: Space) -> None:
+    """Remember a space that was deleted on this machine."""
+    other_spaces = [each for each in _remembered_spaces(app) if each["id"] != space.id]
+    entry = {"id": space.id, "title": space.title, "organization": organization, "at": short_texts.clock().isoformat()}
+    app.session.state.set_fact("deleted spaces", [entry, *other_spaces][:MAX_REMEMBERED])
+
+
+def _remembered_spaces(app: Shell) -> list[dict[str, str]]:
+    found = app.session.state.get_fact("deleted spaces")
+    return [
+        each for each in (found if isinstance(found, list) else ())
+        if isinstance(each, dict) and all(isinstance(each.get(name), str) for name in ("id", "title", "organization", "at"))
+    ]  # fmt: skip
+
+
+def show_trash(app: Shell, target: SpaceTarget) -> None:
+    """Show the trash: deleted spaces with the days left to restore each."""
+    app.background(_show_trash(app, target))
+
+
+async def _show_trash(app: Shell, target: SpaceTarget) -> None:
+    live, no_writes = app.session.live, app.session.read_only
+    names = [each["id"] for each in _remembered_spaces(app) if each["organization"] == target.organization.id]
+    with show_progress(app, "Loading the trash…"):
+        found = await asyncio.gather(*(_find_deleted(live, name) for name in names))
+    choices: list[Choice[str]] = []
+    for space in found:
+        if space is None or space.deleted_at is None:
+            continue
+        time_left = space.deleted_at + TRASH_DAYS - short_texts.clock()
+        disabled_reason = no_writes or (
+            ""
+            if time_left > timedelta()
+            else "You can no longer restore this space: it was deleted more than 7 days ago."
+        )
+        disabled_reason = disabled_reason or why_no_permission((space,), "admin", "restore this space", "space") or ""
+        days = f"{plural(round(time_left / DAY), 'day')} left" if time_left > DAY else "less than a day left"
+        deleted_label = f"deleted {short_texts.long_age(space.deleted_at)}"
+        choices.append(
+            Choice(space.id, title_of(space), detail=deleted_label, right=days, disabled_reason=disabled_reason)
+        )
+    hint = "for spaces deleted outside Octavo or on another computer"
+    choices.append(Choice("", "Restore by ID", detail=hint, disabled_reason=no_writes))
+    titles = {space.id: title_of(space) for space in found if space is not None}
+
+    def on_chosen(name: str | None) -> None:
+        if name:
+            restore(app, target, name, titles[name])
+        elif name is not None:
+            _ask_id(app, target)
+
+    app.push_screen(Picker("Trash", choices), on_chosen)
+
+
+async def _find_deleted(live: Live, name: str) -> Space | None:
+    """Return a deleted space. None if the server no longer knows it."""
+    try:
+        return await live.send(spaces.Get(at=SpaceRef(space_id=name)))
+    except ApiError:
+        return None
+
+
+def _ask_id(app: Shell, target: SpaceTarget) -> None:
+    draft = DialogDraft(app, "deleted space to restore")
+    field = Field(
+        "Space ID",
+        draft.text,
+        required_error="Enter the ID of a space.",
+        save_draft=draft.autosave,
+        save_draft_now=draft.autosave_now,
+    )
+    intro = "The ID is part of the link to the space. You can also paste the whole link."
+
+    def on_decided(response: Confirmed | None) -> None:
+        if response is not None:
+            draft.delete()
+            restore(app, target, response.text.rstrip("/").rpartition("/")[2], f"space {response.text}")
+
+    app.push_screen(ConfirmDialog("Restore a deleted space?", verb="Restore", intro=intro, field=field), on_decided)
+
+
+def restore(app: Shell, target: SpaceTarget, name: str, title: str) -> None:
+    """Restore a deleted space."""
+    live, at = app.session.live, SpaceRef(space_id=name)
+    undo = DirectUndo(
+        f"delete {title} again",
+        partial(send_plain, live, spaces.Delete(at=at), f"Could not undo the restoration of {title}"),
+        f"Deleted {title} again.",
+    )
+    app.writes.send(
+        f"restore {title}",
+        send_plain(live, spaces.Restore(at=at), f"Could not restore {title}"),
+        message=f"Restored {title}.",
+        make_undo=lambda _: undo,
+        on_success=lambda _: target.on_created(name),
+    )

@@ -1,0 +1,233 @@
+"""Reading positions on a page, line positions in a pane, and functions that compute one position from another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from octavo.documents.blocks import Block
+from octavo.tui.render.layout import block_ranges
+from octavo.tui.render.styled_lines import Line
+from octavo.tui.render.virtual_lines import VirtualLines
+
+if TYPE_CHECKING:
+    from octavo.data.state_db import StateDb
+    from octavo.tui.render.layout_context import Folds
+
+
+MOST_PAGES = 60
+"""Most pages whose positions are stored."""
+_FACT = "places on pages"
+
+
+class ReadingPosition(NamedTuple):
+    """Position on a page.
+
+    After a restart only `block` and `below` are known. Going back to a page uses all fields but `below`. Keeping the
+    top in place uses the fields from `unit` to `width`.
+    """
+
+    block: str = ""
+    """Key of the block under the cursor. Empty without a cursor."""
+    below: int = 0
+    """Rows between the top of the pane and that block."""
+    unit: int = 0
+    """Index of the unit at the top. This and the next three fields are at their defaults at the top of the page."""
+    top: str = ""
+    """Key of the block at the top."""
+    offset: int = 0
+    """Lines between the first line of that block and the top."""
+    place: int = 0
+    """Lines between the first line of the unit and the top."""
+    width: int = 0
+    """Width in which the lines were counted."""
+    is_source: bool = False
+    folds: Folds | None = None
+    """Folds to restore. None to leave the folds alone."""
+
+    @property
+    def fact(self) -> list[str | int]:
+        """Fields that are stored, as JSON. `position_from_json` reads them."""
+        return [self.block, self.below]
+
+    def has_moved(self, since: ReadingPosition) -> bool:
+        """Return whether the position differs from an earlier one. A change of width alone is not a move."""
+        if self.block != since.block or self.is_source != since.is_source:
+            return True
+        if self.top != since.top or not self.top:
+            return (self.unit, self.top, self.place) != (since.unit, since.top, since.place)
+        return self.width == since.width and self.offset != since.offset
+
+
+def position_from_json(fact: object) -> ReadingPosition | None:
+    """Return a stored position. None if the value is not a position."""
+    match fact:
+        case [str(block), int(below)]:
+            return ReadingPosition(block, below)
+    return None
+
+
+class ReadingPositions:
+    """Positions on the pages read last, by page key. A position at the top of a page is not stored."""
+
+    def __init__(self, state: StateDb) -> None:
+        self._state = state
+        self._places: dict[str, ReadingPosition] | None = None
+
+    def get(self, page: str) -> ReadingPosition | None:
+        """Return the position on a page. None if none is stored."""
+        return self._known().get(page)
+
+    def remember(self, page: str, here: ReadingPosition | None) -> None:
+        """Store the position on a page, or forget it if None. The oldest positions are dropped."""
+        places = self._known()
+        if places.get(page) == here:
+            return
+        places.pop(page, None)
+        if here is not None:
+            places[page] = here
+        for oldest in [*places][:-MOST_PAGES]:
+            del places[oldest]
+        self._state.set_fact(_FACT, {key: each.fact for key, each in places.items()})
+
+    def _known(self) -> dict[str, ReadingPosition]:
+        if self._places is None:
+            fact = self._state.get_fact(_FACT)
+            read = fact.items() if isinstance(fact, dict) else ()
+            self._places = {str(key): here for key, each in read if (here := position_from_json(each)) is not None}
+        return self._places
+
+
+Lines = VirtualLines[Any]
+ScrollTo = Literal["near", "top", "third"]
+"""Where a block is scrolled to: `near`, by the shortest way into view; `top`, below the first row; `third`, a third
+down the pane unless the block is in the upper two thirds."""
+
+
+class LinePosition(NamedTuple):
+    """A line of a unit, usually that of the first row. Layout of lines above does not change it."""
+
+    unit: int = 0
+    line: int = 0
+    """Line within the unit, counted from 0."""
+
+
+class BlockSpan(NamedTuple):
+    """A selectable block and its lines."""
+
+    unit: int
+    first: int
+    """First line in the unit."""
+    last: int
+    block: Block
+
+    @property
+    def start(self) -> LinePosition:
+        """Position of the first line."""
+        return LinePosition(self.unit, self.first)
+
+
+START = LinePosition()
+
+
+def rows_from(lines: Lines, top: LinePosition, count: int) -> list[tuple[int, int, Line]]:
+    """Return at most `count` lines from a position on, each with its unit and its line number in the unit."""
+    rows: list[tuple[int, int, Line]] = []
+    unit, first = top
+    while unit < len(lines) and len(rows) < count:
+        found = lines.lines(unit)
+        last = min(len(found), first + count - len(rows))
+        rows += [(unit, at, found[at]) for at in range(first, last)]
+        unit, first = unit + 1, 0
+    return rows
+
+
+def position_after(lines: Lines, top: LinePosition, step: int) -> LinePosition:
+    """Return the position `step` lines further down, or up if negative, limited to the first and last unit."""
+    unit, line = top.unit, top.line + step
+    while line < 0 and unit > 0:
+        unit -= 1
+        line += len(lines.lines(unit))
+    while unit + 1 < len(lines) and line >= (height := len(lines.lines(unit))):
+        unit, line = unit + 1, line - height
+    return LinePosition(unit, max(0, line))
+
+
+def count_lines(lines: Lines, top: LinePosition, limit: int) -> int:
+    """Return the number of lines from a position to the end, but at most `limit`."""
+    count = -top.line
+    for unit in range(top.unit, len(lines)):
+        count += len(lines.lines(unit))
+        if count >= limit:
+            return limit
+    return max(0, count)
+
+
+def lines_between(lines: Lines, top: LinePosition, position: LinePosition, limit: int) -> int:
+    """Return how many lines `position` is below `top`, negative if above. Counting stops beyond `limit`."""
+    if position < top:
+        return -lines_between(lines, position, top, limit)
+    count = -top.line
+    for unit in range(top.unit, position.unit):
+        count += len(lines.lines(unit))
+        if count > limit:
+            return count
+    return count + position.line
+
+
+def last_top(lines: Lines, rows: int) -> LinePosition:
+    """Return the last position from which all rows are filled."""
+    return (
+        position_after(lines, LinePosition(len(lines) - 1, len(lines.lines(len(lines) - 1))), -rows)
+        if len(lines)
+        else START
+    )
+
+
+def limited_top(lines: Lines, top: LinePosition, rows: int) -> LinePosition:
+    """Return a position, or the last position from which all rows are filled if that is further up."""
+    top = position_after(lines, top, 0)
+    return top if count_lines(lines, top, rows) >= rows else min(top, last_top(lines, rows))
+
+
+def top_showing_at(lines: Lines, position: LinePosition, row: int, rows: int) -> LinePosition:
+    """Return the top that shows `position` in row `row`, limited by the first and last line."""
+    return limited_top(lines, position_after(lines, position, -row), rows)
+
+
+def scrolled_top(
+    lines: Lines, top: LinePosition, rows: int, position: LinePosition, height: int, scroll_to: ScrollTo
+) -> LinePosition:
+    """Return the top that shows `height` lines from `position` on, scrolled as `scroll_to` says."""
+    low = lines_between(lines, top, position, 2 * rows)
+    if scroll_to == "third":
+        if low < 0 or low + height > 2 * rows // 3:
+            return top_showing_at(lines, position, max(1, min(rows // 3, rows - height)), rows)
+    elif scroll_to == "top" or height + 1 >= rows or low < 0:
+        return top_showing_at(lines, position, 0 if height == rows else 1, rows)
+    elif low + height >= rows:
+        return top_showing_at(lines, position_after(lines, position, height - 1), rows - 2, rows)
+    return top
+
+
+def reading_position_of(lines: Lines, top: LinePosition, width: int) -> ReadingPosition | None:
+    """Return the reading position of a top, by its block, in lines of `width` cells. None if there are no lines."""
+    if not len(lines) or not width:
+        return None
+    unit, line = position_after(lines, top, 0)
+    found = lines.lines(unit)
+    block = next((each.block for each in found[line:] if each.block is not None), None)
+    first = next((first for first, _, each in block_ranges(found) if each is block), 0)
+    key = block.key if block is not None else ""
+    return ReadingPosition(unit=unit, top=key, offset=line - first, place=line, width=width)
+
+
+def top_of_position(lines: Lines, position: ReadingPosition, unit: int, width: int) -> LinePosition:
+    """Return the top that shows a reading position in lines of `width` cells. The block of the position is in
+    `unit`."""
+    found = (first for first, _, block in block_ranges(lines.lines(unit)) if block.key == position.top)
+    first = next(found, -1) if position.top else -1
+    is_same = position.width == width
+    if first < 0:
+        first = position.place - position.offset if is_same else 0
+    line = first + (position.offset if is_same else min(0, position.offset))
+    return position_after(lines, LinePosition(unit, max(0, line)), 0)

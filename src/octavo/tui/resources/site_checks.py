@@ -1,0 +1,424 @@
+"""Checks of a site while the user types: its links and redirects, its search, and conditions on visitor claims."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from time import monotonic
+from typing import Any, ClassVar
+from urllib.parse import quote
+
+from pydantic import ValidationError
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.timer import Timer
+from textual.widgets import Input, Static, TextArea
+
+from octavo.api import content, redirects, search, site_structure, sites
+from octavo.api.errors import ApiError, NotFound
+from octavo.api.operation import Operation
+from octavo.api.places import SiteRef
+from octavo.api.text import SafeLine
+from octavo.data.live import Live
+from octavo.documents import conditions, yaml_values
+from octavo.documents.redirect_chains import End, RedirectChain, chain_ends, follow_redirects, path_on_site
+from octavo.documents.yaml_values import YamlError
+from octavo.tui.core.routes import ToPage
+from octavo.tui.core.shell import Shell
+from octavo.tui.core.unsent_texts import DialogDraft
+from octavo.tui.core.write_queue import show_progress
+from octavo.tui.resources import site_tree
+from octavo.tui.resources.resource import PAGE_SIZE, Arguments, DetailFacts
+from octavo.tui.resources.resource_commands import CreateTarget
+from octavo.tui.resources.space_resources import load_all
+from octavo.tui.widgets.chooser import Choice, Picker
+from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
+from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame, TextButton
+from octavo.tui.widgets.short_texts import AnyText, plural, safe_lines
+from octavo.tui.widgets.text_inputs import DraftClock, LineInput, TextEditor
+from octavo.tui.widgets.text_widgets import ChangingText, Fact
+
+PROBLEM_LABELS = {"loop": ("↻ loop", "$warning"), "dead end": ("✗ missing target", "$error")}
+"""Label and color of each problem of a redirect."""
+MAX_REQUESTS = 20
+"""Maximum number of requests to the server for one link test."""
+
+
+class MarkedRedirect(redirects.Redirect):
+    """A redirect and its problem, `loop` or `dead end`. The problem is empty if the redirect works."""
+
+    end: SafeLine = ""
+
+
+def with_problems(
+    listed: Sequence[redirects.Redirect], site: Any, responses: Mapping[type[Operation[Any]], Any]
+) -> Sequence[redirects.Redirect]:
+    """Return the redirects with their problems. Without the site structure, the redirects are returned unchanged."""
+    structure = responses.get(site_structure.Get)
+    if structure is None:
+        return listed
+    parts = part_urls(structure)
+    targets = {each.source: _target_url(each.destination, parts) for each in listed}
+    ends = chain_ends(targets, site.urls.published or "")
+    return [
+        each if ends[each.source] == "leads" else MarkedRedirect.model_construct(**dict(each), end=ends[each.source])
+        for each in listed
+    ]
+
+
+def page_lists(
+    listed: Sequence[redirects.Redirect], arguments: Arguments, responses: Mapping[type[Operation[Any]], Any]
+) -> Sequence[Operation[Any]]:
+    """Return the operations that load the pages that redirects lead to, for the titles of these pages."""
+    structure = responses.get(site_structure.Get)
+    if structure is None:
+        return ()
+    space_ids = {each.destination.site_space_id for each in listed if each.destination.page_id}
+    site_spaces = (each for each, _ in site_tree.walk_parts(structure) if isinstance(each, site_structure.SiteSpace))
+    refs = [each.space.ref for each in site_spaces if each.id in space_ids and each.space is not None]
+    return [content.ListPages(at=at) for at in refs[:MAX_REQUESTS]]
+
+
+def problem_label(end: str) -> AnyText:
+    """Return the table cell for a problem of a redirect."""
+    return Content.styled(*PROBLEM_LABELS[end]) if end in PROBLEM_LABELS else end
+
+
+def part_urls(structure: site_structure.SiteStructure) -> dict[str, str]:
+    """Return the URL of each section and space by ID. The title replaces the URL of an unpublished part."""
+    return {
+        each.id: each.urls.published or site_tree.title_of(each)
+        for each, _ in site_tree.walk_parts(structure)
+        if isinstance(each, site_structure.SiteSection | site_structure.SiteSpace)
+    }
+
+
+@dataclass(frozen=True)
+class LinkTestResult:
+    """Where a link of a site leads, and how many redirects of the site are broken."""
+
+    chain: RedirectChain
+    has_redirect: bool
+    """Whether a redirect starts at the link."""
+    target: str
+    """Part of the site that the link leads to. Empty if it is unknown."""
+    end_counts: Counter[End]
+    """Number of redirects of the site by their end: `leads`, `loop` or `dead end`."""
+
+    @property
+    def summary(self) -> str:
+        """Number of redirects on the site, and number of broken redirects, as text."""
+        counts = ((self.end_counts["loop"], "loop"), (self.end_counts["dead end"], "missing target"))
+        problems = " and ".join(plural(number, noun) for number, noun in counts if number)
+        return f"{plural(self.end_counts.total(), 'redirect')} on this site, {f'including {problems}' if problems else 'none broken'}"
+
+
+async def redirect_facts(live: Live, arguments: Arguments, redirect: redirects.Redirect) -> DetailFacts:
+    """Return facts about a redirect: its target, and the number of broken redirects on the site."""
+    result = await test_link(live, arguments["at"], redirect.source)
+    is_direct = len(result.chain.steps) == 2 and result.chain.end == "leads"
+    page = await _page_title(live, arguments["at"], redirect) if is_direct else ""
+    facts = [("leads", result.chain.description), ("page", page or result.target), ("redirects", result.summary)]
+    return [each for each in facts if each[1]]
+
+
+async def _page_title(live: Live, at: SiteRef, redirect: redirects.Redirect) -> str:
+    """Return the title of the page that a redirect leads to. Empty without a page, or if its title cannot be loaded."""
+    structure = await live.cached_or_fetch(site_structure.Get(at=at))
+    for op in page_lists([redirect], {}, {site_structure.Get: structure}):
+        try:
+            tree = await live.cached_or_fetch(op)
+        except ApiError:
+            return ""
+        title = next((each.title for each in tree.walk() if each.id == redirect.destination.page_id), "")
+        return f"the page {title}" if title else ""
+    return ""
+
+
+async def test_link(live: Live, at: SiteRef, address: str) -> LinkTestResult:
+    """Return where a URL or a path of a site leads. Raises ApiError."""
+    site, structure, listed = await asyncio.gather(
+        live.cached_or_fetch(sites.Get(at=at)),
+        live.cached_or_fetch(site_structure.Get(at=at)),
+        load_all(live, redirects.List(at=at, limit=PAGE_SIZE)),
+    )
+    base, parts = site.urls.published or "", part_urls(structure)
+    by_source = {each.source: each for each in listed}
+    targets = {each.source: _target_url(each.destination, parts) for each in listed}
+    end_counts = Counter(chain_ends(targets, base).values())
+    source = path_of_link(address, base)
+    asked_paths: set[str] = set()
+    while True:
+        chain = follow_redirects(source, targets, base)
+        path = path_on_site(chain.steps[-2 if len(chain.steps) > 1 else 0], base)
+        redirect = by_source.get(path)
+        # A page can be deleted, and a URL has several spellings, so the server is asked.
+        if (
+            path in asked_paths
+            or len(asked_paths) > MAX_REQUESTS
+            or (redirect is not None and redirect.destination.kind in ("site-section", "site-space"))
+        ):
+            break
+        asked_paths.add(path)
+        if not await _resolve(live, at, path, targets):
+            break
+    return LinkTestResult(chain, source in targets, _part_at_end(structure, chain, base), end_counts)
+
+
+async def _resolve(live: Live, at: SiteRef, path: str, targets: dict[str, str | None]) -> bool:
+    """Ask the server where a path leads, and record the answer in `targets`. Return False without an answer."""
+    try:
+        op = redirects.Resolve(at=at, source=path)
+        if live.unavailable(op) is not None:
+            return False
+        targets[path] = (await live.send(op)).target
+    except ValidationError:
+        return False  # The text is not a path, so no redirect starts there.
+    except NotFound:
+        if path not in targets:
+            return False
+        targets[path] = None
+    except ApiError:
+        return False  # The result then depends on the lists alone.
+    return True
+
+
+def path_of_link(text: str, base: str) -> str:
+    """Return the path on the site for a link that the user typed: without the site's URL, with a slash, and escaped."""
+    path = path_on_site(text.strip(), base)
+    if "://" not in path and not path.startswith("/"):
+        path = f"/{path}"
+    return path if "://" in path else quote(path.rstrip("/") or "/", safe="/-._~%")
+
+
+def _part_at_end(structure: site_structure.SiteStructure, chain: RedirectChain, base: str) -> str:
+    """Return the part of the site that a chain ends at: the part whose URL is the longest prefix of the last URL."""
+    if chain.end != "leads":
+        return ""
+    step = chain.steps[-1]
+    last_url, longest_url, title = f"{base.rstrip('/') if step.startswith('/') else ''}{step.rstrip('/')}/", "", ""
+    for part, _ in site_tree.walk_parts(structure):
+        address = getattr(getattr(part, "urls", None), "published", None) or site_tree.title_of(part)
+        if last_url.startswith(f"{address.rstrip('/')}/") and len(address) >= len(longest_url):
+            longest_url, title = address, f"{site_tree.noun_of(part)} {site_tree.title_of(part)}"
+    is_page = longest_url and last_url.rstrip("/") != longest_url.rstrip("/")
+    return f"a page in the {title}" if is_page else f"the {title}" if title else ""
+
+
+def _target_url(destination: redirects.DestinationRead, parts: Mapping[str, str]) -> str | None:
+    """Return where a redirect leads. None if the target is no longer on the site."""
+    match destination.kind:
+        case "site-section":
+            return parts.get(destination.site_section_id or "")
+        case "site-space":
+            return parts.get(destination.site_space_id or "")
+        case "site-page":
+            space = parts.get(destination.site_space_id or "")
+            return None if space is None else f"a page in {space}"
+    return destination.url or destination.kind
+
+
+MAX_QUERY_LENGTH = 512
+"""Maximum length in characters of a query that the API accepts."""
+MAX_SPACES = 100
+"""Maximum number of spaces in the search results."""
+
+
+def open_link_test(app: Shell, target: CreateTarget, link: str = "", facts: tuple[Fact, ...] = ()) -> None:
+    """Ask for a link and show where it leads, until the dialog is closed."""
+
+    def decided(answer: Confirmed | None) -> None:
+        if answer is not None:
+            app.background(_show_result(app, target, answer.text))
+
+    field = Field("Link", link, placeholder="/old/page", required_error="Type a link or a path on the site.")
+    intro = "" if facts else "Octavo follows the redirects on the site, as a browser would."
+    app.push_screen(
+        ConfirmDialog("Test a link", verb="Test", cancel="Close", intro=intro, facts=facts, field=field), decided
+    )
+
+
+async def _show_result(app: Shell, target: CreateTarget, address: str) -> None:
+    try:
+        facts = result_facts(await test_link(app.session.live, target.arguments["at"], address))
+    except ApiError as error:
+        facts = (Fact("bad", "error", str(error)),)
+    open_link_test(app, target, address, facts)
+
+
+def result_facts(result: LinkTestResult) -> tuple[Fact, ...]:
+    """Return the steps and the result of a link test as facts."""
+    first, *further_steps = result.chain.steps
+    facts = [Fact("note", "from", first), *(Fact("note", "leads to", each) for each in further_steps)]
+    match result.chain.end:
+        case "loop":
+            facts.append(Fact("care", "loop", "The redirects form a loop. Browsers show an error."))
+        case "dead end":
+            missing = "The redirect leads to a page, section, or space that is no longer on the site."
+            facts.append(Fact("bad", "missing target", missing))
+        case "leads" if not result.has_redirect:
+            page = result.target or "the page at this path, if there is one"
+            facts.append(Fact("care", "no redirect", f"No redirect starts at this path. Visitors see {page}."))
+        case "leads":
+            facts.append(Fact("ok", "page", result.target or "outside this site, or an unknown part of the site"))
+    facts.append(Fact("note", "redirects", result.summary))
+    return tuple(facts)
+
+
+def open_site_search(app: Shell, target: CreateTarget) -> None:
+    """Ask for a query, list the pages of the site that match, and open the chosen page."""
+
+    def decided(answer: Confirmed | None) -> None:
+        if answer is not None:
+            app.background(_show_results(app, target, answer.text))
+
+    field = Field("Search words", required_error="Type the words to search for.", max_length=MAX_QUERY_LENGTH)
+    app.push_screen(ConfirmDialog("Search the site", verb="Search", cancel="Close", field=field), decided)
+
+
+async def _show_results(app: Shell, target: CreateTarget, query: str) -> None:
+    op = search.InSite(at=target.arguments["at"], query=query, scope=search.All(), limit=MAX_SPACES)
+    try:
+        with show_progress(app, f"Searching for “{query}”…"):
+            results = await app.session.live.send(op)
+    except ApiError as error:
+        app.say(f"Could not search the site: {error}", tone="failed")
+        return
+    choices = [
+        Choice(
+            ToPage(hit.id, page.id),
+            page.title or page.path or "Untitled",
+            detail=" · ".join(filter(None, (hit.title, *(each.title for each in page.sections)))),
+            disabled_reason="" if app.workspace.space(hit.id) else "You do not have access to this space.",
+        )
+        for hit in results.items
+        for page in hit.pages
+    ]
+
+    def chosen(route: ToPage | None) -> None:
+        if route is not None:
+            app.go(route)
+
+    more = "first " if results.next is not None else ""
+    title = f"“{query}”: {more}{plural(len(choices), 'page')}"
+    app.push_screen(
+        Picker(title, choices, empty="No pages contain these words. To search for other words, press esc, then t."),
+        chosen,
+    )
+
+
+TEST_COMMANDS: Commands[ConditionTest] = Commands(
+    "condition",
+    (
+        Command("close", "escape", "Close", "Close the dialog and keep the claims", run=lambda _, view: view.save_and_close(), priority=True),
+        Command("next", "tab", "Next", "Switch between the condition and the claims", run=lambda _, view: view.focus_next(), shown=False),
+    ),
+    find=lambda view: view,
+)  # fmt: skip
+
+
+def open_condition(shell: Shell, arguments: Arguments, condition: Any) -> None:
+    """Open the test of a condition."""
+    shell.push_screen(ConditionTest(shell, arguments["at"].site_id, condition.condition))
+
+
+class ConditionTest(Dialog[None]):
+    """A condition and visitor claims to test it with. The claims are saved for all conditions of the site."""
+
+    CONTEXT: ClassVar[str] = "test a condition"
+    HELP: ClassVar[str] = (
+        "This dialog tests a condition against visitor claims, which you write as JSON or YAML. Nothing is sent to the server. "
+        "Press tab to switch between the condition and the claims. "
+        "Press esc to close the dialog and keep the claims."
+    )
+    CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
+        STYLES / "dialog.tcss",
+        PurePath(__file__).with_name("form.tcss"),
+    ]
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (TEST_COMMANDS,)
+
+    def __init__(self, shell: Shell, site: str, condition: str) -> None:
+        super().__init__()
+        self._shell, self._condition = shell, condition
+        self._draft = DialogDraft(shell, f"claims tried {site}")
+        self._clock = DraftClock()
+        self._timer: Timer | None = None
+
+    def body(self) -> ComposeResult:
+        with DialogFrame() as frame:
+            frame.set_border_texts("Test a condition", "nothing is sent to the server")
+            yield Static("")
+            with Horizontal(classes="form--row"):
+                yield Static("  Condition", classes="form--label")
+                yield LineInput(self._condition, placeholder='visitor.claims.plan == "pro"', id="condition")
+            with Horizontal(classes="form--row"):
+                yield Static("  Claims", classes="form--label")
+                yield TextEditor(self._draft.text, placeholder='{"plan": "pro"}', id="claims")
+            yield ChangingText(classes="form--about", id="outcome")
+            with Horizontal(classes="form--buttons"):
+                yield TextButton("Close", "esc", id="no")
+
+    def on_mount(self) -> None:
+        self._shell.exit_callbacks.add(self._save_claims_now)
+        self.query_one("#claims", TextEditor).focus()
+        self._update_outcome()
+
+    def on_unmount(self) -> None:
+        self._shell.exit_callbacks.discard(self._save_claims_now)
+
+    @on(Input.Changed)
+    @on(TextArea.Changed)
+    def _handle_typing(self) -> None:
+        self._update_outcome()
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(self._clock.seconds_until_save(monotonic()), self._save_claims)
+
+    def _update_outcome(self) -> None:
+        self.query_one("#outcome", ChangingText).update(safe_lines(self.outcome))
+
+    @property
+    def outcome(self) -> str:
+        """Return the result of the condition, or the error and its position."""
+        try:
+            parsed = yaml_values.parse_yaml(self._claims)
+        except YamlError as fault:
+            return f"Could not read the claims. {fault.place}: {fault.sentence}"
+        claims = parsed.value if parsed is not None else {}
+        if not isinstance(claims, dict):
+            return 'Could not read the claims. Enter an object, for example {"plan": "pro"}.'
+        try:
+            is_met = conditions.evaluate(self.query_one("#condition", LineInput).value, claims)
+        except conditions.ConditionError as fault:
+            return f"Could not evaluate the condition. {fault}"
+        return (
+            "True: visitors with these claims see the content."
+            if is_met
+            else "False: visitors with these claims do not see the content."
+        )
+
+    @property
+    def _claims(self) -> str:
+        return self.query_one("#claims", TextEditor).text
+
+    def _save_claims(self) -> None:
+        self._clock.mark_saved()
+        self._draft.autosave(self._claims)
+
+    def _save_claims_now(self) -> None:
+        self._draft.autosave_now(self._claims)
+
+    @on(TextButton.Pressed)
+    def _handle_button(self) -> None:
+        self.save_and_close()
+
+    def save_and_close(self) -> None:
+        """Save the claims and close the dialog."""
+        self._save_claims()
+        self.dismiss(None)

@@ -1,0 +1,123 @@
+"""Short texts: cut and padded to a width in cells, without control characters, and words for ages, times and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from functools import partial
+
+from textual.content import Content
+from textual.style import Style
+
+from octavo.api.folding import FoldedText
+from octavo.api.safety import text as safe_text
+
+AnyText = str | Content
+"""A `str` is shown as it is. A `Content` has styles, which use theme variables such as `$octavo-note`."""
+
+_LINE_BREAKS = str.maketrans({"\n": " ", "\t": " "})
+
+
+def safe(words: AnyText) -> Content:
+    """Return `words` as one line without control characters. A `Content` that had any loses its styles."""
+    plain = words if isinstance(words, str) else words.plain
+    if plain.isascii() and plain.isprintable():
+        return Content(words) if isinstance(words, str) else words
+    clean = safe_text(plain).translate(_LINE_BREAKS)
+    if isinstance(words, Content) and clean == plain:
+        return words
+    return Content(clean)
+
+
+def safe_lines(words: AnyText) -> Content:
+    """Return `words` without control characters. Line breaks stay."""
+    plain = words if isinstance(words, str) else words.plain
+    clean = safe_text(plain)
+    return words if isinstance(words, Content) and clean == plain else Content(clean)
+
+
+def fit(content: Content, width: int, *, right: bool = False) -> Content:
+    """Return `content` in exactly `width` cells: cut with an ellipsis, or padded with spaces."""
+    if width <= 0:
+        return Content("")
+    missing = width - content.cell_length
+    if missing < 0:
+        return content.truncate(width, ellipsis=True)
+    return content.pad_left(missing) if right else content.pad_right(missing)
+
+
+def spread(left: Content, right: Content, width: int) -> Content:
+    """Return a line with `left` and `right` at its ends. A long `left` is cut, but not below a third of `width`."""
+    if not right:
+        return fit(left, width)
+    room = max(width - right.cell_length - 1, min(left.cell_length, width // 3))
+    return fit(fit(left, room) + Content(" ") + right, width)
+
+
+def highlight(content: Content, words: Iterable[str], style: str | Style) -> Content:
+    """Return `content` with every occurrence of the folded `words` in `style`."""
+    folded = FoldedText(content.plain)
+    for word in words:
+        for start, end in folded.find(word) if word else ():
+            content = content.stylize(style, start, end)
+    return content
+
+
+def join_texts(pieces: Iterable[AnyText], between: str = " · ") -> Content:
+    """Join the pieces that are not empty."""
+    return Content(between).join([safe(piece) for piece in pieces if piece])
+
+
+clock: Callable[[], datetime] = partial(datetime.now, UTC)
+"""Returns the current time for everything the app shows. Tests and screenshots replace it with a fixed time."""
+
+
+def short_age(moment: datetime | None, now: datetime | None = None) -> str:
+    """Return an age such as `12s`, `8m`, `3h`, `5d`, `7w`, `2y`. Empty if `moment` is None."""
+    if moment is None:
+        return ""
+    seconds = max(0, int(((now or clock()) - _aware(moment)).total_seconds()))
+    for size, letter in ((31_536_000, "y"), (604_800, "w"), (86_400, "d"), (3_600, "h"), (60, "m")):
+        if seconds >= size and not (letter == "w" and seconds < 28 * 86_400):
+            return f"{seconds // size}{letter}"
+    return f"{seconds}s"
+
+
+_JUST_NOW = frozenset(f"{seconds}s" for seconds in range(5))
+
+
+def long_age(moment: datetime | None, now: datetime | None = None) -> str:
+    """Return an age such as `8 minutes ago` or `just now`. Empty if `moment` is None."""
+    short = short_age(moment, now)
+    if not short:
+        return ""
+    if short in _JUST_NOW:
+        return "just now"
+    words = {"s": "second", "m": "minute", "h": "hour", "d": "day", "w": "week", "y": "year"}
+    number, word = short[:-1], words[short[-1]]
+    return f"{number} {word}{'' if number == '1' else 's'} ago"
+
+
+def offline_since(as_of: datetime | None) -> str:
+    """Return the remark on a list that is shown without a connection, with the age of its data."""
+    return f"Offline. Last updated {long_age(as_of)}" if as_of is not None else "Offline"
+
+
+def time_of_day(moment: datetime) -> str:
+    """Return the local time, such as `14:05`, with the weekday if it is not today: `Tue 14:05`."""
+    local_time, today = _aware(moment).astimezone(), clock().astimezone().date()
+    return f"{local_time:%H:%M}" if local_time.date() == today else f"{local_time:%a %H:%M}"
+
+
+def plural(number: int, singular: str, plural_form: str = "") -> str:
+    """Return a number with its noun: `1 reply`, `2 replies`."""
+    return f"{number} {singular if number == 1 else plural_form or singular + 's'}"
+
+
+def _aware(moment: datetime) -> datetime:
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def as_clause(sentence: str) -> str:
+    """Return a sentence as a part of another: `The page is gone.` becomes `the page is gone`."""
+    return sentence[:1].lower() + sentence[1:].rstrip(".")

@@ -1,0 +1,145 @@
+"""Checks of pages: places in the source, references, and rules of a single page."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from octavo.documents.anchors import match_anchor
+from octavo.documents.checks.checked_pages import read_page
+from octavo.documents.checks.findings import Place, matches_path
+from octavo.documents.checks.folder_checks import CheckedFolder
+from octavo.documents.checks.source_places import SourcePlaces
+from octavo.documents.limits import sanitize
+from octavo.documents.parse import parse
+
+
+def found_url(text: str, url: str) -> list[str]:
+    source = parse(text).source
+    places = SourcePlaces(source, text)
+    return [source[start:end] for start, end in places.find_url(url, (0, source.count("\n") + 1))]
+
+
+@pytest.mark.parametrize(
+    ("text", "url", "expected"),
+    [
+        ("[a](b.md)", "b.md", ["b.md"]),
+        ("b.md [a](b.md 'b.md') [c](b.md)", "b.md", ["b.md", "b.md"]),
+        ("[a](<b c.md>)", "b c.md", ["b c.md"]),
+        (r"![](a\_b.png)", "a_b.png", [r"a\_b.png"]),
+        ('<img src="a&#x26;b.png">', "a&b.png", ["a&#x26;b.png"]),
+        ('{% content-ref url="b.md" %}\n[b.md](b.md)\n{% endcontent-ref %}', "b.md", ["b.md"]),
+        ("[a][x]\n\n[x]: <b.md>", "b.md", ["b.md"]),
+        ("[a](abc.md)", "b.md", []),
+        ("[a](b.md)", "", []),
+        ("[a](b.md)", "b" * 3000, []),
+    ],
+)
+def test_url_is_found_as_the_source_writes_it(text: str, url: str, expected: list[str]) -> None:
+    assert found_url(text, url) == expected
+
+
+def test_label_without_its_url_in_the_lines_is_found_at_its_definition() -> None:
+    source = "see [a][x]\n\n[x]: b.md\n"
+    assert SourcePlaces(source, source).find_url("b.md", (0, 1)) == [(17, 21)]
+
+
+@given(st.text(alphabet="ab\u200b\u00ad🎉é\x1b\t", max_size=12), st.text(alphabet="cd\u200b ", max_size=6))
+def test_columns_count_the_characters_of_the_file(before: str, after: str) -> None:
+    text = f"first\n{before}[X](gone.md){after}"
+    source = sanitize(text)
+    start = source.index("gone.md")
+    place = SourcePlaces(source, text).place(start, start + len("gone.md"))
+    line = text.split("\n")[place.line - 1]
+    assert line[place.column - 1 : place.end_column - 1] == "gone.md"
+
+
+def test_unusual_line_separators_do_not_move_lines() -> None:
+    text = "a\u2028b\n\n[x](gone.md)"
+    folder = CheckedFolder((read_page("a.md", text),))
+    (found,) = folder.findings()
+    assert (found.rule, found.words) == ("link", "gone.md")
+
+
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        ("{% tabs %}\n{% tab title=\"a\" %}\nx\n{% tab title=\"b\" %}\ny\n{% endtab %}\n{% endtabs %}", (2, 1)),
+        ("* a\n\n  {% hint %}\n  x\n\nafter", (3, 3)),
+        ("{% endhint %}", (1, 1)),
+        ("text {% endhint %} more", (1, 6)),
+        ("<details>\n\nx", (1, 1)),
+        ("{% else %}", (1, 1)),
+        ("{% tab title=\"a\" %}\nx\n{% endtab %}\n", (1, 1)),
+    ],
+)  # fmt: skip
+def test_tag_without_a_partner_is_found_where_it_stands(page: str, expected: tuple[int, int]) -> None:
+    found = [each for each in read_page("a.md", page).findings if each.rule == "unclosed-tag"]
+    assert expected in [(each.place.line, each.place.column) for each in found]
+    assert all(each.block == "" and not each.message.endswith(".") for each in found)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "{% hint %}\nx\n{% endhint %}",
+        "{% embed url=\"https://a.b\" %}",
+        "{% file src=\"a.pdf\" %}",
+        "{% raw %}{{ x }}{% endraw %}",
+        "{% if a %}\nx\n{% else %}\ny\n{% endif %}",
+        "```\n{% hint %}\n```",
+        "`{% hint %}`",
+        "<div>\n\nx\n\n</div>",
+        "{% @mermaid/diagram content=\"a\" %}",
+    ],
+)  # fmt: skip
+def test_closed_tags_and_code_are_no_findings(page: str) -> None:
+    assert read_page("a.md", page).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("yaml", "message", "place"),
+    [
+        ("title: [a", "the front matter is not valid YAML: ", Place(2, 8, 2, 10)),
+        ("a: 1\na: 2", "the front matter is not valid YAML: a is set twice", Place(3, 1, 3, 5)),
+        ("hidden: 'yes'", "hidden must be true or false", Place(2, 1, 2, 14)),
+        ("description:\n  a: b", "description must be text", Place(2, 1, 2, 13)),
+        ("layout: wide", "layout must be a section", Place(2, 1, 2, 13)),
+    ],
+)
+def test_wrong_front_matter_is_found(yaml: str, message: str, place: Place) -> None:
+    (found,) = [
+        each for each in read_page("a.md", f"---\n{yaml}\n---\n\n# A\n").findings if each.rule == "front-matter"
+    ]
+    assert found.message.startswith(message)
+    assert found.place == place
+
+
+@pytest.mark.parametrize(
+    ("path", "pattern", "is_match"),
+    [
+        ("drafts/a/b.md", "drafts/**", True),
+        ("x/drafts/a.md", "drafts/**", False),
+        ("x/drafts/a.md", "**/drafts/**", True),
+        ("a/b.md", "b.md", True),
+        ("a/b.md", "a/*.md", True),
+        ("a/b.md", "/a/b.md", True),
+        ("ab/c.md", "b/c.md", False),
+    ],
+)
+def test_path_matches_pattern(path: str, pattern: str, is_match: bool) -> None:
+    assert matches_path(path, pattern) is is_match
+
+
+def test_anchor_of_a_heading_with_angle_brackets_matches_without_their_names() -> None:
+    assert match_anchor("less-than-buffer-greater-than-section", ["other", "buffer-section"]) == "buffer-section"
+    assert match_anchor("a-and-b", ["a-b"]) == "a-b"
+    assert match_anchor("less-than-buffer", ["than-buffer"]) is None
+
+
+def test_hundreds_of_faults_on_a_page_are_all_found() -> None:
+    text = "".join(f"[x](gone{number}.md) [x](#a{number}) {{% hint %}}\n\n" for number in range(300))
+    found = list(CheckedFolder((read_page("a.md", text),)).findings())
+    assert len([each for each in found if each.rule == "link"]) == 300
+    assert len([each for each in found if each.rule == "anchor"]) == 300
