@@ -1,6 +1,6 @@
 """The tables of the help topics `check`, `commands`, `keys` and `settings`, written from the code.
 
-`.venv/bin/python -m tests.help_tables` writes the tables between the markers in the topics. `tests/test_readme.py` compares.
+`.venv/bin/python -m tests.help_tables` writes the tables between the markers in the topics, and `cli/fields.tsv`. `tests/test_readme.py` compares.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from octavo.api.operation import load
 from octavo.api.wire import routes
 from octavo.cli.arguments import GLOBAL_OPTIONS, commands_of, parser
+from octavo.cli.commands import COMMANDS, fields_by_kind, load_command
 from octavo.documents.checks.findings import RULES
 from octavo.help import file_of, text_of
 from octavo.settings.table import TABLE
@@ -20,6 +21,8 @@ from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
 from octavo.tui.app.octavo import Octavo
 from octavo.tui.widgets.commands import keys_as_markdown
 
+FIELDS = Path(__file__).with_name("cli") / "fields.tsv"
+"""The JSON fields of each command, on which programs rely."""
 API = Path(__file__).with_name("operations.tsv")
 """All operations of the API."""
 
@@ -113,6 +116,18 @@ def _title(area: str) -> str:
     return words[:1].upper() + words[1:]
 
 
+def json_fields() -> str:
+    """Return a table of the JSON fields of each command, with tabs between its columns."""
+    rows = [
+        (f"{name} {kind}".strip(), each.name, each.type, "extra" if each.is_extra else "default")
+        for name in COMMANDS
+        for kind, fields in fields_by_kind(load_command(name)).items()
+        for each in fields
+    ]
+    return "".join("\t".join(row) + "\n" for row in [("command", "field", "type", "printed"), *rows])
+
+
 if __name__ == "__main__":
+    FIELDS.write_text(json_fields(), encoding="utf-8")
     for each in TABLES:
         file_of(each).write_text(with_tables(each), encoding="utf-8")

@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from octavo.cli.external_links import broken_urls
+from octavo.server.fetcher import Fetcher
 from tests.benchmarks.terminal import Terminal
 from tests.cli.conftest import Octavo
+from tests.server.web import open_web
 
 FAULT = re.compile(r"«([a-z-]+)\|([^»]*)»")
 """A fault in the text of a seeded file: the rule, and the text that the finding must point to."""
@@ -263,6 +266,7 @@ def test_settings_of_the_folder_choose_and_ignore_rules(octavo: Octavo, tmp_path
         ('ignored = ["link"]', "ignored is not a setting. Did you mean ignore?"),
         ('command = ["sh"]', "a folder cannot name commands. Add linters to config.toml"),
         ('[[linter]]\ncommand = ["sh"]', "a folder cannot name commands"),
+        ('rules = ["external-link"]', "a folder cannot send requests"),
         ("rules = 3", "rules must be a list of rules"),
         ("paths = 3", "paths must have at most 500 sections"),
         ("[paths]\na = 3", "paths must have sections"),
@@ -384,3 +388,30 @@ def test_terminal_gets_colors_unless_they_are_switched_off(tmp_path: Path) -> No
             out = b"".join(chunk.data for chunk in shown.chunks).decode()
         assert ("\x1b[31merror:" in out) is is_colored
         assert "1 error in 1 file" in out
+
+
+def test_links_to_websites_are_requested_only_on_request_and_never_on_private_networks(
+    octavo: Octavo, tmp_path: Path
+) -> None:
+    with open_web() as web:
+        write_seeded(tmp_path, {"README.md": f"[a]({web.origin}/gone) [b](http://nowhere.invalid/x#y)\n"})
+        assert octavo("check", str(tmp_path)).code == 0
+        ran = octavo("check", str(tmp_path), "--rule", "external-link", "--fail-on", "warning")
+        assert web.asked == []
+    assert ran.code == 1
+    assert "README.md:1:" in ran.out
+    assert "warning: the host nowhere.invalid was not found" in ran.out
+    assert ran.out.count("(external-link)") == 1
+
+
+def test_website_without_the_page_is_broken_and_other_statuses_are_not() -> None:
+    with open_web() as web:
+        urls = [web.put("/there", "x"), web.put("/busy", "x", status=429), web.move("/old", "/there")]
+        gone = [f"{web.origin}/gone", web.put("/left", "x", status=410), web.move("/loop", "/loop")]
+        slow = web.hold("/slow")
+        fetcher = Fetcher(private=True, time_limit=1.0)
+        assert broken_urls([*urls, *gone, slow], fetcher) == {
+            gone[0]: "the website responded with status 404",
+            gone[1]: "the website responded with status 410",
+            gone[2]: "the URL redirects more than 5 times",
+        }

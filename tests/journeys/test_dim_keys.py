@@ -221,7 +221,7 @@ SHORT = ("administrator", "keeper of a space", "guest")
 @pytest.mark.parametrize(
     "role", [pytest.param(each, marks=() if each in SHORT else pytest.mark.long) for each in PEOPLE]
 )
-async def test_disabled_keys_are_those_that_the_server_refuses(furnished_stage: Stage, role: str) -> None:
+async def test_disabled_keys_match_the_refusals_of_the_server(furnished_stage: Stage, role: str) -> None:
     async with furnished_stage.play(PEOPLE[role], start="admin") as run:
         compared = Compared(run, PEOPLE[role], Forms(run.app, lambda op: run.ask(op, NOOR), run.platform.world))
         await compared.all("sites", site_resources.TABLES)

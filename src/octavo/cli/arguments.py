@@ -16,7 +16,7 @@ from textwrap import fill
 from typing import NoReturn, TextIO
 
 from octavo import __version__
-from octavo.cli.commands import COMMANDS, Command, load_command
+from octavo.cli.commands import COMMANDS, Command, fields_by_kind, load_command
 from octavo.cli.demo_roles import DEFAULT_ROLE, PEOPLE_BY_ROLE
 from octavo.cli.traceback_hooks import install_other_hooks
 from octavo.settings import nearest
@@ -420,11 +420,12 @@ def add_command(
     fields and exit codes of `command`."""
     description = fill(f"{summary[:1].upper()}{summary[1:]}. {details}".strip(), 80)
     parts = ["\n".join(("examples:", *(f"  {each}" for each in examples)))] if examples else []
-    if command is not None and command.fields:
-        default = ", ".join(each.name for each in command.fields if not each.is_extra)
-        extra = ", ".join(each.name for each in command.fields if each.is_extra)
-        parts.append(fill(f"fields: {default}", 80, subsequent_indent="  "))
-        parts += [fill(f"more fields: {extra}", 80, subsequent_indent="  ")] if extra else []
+    for kind, fields in fields_by_kind(command).items() if command is not None else ():
+        default = ", ".join(each.name for each in fields if not each.is_extra)
+        extra = ", ".join(each.name for each in fields if each.is_extra)
+        named = f"fields of a {kind}" if kind else "fields"
+        parts.append(fill(f"{named}: {default}", 80, subsequent_indent="  "))
+        parts += [fill(f"more {named}: {extra}", 80, subsequent_indent="  ")] if extra else []
     if command is not None and command.exit_codes:
         parts.append("\n".join(("exit codes:", *(f"  {code}  {text}" for code, text in command.exit_codes.items()))))
     epilog = "\n\n".join(parts) or None

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from octavo.cli.external_links import MAX_URLS, broken_urls
 from octavo.documents import page_trees
 from octavo.documents.checks.checked_pages import CheckedPage, read_page
 from octavo.documents.checks.findings import Finding
@@ -25,6 +26,7 @@ from octavo.documents.folders.folder import (
     walk_entries,
 )
 from octavo.documents.folders.table_of_contents import read_folder
+from octavo.server.fetcher import Fetcher
 
 _MAX_FILES = 200_000
 """Maximum number of files and folders whose names are read."""
@@ -46,8 +48,9 @@ class FolderReport:
     """A sentence for each file that could not be read completely."""
 
 
-def check_folder(path: Path) -> FolderReport:
-    """Return the findings in a folder. Raises OSError if it is not a folder or cannot be opened."""
+def check_folder(path: Path, *, follows_urls: bool = False) -> FolderReport:
+    """Return the findings in a folder. With `follows_urls`, links to websites are checked too. Raises OSError if it is not
+    a folder or cannot be opened."""
     folder = read_folder(path)
     root = os.path.relpath(folder.root, folder.top)
     checked = _FolderReader(folder).checked()
@@ -57,12 +60,17 @@ def check_folder(path: Path) -> FolderReport:
 
     pages = (*checked.pages, *checked.includes)
     paths = {page.path: _page_path(page.path) for page in checked.pages}
-    findings = tuple(
-        replace(each, path=from_top(each.path), page=paths.get(each.path, "")) for each in checked.findings()
-    )
-    texts = {from_top(page.path): page.text for page in (*pages, *filter(None, (checked.summary,)))}
-    problems = tuple(f"{each.path} {each.message}" for each in folder.problems)
-    return FolderReport(findings, len(pages), texts, problems)
+    found = list(checked.findings())
+    problems = [f"{each.path} {each.message}" for each in folder.problems]
+    if follows_urls:
+        urls = dict.fromkeys(url for page in checked.all_pages for url in checked.references.external_urls(page))
+        if len(urls) > MAX_URLS:
+            problems.append(f"Only {MAX_URLS:,} of {len(urls):,} links to websites were checked.")
+        broken = broken_urls(list(urls)[:MAX_URLS], Fetcher())
+        found += [each for page in checked.all_pages for each in checked.references.external_findings(page, broken)]
+    findings = tuple(replace(each, path=from_top(each.path), page=paths.get(each.path, "")) for each in found)
+    texts = {from_top(page.path): page.text for page in checked.all_pages}
+    return FolderReport(findings, len(pages), texts, tuple(problems))
 
 
 class _FolderReader:

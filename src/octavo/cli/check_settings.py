@@ -15,6 +15,8 @@ from octavo.untrusted_input import parse_toml
 FILE = ".octavo.toml"
 DEFAULT = "default"
 """Name of all rules that are checked by default."""
+NETWORK = "external-link"
+"""The rule that sends requests."""
 _MAX_PATHS = 500
 """Maximum number of patterns of paths."""
 _COMMANDS = ("command", "commands", "linter", "linters", "hook", "run")
@@ -25,6 +27,8 @@ def choose_rules(rules: Sequence[str], ignored: Sequence[str], folder: Path | No
     Raises Failure if a name or the file is not valid."""
     settings = _read(folder) if folder is not None else {}
     where = f" in {FILE}"
+    if NETWORK in _names(settings, "rules"):
+        raise _failure(f"a folder cannot send requests. To check links to websites, run: octavo check --rule {NETWORK}")
     chosen = _rules(rules) or _rules(_names(settings, "rules"), where) or DEFAULT_RULES
     ignored_everywhere = _rules(ignored) | _rules(_names(settings, "ignore"), where)
     return RuleChoice(chosen - ignored_everywhere, tuple(_paths(settings)))

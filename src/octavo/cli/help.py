@@ -40,7 +40,7 @@ def _page(markdown: str) -> str:
     """Return a topic as Octavo shows a page, in the colours and at the width of the terminal."""
     from octavo.documents.parse import parse  # lazy: the reader takes longer to load than everything else here
     from octavo.settings import read
-    from octavo.tui.render.layout import print_document
+    from octavo.tui.render.printing import print_document
 
     columns, colors = shutil.get_terminal_size().columns, not os.environ.get("NO_COLOR")
     return print_document(parse(markdown), columns, colors=colors, ascii=read(os.environ).ascii)

@@ -16,13 +16,13 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote, urlsplit
 
-from octavo.api.errors import ApiError, NotFound
+from octavo.api.errors import NotFound
 from octavo.api.folding import fold
 from octavo.api.operation import Listing, ListPage
 from octavo.api.organizations import List as ListOrganizations
@@ -35,21 +35,25 @@ from octavo.data.queries import spaces_of
 from octavo.settings import nearest
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from octavo.api.change_requests import ChangeRequest
     from octavo.api.content import Page, PageTree
     from octavo.api.users import User
+    from octavo.data.live import Live
     from octavo.tui.core.session import Session
+
+T = TypeVar("T")
 
 MAX_LENGTH = 2_048
 STATE_FILE = Path(".octavo", "state.json")
 """The file in a pulled folder that names its space."""
+MAX_ITEMS = 100_000
 _MAX_STATE = 16 * 1024 * 1024
 _REF = re.compile(
     r"(?:(?P<space>[^:@#/\s][^:@#]*?)(?:[#/](?P<number>\d{1,9}))?|#?(?P<own>\d{1,9}))"
     r"(?::(?P<page>[^@]*[^@/\s][^@]*?))?(?:@(?P<block>[^@\s]+))?"
 )
+_MOST_NAMED = 12
+"""Spaces that a message lists at most."""
 _READABLE_ID = re.compile(r"[a-z]{2,}(-[a-z0-9]+)*")
 _APP_PATH = re.compile(
     r"(?:/o/[^/]+)?/(?:s|spaces)/(?P<space>[^/]+)(?:/~/changes/(?P<number>\d{1,9}))?(?:/(?P<page>[^~].*))?/?"
@@ -71,6 +75,11 @@ class Ref:
     """Path or id of a page."""
     block: str = ""
     """Key of a block, or the id of a thread."""
+
+    @property
+    def place(self) -> str:
+        """The REF of the space or change request, without page and block."""
+        return str(replace(self, page="", block=""))
 
     def __str__(self) -> str:
         number = "" if self.number is None else f"/{self.number}" if self.space else str(self.number)
@@ -129,8 +138,10 @@ def _slug(title: str) -> str:
 class References:
     """Finds what REFs name, with as few requests as possible."""
 
-    def __init__(self, session: Session, options: argparse.Namespace) -> None:
-        self._live, self._session = session.live, session
+    def __init__(self, session: Session, options: argparse.Namespace, *, is_offline: bool = False) -> None:
+        """With `is_offline`, spaces come from the cache only: there may be none."""
+        self._is_offline = is_offline
+        self.live, self._session = session.live, session
         self._default = options.space or os.environ.get("OCTAVO_SPACE", "")
         self._options = options
         self._spaces: tuple[Space, ...] = ()
@@ -139,7 +150,10 @@ class References:
 
     async def organizations(self) -> tuple[Organization, ...]:
         """Return the organizations of the user. Raises ApiError."""
-        return (await self._live.cached_or_fetch(ListOrganizations())).items
+        if self._is_offline:
+            cached = self.live.peek(ListOrganizations()).value
+            return cached.items if cached is not None else ()
+        return (await self.live.cached_or_fetch(ListOrganizations())).items
 
     async def organization(self) -> Organization:
         """Return the organization that the app shows. Raises ApiError, or Failure if there is none."""
@@ -154,7 +168,11 @@ class References:
         if not self._spaces or (fresh and not self._is_fresh):
             found: list[Space] = []
             for each in await self.organizations():
-                found += await all_items(self._live, spaces_of(each.id), fresh=fresh)
+                cached = self.live.peek(spaces_of(each.id)).value
+                if not self._is_offline:
+                    found += await all_items(self.live, spaces_of(each.id), fresh=fresh)
+                elif cached is not None:
+                    found += cached.items
             self._spaces, self._is_fresh = tuple(found), fresh
         return self._spaces
 
@@ -176,7 +194,9 @@ class References:
             if found:
                 return found[0]
         names = {short_name(each, self._spaces) for each in self._spaces} | {each.title for each in self._spaces}
-        hint = nearest(name, names) or " For a list, run: octavo api spaces.List organizationId=ORG"
+        titles = ", ".join(each.title for each in self._spaces[:_MOST_NAMED])
+        more = "" if len(self._spaces) <= _MOST_NAMED else ", and others"
+        hint = nearest(name, names) or f" The spaces are {titles}{more}."
         raise Failure(f"Could not find the space {line(name[:60])}.{hint}", NOT_FOUND)
 
     async def default_space(self) -> Space | None:
@@ -230,7 +250,7 @@ class References:
 
         at = ChangeRequestRef(space_id=space.id, change_request_id=number)
         try:
-            found = await self._live.fetch(Get(at=at))
+            found = await self.live.fetch(Get(at=at))
         except NotFound:
             hint = f"For a list, run: octavo changes -s {name}"
             raise Failure(f"Could not find change request {number[:60]} in {space.title}. {hint}", NOT_FOUND) from None
@@ -258,7 +278,7 @@ class References:
         """Return the page tree at a target. Raises ApiError."""
         from octavo.api.content import ListPages  # lazy: not needed for lists
 
-        return await self._live.fetch(ListPages(at=target.at))
+        return await self.live.fetch(ListPages(at=target.at))
 
     async def _target_of_url(self, url: str) -> Target:
         """Return what a URL of this server names. No URL is fetched. Raises ApiError or Failure."""
@@ -288,7 +308,7 @@ class References:
     async def _target_from_server(self, url: str) -> Target:
         from octavo.api.urls import GetContent  # lazy: for unusual URLs only
 
-        content = await self._live.fetch(GetContent(url=url))
+        content = await self.live.fetch(GetContent(url=url))
         if content.space is None:
             raise Failure(f"Could not open {line(url[:80])}: it leads to no space.", NOT_FOUND)
         name = short_name(content.space, await self.spaces())
@@ -303,12 +323,12 @@ class References:
         from octavo.api.users import Me
 
         if name == "@me":
-            return await self._live.cached_or_fetch(Me())
+            return await self.live.cached_or_fetch(Me())
         wanted = fold(name.removeprefix("@"))
         users: list[User] = []
         for each in await self.organizations():
-            members = await all_items(self._live, ListMembers(at=OrganizationRef(organization_id=each.id), limit=1000))
-            users += [member.user for member in members if member.user is not None]
+            members = await all_items(self.live, ListMembers(at=OrganizationRef(organization_id=each.id), limit=1000))
+            users += [member.user for member in members]
         found = {each.id: each for each in users if wanted in _names_of_user(each)}
         if len(found) == 1:
             return next(iter(found.values()))
@@ -356,13 +376,13 @@ def _space_of_folder() -> str:
     return ""
 
 
-async def all_items(live: Any, op: Listing[Any], *, fresh: bool = False, most: int = 100_000) -> Iterable[Any]:
+async def all_items(live: Live, op: Listing[T], *, fresh: bool = False) -> tuple[T, ...]:
     """Return the items of a list, from the cache if it is there and `fresh` is not set. Raises ApiError."""
-    value: ListPage[Any] = await (live.fetch(op) if fresh else live.cached_or_fetch(op))
+    value: ListPage[T] = await (live.fetch(op) if fresh else live.cached_or_fetch(op))
     if value.next is not None:
-        await live.fetch_pages(op, most)
+        await live.fetch_pages(op, MAX_ITEMS)
         snapshot = live.peek(op)
-        if isinstance(snapshot.error, ApiError):
+        if snapshot.error is not None:
             raise snapshot.error
-        value = snapshot.value
+        value = snapshot.value or value
     return value.items

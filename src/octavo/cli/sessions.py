@@ -28,6 +28,7 @@ from octavo.data.event_log import LOG, Level
 from octavo.data.image_cache import ImageCache
 from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpaces
+from octavo.data.proposed_notes import ProposedNotes
 from octavo.data.response_cache import ResponseCache
 from octavo.data.search_index import SearchIndex
 from octavo.data.state_db import WRITES, StateDb
@@ -425,6 +426,7 @@ def _session(
         search_index=index,
         image_cache=ImageCache(settings.cache_folder, namespace),
         offline=offline,
+        proposed=ProposedNotes(state, outbox),
         connect=client.open,
         on_first_paint=open_,
     )

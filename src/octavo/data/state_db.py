@@ -40,6 +40,11 @@ STEPS: tuple[tuple[str, ...], ...] = (
         " title TEXT NOT NULL, context TEXT NOT NULL, PRIMARY KEY (namespace, key, is_read)) STRICT",
     ),
     ("ALTER TABLE once ADD COLUMN attempt TEXT",),
+    (
+        "CREATE TABLE proposed_notes (position INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, namespace TEXT NOT NULL,"
+        " place TEXT NOT NULL, identity TEXT NOT NULL, decided_at REAL, record TEXT NOT NULL,"
+        " UNIQUE (namespace, place, identity)) STRICT",
+    ),
 )
 """Steps of the schema, each one transaction. New steps are added; existing steps never change."""
 
@@ -188,7 +193,7 @@ class StateDb:
         self._facts.clear()
 
         def empty(db: sqlite3.Connection) -> None:
-            for table in ("facts", "drafts", "inbox_marks", *WRITES):
+            for table in ("facts", "drafts", "inbox_marks", "proposed_notes", *WRITES):
                 if table in but:
                     continue
                 db.execute(f"DELETE FROM {table} WHERE namespace = ?", (self.namespace,))
@@ -197,7 +202,7 @@ class StateDb:
 
     def adopt(self, name: str) -> None:
         """Move the rows of the namespace `name` to this profile, unless another instance is sending its writes."""
-        tables = ("drafts", "inbox_marks", *WRITES)
+        tables = ("drafts", "inbox_marks", "proposed_notes", *WRITES)
         there = [each for each in tables if self.rows(f"SELECT 1 FROM {each} WHERE namespace = ? LIMIT 1", name)]
         if not there:
             return

@@ -12,6 +12,7 @@ TOPICS = {
     "api": "Call API operations from the shell",
     "settings": "Settings, environment variables, folders",
     "accounts": "Sign in, profiles, API keys",
+    "files": "A space as files: pull, status, restore",
     "folders": "Your own Markdown files, local server",
     "check": "Find broken links and other mistakes",
     "exit-codes": "Exit codes of the commands",

@@ -37,6 +37,10 @@ class FetchFailure(Exception):
         self.code = code
 
 
+class PrivateAddressFailure(FetchFailure):
+    """A URL was not requested because its host is on a private network."""
+
+
 @dataclass(frozen=True)
 class FetchedFile:
     """Downloaded file. `url` is the URL after redirects, `kind` the media type, such as text/html."""
@@ -65,16 +69,27 @@ class Fetcher:
 
     def fetch(self, url: str) -> FetchedFile:
         """Download an http or https URL, following redirects. Raises FetchFailure."""
+        with self._follow(url) as (final_url, parts, response):
+            if response.status != 200:
+                raise FetchFailure(f"{parts.hostname} responded with status {response.status}")
+            return self._read(final_url, parts, response)
+
+    def status(self, url: str) -> int:
+        """Return the status of the response for an http or https URL, following redirects. Raises FetchFailure."""
+        with self._follow(url) as (_, _, response):
+            return response.status
+
+    @contextmanager
+    def _follow(self, url: str) -> Iterator[tuple[str, SplitResult, HTTPResponse]]:
+        """Yield the last URL of the redirects from a URL, with its parts and its response. Raises FetchFailure."""
         deadline = time.monotonic() + self.time_limit
         for _ in range(REDIRECT_LIMIT + 1):
             parts = _parts(url)
             with self._respond(parts, deadline) as response:
-                if response.status in _REDIRECT_STATUSES and (location := response.getheader("location")):
-                    url = urljoin(url, location)
-                    continue
-                if response.status != 200:
-                    raise FetchFailure(f"{parts.hostname} responded with status {response.status}")
-                return self._read(url, parts, response)
+                if response.status not in _REDIRECT_STATUSES or not (location := response.getheader("location")):
+                    yield url, parts, response
+                    return
+                url = urljoin(url, location)
         raise FetchFailure(f"the URL redirects more than {REDIRECT_LIMIT} times")
 
     def _read(self, url: str, parts: SplitResult, response: HTTPResponse) -> FetchedFile:
@@ -132,7 +147,7 @@ class Fetcher:
         """Return the address families and addresses of a host. Raises FetchFailure if a private address is not allowed."""
         addresses = [(family, address) for family, _, _, _, address in _resolve_host(host, port, deadline)]
         if not self.private and not all(is_public(address[0]) for _, address in addresses):
-            raise FetchFailure(
+            raise PrivateAddressFailure(
                 f"{host} is on a private network, and this server was started without access to private networks"
             )
         return addresses

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from octavo.documents.parse import parse
-from octavo.tui.comments.thread_anchoring import ThreadAnchors
+from octavo.documents.thread_anchors import ThreadAnchors
 
 PAGE = """\
 # Levels

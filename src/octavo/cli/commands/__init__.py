@@ -27,8 +27,15 @@ COMMANDS = {
     "changes": "list change requests",
     "check": "find broken links and other mistakes",
     "config": "list, check, and edit your settings",
+    "diff": "print what a change request changes",
     "doctor": "find problems on this computer, and how to fix them",
+    "inbox": "list what needs you",
     "log": "print what Octavo did",
+    "pull": "write a space as files, or update the files",
+    "restore": "discard your changes in files of a pulled folder",
+    "search": "find pages, comments and change requests",
+    "show": "print a page, change request, space, thread or user",
+    "status": "list the files of a pulled folder that you changed",
 }
 """Names of the commands in alphabetical order, each with its line in the list of commands."""
 
@@ -43,8 +50,15 @@ class Command:
     """Sentences after the summary in its help."""
     examples: tuple[str, ...] = ()
     fields: tuple[Field, ...] = ()
+    kinds: Mapping[str, tuple[Field, ...]] = field(default_factory=dict)
+    """The fields of each kind of thing, for a command that prints several kinds."""
     exit_codes: Mapping[int, str] = field(default_factory=dict)
     """The meaning of the exit codes other than 0, 1, 2 and 4."""
+
+
+def fields_by_kind(command: Command) -> Mapping[str, tuple[Field, ...]]:
+    """Return the fields of a command by the kind of thing. The kind is empty if the command prints one kind only."""
+    return command.kinds or ({"": command.fields} if command.fields else {})
 
 
 def load_command(name: str) -> Command:

@@ -3,49 +3,28 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from octavo.api.change_requests import ChangeRequest, ListOfOrganization, Status
 from octavo.api.change_requests import List as ListInSpace
-from octavo.api.content import ListChanges
 from octavo.api.paging import read_pages
-from octavo.api.places import ChangeRequestRef, OrganizationRef
+from octavo.api.places import OrganizationRef
+from octavo.cli.change_rows import FIELDS, change_row
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
-from octavo.cli.output import Column, Field, Output, Row, add_limit_options, add_output_options
-from octavo.cli.refs import Ref, References
+from octavo.cli.output import Column, Output, Row, add_limit_options, add_output_options
+from octavo.cli.refs import References
 from octavo.cli.web_browser import add_web_option, check_web_option, open_in_browser
 from octavo.concurrency import gather_bounded
-from octavo.data.queries import PAGE_LIMIT, UNDECIDED, open_threads_of, requested_of, reviews_of
+from octavo.data.queries import PAGE_LIMIT
 
 if TYPE_CHECKING:
     from octavo.api.spaces import Space
     from octavo.api.users import User
-    from octavo.data.live import Live
     from octavo.tui.core.session import Session
 
-FIELDS = (
-    Field("number", "integer"),
-    Field("id", "string"),
-    Field("ref", "string"),
-    Field("space", "object"),
-    Field("subject", "string"),
-    Field("status", "string"),
-    Field("author", "string?"),
-    Field("createdAt", "time?"),
-    Field("updatedAt", "time?"),
-    Field("revision", "string?"),
-    Field("outdated", "boolean"),
-    Field("url", "string?"),
-    Field("description", "string", is_extra=True),
-    Field("reviewers", "object[]", is_extra=True),
-    Field("threadsOpen", "integer", is_extra=True),
-    Field("pagesChanged", "integer", is_extra=True),
-    Field("mergedAt", "time?", is_extra=True),
-)
 STATUSES: tuple[Status, ...] = ("draft", "open", "archived", "merged")
 PARALLEL = 6
 """Requests at the same time for the fields that cost a request for each row."""
@@ -162,80 +141,16 @@ class _ChangeList:
         wanted = output.wanted | ({"reviewers"} if reviewer is not None else set())
         if output.limit is not None:
             batch = batch[: output.limit + 1]
-        rows = await gather_bounded(lambda each: self._row(each, wanted), batch, PARALLEL)
+        spaces = {each.id: each for each in await self._references.spaces()}
+
+        async def row(change_request: ChangeRequest) -> Row:
+            space = self._space or spaces.get(change_request.space or "")
+            return await change_row(self._references, change_request, space, wanted)
+
+        rows = await gather_bounded(row, batch, PARALLEL)
         if reviewer is not None:
             rows = [row for row in rows if any(each["id"] == reviewer.id for each in row["reviewers"])]
         return all(output.add(row) for row in rows)
-
-    async def _row(self, change_request: ChangeRequest, wanted: frozenset[str] | set[str]) -> Row:
-        """Return the row of a change request. Fields that cost a request are only loaded if they are wanted."""
-        spaces = {each.id: each for each in await self._references.spaces()}
-        space = self._space or spaces.get(change_request.space or "")
-        space_id = space.id if space is not None else change_request.space or ""
-        name = await self._references.name_of(space_id)
-        row: dict[str, Any] = {
-            "number": change_request.number,
-            "id": change_request.id,
-            "ref": str(Ref(name, change_request.number)),
-            "space": {"id": space_id, "title": space.title if space is not None else ""},
-            "subject": change_request.title,
-            "status": change_request.status,
-            "author": change_request.created_by.name if change_request.created_by is not None else None,
-            "createdAt": change_request.created_at,
-            "updatedAt": change_request.updated_at,
-            "revision": change_request.revision,
-            "outdated": change_request.outdated,
-            "url": change_request.urls.app,
-            "description": change_request.description_text,
-            "mergedAt": change_request.merged_at,
-        }
-        at = ChangeRequestRef(space_id=space_id, change_request_id=change_request.id)
-        if wanted & {"reviewers", "review"} and (change_request.status in UNDECIDED or "reviewers" in wanted):
-            row["reviewers"] = reviewers = await load_reviewers(self._live, at, change_request)
-            row["review"] = review_state(change_request, reviewers)
-        if "threadsOpen" in wanted:
-            threads = await self._live.fetch(open_threads_of(at))
-            row["threadsOpen"] = sum(each.is_open_thread for each in threads.items)
-        if "pagesChanged" in wanted:
-            changes = await self._live.fetch(ListChanges(at=at, limit=PAGE_LIMIT))
-            pages = {each.page.id for each in changes.changes if each.page is not None}
-            row["pagesChanged"] = len(pages) + changes.more
-        return row
-
-
-async def load_reviewers(live: Live, at: ChangeRequestRef, change_request: ChangeRequest) -> list[dict[str, Any]]:
-    """Return the reviewers of a change request and the requested reviewers, each with `id`, `name`, `status` and
-    `outdated`. Raises ApiError."""
-    reviews, requested = await asyncio.gather(live.fetch(reviews_of(at)), live.fetch(requested_of(at)))
-    found = [
-        {
-            "id": each.reviewer.id,
-            "name": each.reviewer.name,
-            "status": each.status,
-            "outdated": each.revision is not None and each.revision != change_request.revision,
-        }
-        for each in reviews.items
-        if not each.outdated
-    ]
-    return found + [
-        {"id": each.user.id, "name": each.user.name, "status": "requested", "outdated": False}
-        for each in requested.items
-        if each.user is not None
-    ]
-
-
-def review_state(change_request: ChangeRequest, reviewers: Sequence[Mapping[str, Any]]) -> str:
-    """Return the most important fact about the reviews of a change request. Empty if there are no reviews."""
-    statuses = {(each["status"], each["outdated"]) for each in reviewers}
-    if ("changes-requested", False) in statuses or ("changes-requested", True) in statuses:
-        return "changes requested"
-    if change_request.outdated:
-        return "outdated"
-    if ("approved", False) in statuses:
-        return "approved"
-    if ("approved", True) in statuses:
-        return "approval outdated"
-    return "review requested" if reviewers else ""
 
 
 def _updated_at(change_request: ChangeRequest) -> datetime:

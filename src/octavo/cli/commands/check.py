@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
         raise Failure(f"Could not check {line(readable_name(options.target))}: the folder {problem}.", USAGE)
     rules = choose_rules(options.rules, options.ignored, path)
     try:
-        report = check_folder(path)
+        report = check_folder(path, follows_urls="external-link" in rules.rules)
     except OSError as error:
         reason = (error.strerror or "unknown cause").lower()
         raise Failure(f"Could not check {line(readable_name(options.target))}: {reason}.", USAGE) from None

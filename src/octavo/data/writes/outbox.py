@@ -170,6 +170,30 @@ class Outbox:
         self._remember(entries)
         return entries[0]
 
+    async def add_pending_comments(
+        self, writes: Sequence[NewWrite], conditions: Sequence[Callable[[sqlite3.Connection], bool]]
+    ) -> tuple[OutboxEntry | None, ...]:
+        """Add pending comments in one transaction, and return the entry of each write. `undo` does not undo them.
+
+        A comment is added if its condition, which may change other tables, returns True. Else its entry is None. Raises
+        NotSaved, and then nothing is changed.
+        """
+        added = await self._add(writes, state="pending", conditions=conditions)
+        return tuple(entry if self._entries.find(entry.id) is not None else None for entry in added)
+
+    async def remove_pending_comments(
+        self, entry_ids: Sequence[str], work: Callable[[sqlite3.Connection], None]
+    ) -> None:
+        """Remove pending comments without keeping their texts, and do `work` in the same transaction. Raises NotSaved."""
+
+        def remove(db: sqlite3.Connection) -> None:
+            for entry_id in entry_ids:
+                take_pending_comment(db, entry_id)
+            work(db)
+
+        await self.state.write(remove)
+        self._entries.reload()
+
     def pending_comments(self, at: Discussion) -> tuple[OutboxEntry, ...]:
         """Return the pending comments of a review of `at`, in the order written."""
         return tuple(entry for entry in self.entries if self._is_pending(entry, at))
@@ -337,11 +361,12 @@ class Outbox:
         undo_seconds: float = 0.0,
         review_id: str = "",
         reviewed: Discussion | None = None,
+        conditions: Sequence[Callable[[sqlite3.Connection], bool]] = (),
     ) -> tuple[OutboxEntry, ...]:
         """Store new entries and delete their drafts, in one transaction. Return the entries. Raises NotSaved.
 
-        With `undo_seconds`, they are held. With `reviewed`, the same transaction submits the pending comments of `reviewed`
-        as parts of the review `review_id`.
+        `conditions` are those of `add_pending_comments`. With `undo_seconds`, they are held. With `reviewed`, the same
+        transaction submits the pending comments of `reviewed` as parts of the review `review_id`.
         """
         self._check_writable()
         now, group = self._now(), secrets.token_hex(8)
@@ -377,7 +402,13 @@ class Outbox:
         }
         failed = [(entry.id, entry.draft_key) for entry in self.entries if entry.state == "failed" and entry.draft_key]
 
+        condition_by_id = {entry.id: condition for entry, condition in zip(entries, conditions, strict=False)}
+
         def remove_drafts(db: sqlite3.Connection, entry: OutboxEntry) -> None:
+            condition = condition_by_id.get(entry.id)
+            if condition is not None and not condition(db):
+                db.execute("DELETE FROM outbox WHERE id = ?", (entry.id,))
+                return
             for _, remove, _ in removals[entry.id]:
                 remove(db)
             for entry_id, key in failed:

@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from urllib.parse import unquote
 
 from octavo.documents.checks.checked_pages import CheckedPage
@@ -43,17 +44,26 @@ class CheckedFolder:
     configuration: str = ""
     """The text of `.gitbook.yaml`. Empty if there is none."""
 
-    def findings(self) -> Iterator[Finding]:
-        """Yield the findings of all rules, in no order."""
+    @property
+    def all_pages(self) -> tuple[CheckedPage, ...]:
+        """Pages, reusable content, and the table of contents."""
+        return (*self.pages, *self.includes, *filter(None, (self.summary,)))
+
+    @cached_property
+    def references(self) -> ReferenceCheck:
+        """The check of the references of all pages."""
         ids = ids_by_path((page.path, None, page.path) for page in self.pages)
         index = SpaceIndex(ids, frozenset(), {path: path for path in self.files})
         includes = {page.path: page for page in self.includes}
-        check = ReferenceCheck(index, {page.path: page for page in self.pages}, includes, self.other_paths)
+        return ReferenceCheck(index, {page.path: page for page in self.pages}, includes, self.other_paths)
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield the findings of all rules but `external-link`, in no order."""
         for page in (*self.pages, *self.includes):
             yield from page.findings
-            yield from check.findings(page)
-        if self.summary is not None:
-            yield from check.findings(self.summary)
+        for page in self.all_pages:
+            yield from self.references.findings(page)
+        index = self.references.index
         yield from self._unlisted()
         yield from self._repeated(index)
         yield from self._unused_files()
@@ -102,8 +112,8 @@ class CheckedFolder:
         for path in self.files:
             if _ASSETS in path:
                 assets.setdefault(path.rpartition(_ASSETS)[2], []).append(path)
-        texts = [page.text for page in (*self.pages, *self.includes, *filter(None, (self.summary,)))]
-        used = {name for text in texts for url in _ASSET_URL.findall(text) for name in _names_in(url, assets)}
+        urls = (url for page in self.all_pages for url in _ASSET_URL.findall(page.text))
+        used = {name for url in urls for name in _names_in(url, assets)}
         for path in (path for name, paths in assets.items() if name not in used for path in paths):
             yield finding("unused-file", "no page uses this file", path)
 

@@ -19,6 +19,7 @@ from octavo.documents.links import (
     PageLink,
     PageReference,
     SpaceIndex,
+    UrlLink,
     UrlUse,
     resolve,
 )
@@ -72,6 +73,29 @@ class ReferenceCheck:
                     words=page.source[start:end] if found else reference.target,
                     suggestion=problem.suggestion if found else None,
                 )
+
+    def external_urls(self, page: CheckedPage) -> Iterator[str]:
+        """Yield the URLs of websites on a page, without fragments."""
+        for reference in page.references:
+            if (url := self._external_url(page, reference)) is not None:
+                yield url
+
+    def external_findings(self, page: CheckedPage, problems: Mapping[str, str]) -> Iterator[Finding]:
+        """Yield the findings for links to websites. `problems` has the reasons by URL, without fragment."""
+        places = page.places()
+        for reference in page.references:
+            url = self._external_url(page, reference)
+            if url is not None and (reason := problems.get(url)):
+                for start, end in places.find_url(reference.target, reference.lines)[:1]:
+                    words, place = page.source[start:end], places.place(start, end)
+                    yield finding("external-link", reason, page.path, place, block=reference.block, words=words)
+
+    def _external_url(self, page: CheckedPage, reference: PageReference) -> str | None:
+        """Return the URL of a reference without its fragment. None if it leads to no website."""
+        target = resolve(reference.target, page.path, self.index) if reference.kind == "address" else None
+        if isinstance(target, UrlLink) and not target.url.startswith("mailto:"):
+            return target.url.partition("#")[0]
+        return None
 
     def _problem(self, page: CheckedPage, reference: PageReference) -> _Problem | None:
         if reference.kind == "spec":

@@ -8,12 +8,12 @@ from octavo.api import comments, content
 from octavo.api.content import Page, PageTree
 from octavo.api.spaces import Space
 from octavo.data.live import Snapshot
+from octavo.data.page_queries import get_page_to_read
 from octavo.data.unsent_index import UnsentIndex, UnsentText
 from octavo.tui.content.cursor_target import CursorTarget
 from octavo.tui.content.navigation import Navigation, ReadingHistory, TreeName, VisitedPage
 from octavo.tui.content.side_panel import SidePanel
 from octavo.tui.content.space_threads import SpaceThreads
-from octavo.tui.core.page_queries import get_page_to_read
 from octavo.tui.core.tree_rows import adjacent_page, open_thread_counts
 from octavo.tui.core.view import View
 from octavo.tui.reader.link_opening import follow_link_page

@@ -11,7 +11,7 @@ from octavo.api.places import SpaceRef
 from octavo.data.live import Snapshot
 from octavo.data.unsent_index import UnsentText, by_block
 from octavo.documents.blocks import Block
-from octavo.tui.comments.thread_anchoring import ThreadAnchors
+from octavo.documents.thread_anchors import ThreadAnchors
 from octavo.tui.content.cursor_target import CursorTarget
 from octavo.tui.core.tree_rows import threads_in_block
 from octavo.tui.reader.page_view import PageView

@@ -11,6 +11,7 @@ from octavo.data.drafts import Drafts
 from octavo.data.image_cache import ImageCache
 from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpaces
+from octavo.data.proposed_notes import ProposedNotes
 from octavo.data.search_index import SearchIndex
 from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
@@ -61,6 +62,8 @@ class Session:
     close: Callable[[], Awaitable[None]]
     offline: OfflineSpaces
     """The spaces that are available offline."""
+    proposed: ProposedNotes
+    """The notes that programs propose for change requests."""
     search_index: SearchIndex = field(default_factory=lambda: SearchIndex(None))
     """Local full-text index of the pages that were read."""
     image_cache: ImageCache = field(default_factory=lambda: ImageCache(None))

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from octavo.api.content import GetPage, Page
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, ContentRef, SiteRef
+from octavo.data.page_queries import file_of, find_page, page_markdown
 from octavo.documents import links
 from octavo.tui.core.external_links import confirm_link, copy_text, missing_link_reason, open_link, page_url
-from octavo.tui.core.page_queries import file_of, find_page, page_markdown
 from octavo.tui.core.routes import ToChangeRequest, ToCollection, ToPage, ToSearch
 from octavo.tui.reader.link_titles import ShowsPage
 

@@ -10,10 +10,10 @@ from octavo.api import content, spaces
 from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, CollectionRef, OrganizationRef, SiteRef, SpaceRef
+from octavo.data.page_queries import file_of
 from octavo.documents import links
 from octavo.documents.emoji import to_emoji
 from octavo.tui.core.item_labels import file_summary
-from octavo.tui.core.page_queries import file_of
 from octavo.tui.render.caches import AsyncCache
 from octavo.tui.render.link_targets import NOT_HERE, LinkContext, LinkTargets, LinkTitle, TitleQuery, app_origins
 

@@ -16,9 +16,9 @@ from octavo.api.content import File
 from octavo.api.errors import ApiError, NotFound
 from octavo.api.places import ContentRef, OrganizationRef
 from octavo.api.text import SafeLine
+from octavo.data.page_queries import file_of
 from octavo.documents import links
 from octavo.documents.openapi import Specification
-from octavo.tui.core.page_queries import file_of
 from octavo.tui.core.session import Session
 from octavo.tui.render.caches import AsyncCache
 from octavo.tui.render.deferred import ThumbnailQuery

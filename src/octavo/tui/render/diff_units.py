@@ -131,8 +131,9 @@ class ContextSize:
 
     STEPS = (0, 1, 3, 8, 1 << 30)
 
-    def __init__(self) -> None:
-        self.step = 1
+    def __init__(self, blocks: int = 1) -> None:
+        """`blocks` is the number of unchanged blocks on each side of a change."""
+        self.step = next(step for step, size in enumerate(self.STEPS) if size >= blocks)
         self.expanded: set[str] = set()
 
     @property

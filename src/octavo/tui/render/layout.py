@@ -6,17 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from rich.color import ColorSystem
-from rich.style import Style
-
-from octavo.documents.blocks import Block, Document
+from octavo.documents.blocks import Block
 from octavo.tui.render import code, containers, embeds, images, prose, tables
 from octavo.tui.render.block_slices import has_end, has_start, is_diagram, slice_bounds, split_block
 from octavo.tui.render.failed_block import block_source, render_failed_block, run_guarded
 from octavo.tui.render.layout_context import NARROWEST, Folds, LayoutContext, blank_lines_between
 from octavo.tui.render.page_parts import split_oversized
 from octavo.tui.render.styled_lines import ClickableSpan, Line, clickable_spans, segments, squeeze
-from octavo.tui.render.styles import ASCII, PLAIN, UNICODE, Styles
+from octavo.tui.render.styles import PLAIN, Styles
 
 
 def _render_openapi(context: LayoutContext, block: Block, width: int) -> list[Line]:
@@ -245,36 +242,3 @@ def lay_out(
         if block.kind == "heading" and block.attrs.get("id")
     }
     return Layout(lines, clickable_spans(lines), anchors, block_lines)
-
-
-MARGIN, WIDEST = 2, 110
-"""Width in cells of the left and right margins, and of the widest text."""
-
-
-def print_document(document: Document, columns: int, *, colors: bool, ascii: bool = False) -> str:
-    """Return a page as text for a terminal with `columns` columns. Without `colors` it has only bold and underlined
-    text."""
-    styles = _terminal_styles(ascii=ascii) if colors else Styles.plain(ascii=ascii)
-    lines = lay_out(document.blocks, min(columns - 2 * MARGIN, WIDEST), styles, source=document.source).lines
-    return "".join(f"{_terminal_line(line)}\n" for line in [Line([]), *lines, Line([])])
-
-
-def _terminal_styles(*, ascii: bool) -> Styles:
-    """Return styles without backgrounds, because the background of the terminal may be dark or light."""
-    cyan, dim = Style(color="cyan"), Style(dim=True)
-    return Styles(
-        muted=dim,
-        line=dim,
-        accent=cyan,
-        success=Style(color="green"),
-        warning=Style(color="yellow"),
-        error=Style(color="red"),
-        note=Style(color="magenta"),
-        panel=cyan,
-        glyphs=ASCII if ascii else UNICODE,
-    )
-
-
-def _terminal_line(line: Line) -> str:
-    text = "".join(piece.style.render(piece.text, color_system=ColorSystem.STANDARD) for piece in line.pieces)
-    return f"{' ' * MARGIN}{text}".rstrip(" ")

@@ -13,11 +13,10 @@ from textual.timer import Timer
 from octavo.api.errors import ApiError
 from octavo.data.state_db import StateDb
 from octavo.data.unsent_index import UnsentText
+from octavo.documents.changed_items import WHOLE, ChangedPage
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.reader.reading_position import position_from_json
 from octavo.tui.review.changed_pages import (
-    WHOLE,
-    ChangedPage,
     EntryMarks,
     commented_pages,
     thread_counts,

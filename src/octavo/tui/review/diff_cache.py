@@ -12,12 +12,12 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ContentRef, RevisionRef
 from octavo.concurrency import report_error
 from octavo.data.live import Live
+from octavo.data.page_queries import find_page, get_page_source, page_markdown
 from octavo.data.sync_queue import Rank
+from octavo.documents.changed_items import ChangedPage
 from octavo.documents.conflict_markers import find_markers
 from octavo.documents.diff_model import ChangeSize
-from octavo.tui.core.page_queries import find_page, get_page_source, page_markdown
 from octavo.tui.render.comparison import PageComparison, compare
-from octavo.tui.review.changed_pages import ChangedPage
 
 MAX_PARALLEL = 2
 """Maximum number of pages that are compared in parallel in the background."""

@@ -22,11 +22,12 @@ from octavo.api.sites import Site
 from octavo.api.spaces import Space
 from octavo.data.live import Live
 from octavo.data.merge_rules import MergeCandidate, MergeRules, bypasses, inherits, requires_up_to_date, rules_for
+from octavo.data.page_queries import find_page, get_page_source, page_markdown
 from octavo.data.queries import open_threads_of, reviews_of
 from octavo.data.writes.change_request_kinds import MergeBasis
+from octavo.documents.changed_items import title_of
 from octavo.documents.merging import conflict_prediction as merging
 from octavo.documents.page_trees import DuplicatePage, find_duplicates
-from octavo.tui.core.page_queries import find_page, get_page_source, page_markdown
 from octavo.tui.review import merge_effects
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.text_widgets import Fact
@@ -442,17 +443,6 @@ def sign_of(change: content.Change) -> str:
     """Return `+` for created, `−` for deleted, `~` for edited and `→` for moved."""
     kind = change.type.rpartition("_")[2]
     return {"created": "+", "deleted": "−", "moved": "→"}.get(kind, "~")
-
-
-def title_of(change: content.Change) -> str:
-    """Return the title of the changed page, or the name of the changed file or object."""
-    if change.page is not None:
-        return change.page.title or "Untitled"
-    if change.file is not None:
-        return change.file.name
-    if isinstance(change.reusable_content, dict):
-        return str(change.reusable_content.get("title", "reusable content"))
-    return "variables" if change.type == "variables_edited" else change.type.replace("_", " ")
 
 
 def rule_facts(rules: MergeRules, candidate: MergeCandidate) -> Iterator[Fact]:

@@ -15,12 +15,12 @@ from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.data.live import Live
 from octavo.data.writes.change_request_writes import create
 from octavo.data.writes.content_writes import CHANGES_OF_ONE_EDIT, FIELDS, NEVER_NONE, page_source, restore_pages
+from octavo.documents.changed_items import title_of
 from octavo.documents.merging.page_merge import merge
 from octavo.documents.revision_changes import changes_between, has_document_ids
 from octavo.tui.core.permissions import why_no_editing
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
-from octavo.tui.review.merge_checks import title_of
 from octavo.tui.review.merge_effects import name_first
 from octavo.tui.review.request_target import RequestTarget, why_not_allowed
 from octavo.tui.widgets import short_texts

@@ -13,15 +13,16 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.comments import Comment
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, SpaceRef
+from octavo.data.page_queries import get_page_to_read
 from octavo.data.unsent_index import UnsentText, by_block, unsent_draft
 from octavo.documents import links
 from octavo.documents.blocks import Block, Document
+from octavo.documents.changed_items import WHOLE, ChangedPage
 from octavo.documents.diff_model import Diff
 from octavo.documents.suggestions import block_source, find_suggestions
+from octavo.documents.thread_anchors import TwoVersionAnchors
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.comments.page_comments import PageDiscussion
-from octavo.tui.comments.thread_anchoring import TwoVersionAnchors
-from octavo.tui.core.page_queries import get_page_to_read
 from octavo.tui.core.permissions import why_not_in_space
 from octavo.tui.core.routes import ToPage
 from octavo.tui.core.tree_rows import threads_in_block
@@ -37,7 +38,7 @@ from octavo.tui.render.images import ImageReference
 from octavo.tui.render.link_targets import LinkContext, LinkTargets, app_origins
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.render.threads import DRAFT
-from octavo.tui.review.changed_pages import SIGN_STYLES, WHOLE, ChangedPage, describe_change
+from octavo.tui.review.changed_pages import SIGN_STYLES, describe_change
 from octavo.tui.review.changed_tree import ChangedTree
 from octavo.tui.review.diff_cache import ComparedSides
 from octavo.tui.review.request_comparison import Comparison

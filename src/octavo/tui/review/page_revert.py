@@ -12,12 +12,12 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.data.writes.content_writes import page_source, restore_pages
 from octavo.documents.blocks import Block
+from octavo.documents.changed_items import ChangedPage
 from octavo.documents.suggestions import UnknownBlock, revert_blocks
 from octavo.tui.core.permissions import UNDECIDED, why_no_editing, why_not_in_change_request
 from octavo.tui.core.write_queue import show_progress
 from octavo.tui.editing import target_request
 from octavo.tui.render.diff_context import block_summary
-from octavo.tui.review.changed_pages import ChangedPage
 from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed

@@ -17,6 +17,7 @@ from octavo.api.operation import ListPage, Model
 from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from octavo.data.live import Snapshot
 from octavo.data.unsent_index import UnsentText
+from octavo.documents.changed_items import WHOLE
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE, PageDiscussion
@@ -31,7 +32,6 @@ from octavo.tui.reader.diff_navigation import OtherThreadRequested
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.page_parts import LinkFollowed
-from octavo.tui.review.changed_pages import WHOLE
 from octavo.tui.review.changed_tree import TREE_COMMANDS, ChangedTree
 from octavo.tui.review.page_diff import SUGGESTION_COMMANDS, PageDiff
 from octavo.tui.review.page_revert import REVERT_COMMANDS, SelectedChange

@@ -21,6 +21,7 @@ from octavo.api.errors import ApiError, Forbidden, NotFound
 from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.data.writes.change_request_kinds import MergeBasis, changes_since
 from octavo.data.writes.change_request_writes import create, update
+from octavo.documents.changed_items import ChangedPage, changed_pages
 from octavo.documents.revision_changes import changes_between
 from octavo.tui.core.permissions import UNDECIDED
 from octavo.tui.core.routes import ToChangeRequest
@@ -28,7 +29,7 @@ from octavo.tui.core.view import View
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.review import merge_checks
-from octavo.tui.review.changed_pages import SIGN_STYLES, ChangedPage, changed_pages, describe_change, entry_keys
+from octavo.tui.review.changed_pages import SIGN_STYLES, describe_change, entry_keys
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
 from octavo.tui.review.conflict_choices import ConflictSource
 from octavo.tui.review.conflict_finder import find_conflicts

@@ -1,0 +1,182 @@
+"""`octavo diff`: print what a change request changes."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from octavo.cli.arguments import USAGE, Failure, write_out
+from octavo.cli.commands import Command
+from octavo.cli.comparisons import PageTexts, changed_items, load_texts, sides_of
+from octavo.cli.connection import run_connected
+from octavo.cli.output import Field, Output, Style, add_output_options, print_text
+from octavo.cli.refs import References
+from octavo.documents.diff_text import source_diff
+
+if TYPE_CHECKING:
+    from octavo.tui.core.session import Session
+
+FIELDS = (
+    Field("path", "string"),
+    Field("title", "string"),
+    Field("change", "string"),
+    Field("added", "integer"),
+    Field("removed", "integer"),
+    Field("before", "string", is_extra=True),
+    Field("after", "string", is_extra=True),
+)
+DEFAULT_CONTEXT = 3
+_SIGNS = {
+    "added": ("+", "green"),
+    "deleted": ("-", "red"),
+    "moved": ("→", "yellow"),
+    "renamed": ("~", "cyan"),
+    "edited": ("~", "cyan"),
+}
+
+
+def declare(command: argparse.ArgumentParser) -> None:
+    command.add_argument("ref", metavar="REF", help="a change request, or a page of a change request")
+    command.add_argument("page", nargs="?", metavar="PAGE", help="only this page, by its path, id or title")
+    command.add_argument(
+        "--against",
+        default="base",
+        metavar="base|main|my-review|REVISION",
+        help="the version to compare with (default: base)",
+    )
+    forms = command.add_mutually_exclusive_group()
+    forms.add_argument("--stat", action="store_true", help="print the numbers of added and removed words")
+    forms.add_argument("--raw", action="store_true", help="print a unified diff of the Markdown, for patch")
+    forms.add_argument("--name-only", action="store_true", help="print the paths only")
+    command.add_argument(
+        "--context",
+        type=int,
+        default=DEFAULT_CONTEXT,
+        metavar="N",
+        help="unchanged lines around each change (default: 3)",
+    )
+    command.add_argument("--exit-code", action="store_true", help="exit with 1 if there are differences")
+    add_output_options(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.context < 0:
+        raise Failure("Could not print the diff: --context must be 0 or more.", USAGE)
+
+    async def work(session: Session) -> int:
+        references = References(session, options)
+        target = await references.target(options.ref)
+        sides = await sides_of(session.live, target, options.against)
+        items = await changed_items(session.live, target, sides)
+        if options.page or target.page is not None:
+            wanted = options.page or (target.page.id if target.page is not None else "")
+            items = tuple(each for each in items if each.page is not None and wanted.strip("/") in _names(each.page))
+            if not items:
+                await references.page(target, wanted)  # fails for a page that does not exist
+        _print(options, await load_texts(session.live, sides, items))
+        return 1 if items and options.exit_code else 0
+
+    return run_connected(options, work, doing="load the changes")
+
+
+def _names(page: Any) -> tuple[str, ...]:
+    return (page.id, page.path or "", page.title)
+
+
+def _print(options: argparse.Namespace, pages: Sequence[PageTexts]) -> None:
+    if options.name_only:
+        write_out("".join(f"{each.path}\n" for each in pages))
+    elif options.raw:
+        write_out("".join(_unified(each, options.context) for each in pages))
+    elif options.stat:
+        width = max((len(each.path) for each in pages), default=0)
+        write_out("".join(f"{each.path:<{width}}  {_size(each)}\n" for each in pages))
+    elif options.json is not None or options.ndjson is not None or options.jq is not None:
+        with Output(options, FIELDS, ()) as output:
+            for each in pages:
+                output.add(_row(each))
+    else:
+        print_text(options, "\n".join(_page_text(options, each) for each in pages))
+
+
+def _row(page: PageTexts) -> dict[str, Any]:
+    return {
+        "path": page.path,
+        "title": page.item.title,
+        "change": page.change,
+        "added": page.size.added,
+        "removed": page.size.removed,
+        "before": page.before,
+        "after": page.after,
+    }
+
+
+def _size(page: PageTexts) -> str:
+    return f"+{page.size.added} −{page.size.removed}" if page.item.is_document else page.change
+
+
+def _page_text(options: argparse.Namespace, page: PageTexts) -> str:
+    """Return the changes of a page: as the app shows them on a terminal, else with `[-…-]` and `{+…+}`."""
+    style = Style(options)
+    sign, color = _SIGNS[page.change]
+    head = f"{style.color(f'{sign} {page.path}', color)}  {style.color(page.item.title, 'bold')}  {_size(page)}\n"
+    head += "".join(f"  {each}\n" for each in page.item.settings)
+    if page.before == page.after:
+        return head
+    if not style.has_escapes:
+        return head + "".join(f"  {each}\n".replace("  \n", "\n") for each in _word_lines(page, options.context))
+    from octavo.tui.render.comparison import compare  # lazy: the renderer, on a terminal only
+    from octavo.tui.render.printing import print_diff
+
+    compared = compare(page.before, page.after)
+    return head + print_diff(compared, style.columns, options.context, colors=style.has_colors)
+
+
+def _word_lines(page: PageTexts, context: int) -> Iterator[str]:
+    """Yield the changed lines with the removed words as `[-…-]` and the added words as `{+…+}`, as git does."""
+    for hunk in source_diff(page.before, page.after, context):
+        if hunk.skipped:
+            yield f"… {hunk.skipped} {'line' if hunk.skipped == 1 else 'lines'} unchanged"
+        for each in hunk.lines:
+            match each.op:
+                case "equal":
+                    yield each.new
+                case "insert":
+                    yield f"{{+{each.new}+}}"
+                case "delete":
+                    yield f"[-{each.old}-]"
+                case "change":
+                    marks = {"insert": ("{+", "+}"), "delete": ("[-", "-]")}
+                    parts = ((marks.get(word.op, ("", "")), word.run.text) for word in each.words)
+                    yield "".join(f"{before}{text}{after}" for (before, after), text in parts)
+
+
+def _unified(page: PageTexts, context: int) -> str:
+    """Return a unified diff of the Markdown, which `patch -p1` takes."""
+    if page.before == page.after:
+        return ""
+    name = f"{page.path}.md"
+    old, new = (f"{side}/{name}" if text else "/dev/null" for side, text in (("a", page.before), ("b", page.after)))
+    lines = difflib.unified_diff(
+        page.before.splitlines(keepends=True), page.after.splitlines(keepends=True), old, new, n=context
+    )
+    return "".join(each if each.endswith("\n") else f"{each}\n\\ No newline at end of file\n" for each in lines)
+
+
+COMMAND = Command(
+    declare=declare,
+    run=run,
+    details="On a terminal, the diff is that of the app. In a pipe, removed words are in [-…-] and added words in {+…+}.",
+    examples=(
+        "octavo diff harbour-api/7",
+        "octavo diff 7 concepts/time --against my-review",
+        "octavo diff 7 --raw | delta",
+    ),
+    fields=FIELDS,
+    exit_codes={
+        1: "failure, or with --exit-code: there are differences",
+        3: "there is no such change request, page or review",
+    },
+)

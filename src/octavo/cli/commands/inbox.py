@@ -1,0 +1,289 @@
+"""`octavo inbox`: list what needs you, or print each change of it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.places import ChangeRequestRef, Discussion
+from octavo.api.users import Me
+from octavo.cli.arguments import USAGE, Failure, tell
+from octavo.cli.commands import Command
+from octavo.cli.connection import run_connected
+from octavo.cli.output import Column, Field, Output, Row, add_limit_options, add_output_options
+from octavo.cli.refs import Ref, References
+from octavo.data.inbox import DraftRef, InboxRow, Reason, ThreadRef, WriteRef, matches
+from octavo.data.inbox_loader import InboxLoader
+from octavo.data.inbox_marks import InboxMarks
+from octavo.data.polling import Poller
+from octavo.data.unsent_index import unsent_draft
+from octavo.settings import InboxFilter, nearest
+from octavo.settings import read as read_settings
+
+if TYPE_CHECKING:
+    from octavo.api.comments import Comment
+    from octavo.api.spaces import Space
+    from octavo.tui.core.session import Session
+
+FIELDS = (
+    Field("ref", "string"),
+    Field("kind", "string"),
+    Field("reasons", "string[]"),
+    Field("title", "string"),
+    Field("space", "object?"),
+    Field("author", "string?"),
+    Field("updatedAt", "time?"),
+    Field("unread", "boolean"),
+    Field("url", "string?"),
+    Field("page", "object?", is_extra=True),
+    Field("thread", "string?", is_extra=True),
+    Field("why", "string", is_extra=True),
+)
+REASON_NAMES = MappingProxyType[Reason, str](
+    {
+        "not sent": "unsent",
+        "review requested": "review-requested",
+        "changed since review": "changed-since-review",
+        "approved": "approved",
+        "changes requested": "changes-requested",
+        "outdated": "outdated",
+        "new replies": "new-replies",
+        "on my change requests": "on-my-work",
+        "mentioned": "mentioned",
+        "unsent draft": "draft",
+    }
+)
+"""The names of the reasons in options and in JSON."""
+_LABELS = {
+    **{name: name.replace("-", " ") for name in REASON_NAMES.values()},
+    "unsent": "not sent",
+    "changed-since-review": "changed since your review",
+    "on-my-work": "on your change request",
+    "draft": "unsent draft",
+}
+_COLORS = {
+    "not sent": "red",
+    "changes requested": "red",
+    "approved": "green",
+    "review requested": "cyan",
+    "changed since your review": "yellow",
+    "outdated": "yellow",
+}
+COLUMNS = (
+    Column("ref", link="url"),
+    Column("why", text=lambda row: _LABELS[row["reasons"][0]], colors=_COLORS),
+    Column("title", is_cut=True),
+    Column("author", "from"),
+    Column("updatedAt", "updated"),
+)
+CHECK_SECONDS = 5.0
+"""Seconds between two checks whether a refresh is due, as in the app."""
+
+
+def declare(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--reason", action="append", default=[], choices=tuple(REASON_NAMES.values()), metavar="REASON",
+        help=f"only for this reason; repeatable: {', '.join(REASON_NAMES.values())}",
+    )  # fmt: skip
+    command.add_argument("--filter", metavar="NAME", help="only the rows of a tab in config.toml: [inbox.NAME]")
+    command.add_argument("--watch", action="store_true", help="print each new or changed row until you press ctrl+c")
+    add_limit_options(command)
+    add_output_options(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.watch and (options.json is not None or options.jq is not None):
+        raise Failure("Could not watch the inbox: a JSON array never ends. Use --ndjson.", USAGE)
+
+    async def work(session: Session) -> int:
+        await _InboxList(session, options).print()
+        return 0
+
+    return run_connected(options, work, doing="load the inbox")
+
+
+class _InboxList:
+    """The rows of the inbox that the options select."""
+
+    def __init__(self, session: Session, options: argparse.Namespace) -> None:
+        self._session, self._options = session, options
+        self._references = References(session, options)
+        self._marks = InboxMarks(session.state)
+        self._filter = _filter_named(options.filter) if options.filter else InboxFilter("")
+        self._space: Space | None = None
+
+    async def print(self) -> None:
+        """Print the rows, or watch them. Raises ApiError or Failure."""
+        self._space = await self._references.chosen_space()
+        # The rows depend on the user, and errors of the account are reported here.
+        self._session.outbox.set_account(await self._session.live.fetch(Me()), asked=True)
+        loader = InboxLoader(self._session.live, self._session.drafts, await self._references.organization())
+        changed = asyncio.Event()
+        leave = loader.subscribe(lambda _: changed.set())
+        try:
+            await _wait_loaded(loader, changed)
+            if self._options.watch:
+                await self._watch(loader, changed)
+            else:
+                await self._print_once(loader)
+        finally:
+            leave()
+
+    async def _print_once(self, loader: InboxLoader) -> None:
+        with Output(self._options, FIELDS, COLUMNS, empty="No items need you.") as output:
+            rows = self._selected(loader)
+            output.total = len(rows)
+            for each in rows:
+                if not output.add(await self._row(loader, each)):
+                    break
+            _check_complete(loader)
+
+    async def _watch(self, loader: InboxLoader, changed: asyncio.Event) -> None:
+        poller = Poller(self._session.live, after_round=loader.poll)
+        known = {each.key: each.stamp for each in self._selected(loader)}
+        count = f"{len(known)} item needs" if len(known) == 1 else f"{len(known)} items need"
+        tell(f"Watching the inbox. {count} you now. To stop, press ctrl+c.")
+        while True:
+            changed.clear()
+            for each in self._selected(loader):
+                if known.get(each.key) != each.stamp:
+                    known[each.key] = each.stamp
+                    with Output(self._options, FIELDS, COLUMNS) as output:
+                        output.add(await self._row(loader, each))
+            try:
+                await asyncio.wait_for(changed.wait(), CHECK_SECONDS)
+            except TimeoutError:
+                poller.key_pressed()  # you watch, as if you had the app open
+                if poller.is_due:
+                    await poller.run()
+
+    def _selected(self, loader: InboxLoader) -> list[InboxRow]:
+        """Return the rows that need you and match the options, the most urgent first."""
+        rows = self._marks.sort(loader.snapshot().rows).here
+        wanted = set(self._options.reason)
+        return [
+            each
+            for each in rows
+            if (not wanted or wanted & set(_reasons(each)))
+            and (self._space is None or each.space_id == self._space.id)
+            and matches(each, self._filter, self._space.title if self._space is not None else "")
+        ]
+
+    async def _row(self, loader: InboxLoader, row: InboxRow) -> Row:
+        spaces = {each.id: each for each in await self._references.spaces()}
+        at, comment, request = _place(row), None, None
+        if isinstance(row.target, ThreadRef):
+            comment = loader.comment(row.target)
+        if isinstance(at, ChangeRequestRef):
+            request = loader.change_request(at)
+        page = comment.target.page if comment is not None else None
+        space = spaces.get(row.space_id)
+        return {
+            "ref": await self._ref_of(row, at, request),
+            "kind": _kind(row),
+            "reasons": _reasons(row),
+            "title": _title(row, request),
+            "space": {"id": row.space_id, "title": space.title if space is not None else ""} if row.space_id else None,
+            "author": _author(comment, request),
+            "updatedAt": row.moment,
+            "unread": row.key in self._marks.sort([row]).unread,
+            "url": request.urls.app if request is not None else space.urls.app if space is not None else None,
+            "page": {"id": page.id, "title": page.title, "path": page.path} if page is not None else None,
+            "thread": row.target.comment_id if isinstance(row.target, ThreadRef) else None,
+            "why": row.words,
+        }
+
+    async def _ref_of(self, row: InboxRow, at: Discussion | None, request: ChangeRequest | None) -> str:
+        """Return the REF of a row. For a write that was not sent, its id in `octavo outbox`."""
+        if isinstance(row.target, WriteRef):
+            return row.target.entry_id
+        if at is None:
+            return ""
+        number = request.number if request is not None else None
+        thread = row.target.comment_id if isinstance(row.target, ThreadRef) else ""
+        return str(Ref(await self._references.name_of(at.space_id), number, block=thread))
+
+
+async def _wait_loaded(loader: InboxLoader, changed: asyncio.Event) -> None:
+    """Wait until all responses that the inbox needs have arrived."""
+    await loader.refresh()
+    while not loader.is_idle:
+        changed.clear()
+        try:
+            await asyncio.wait_for(changed.wait(), 0.2)  # replies arrive without a notification at their end
+        except TimeoutError:
+            continue
+
+
+def _check_complete(loader: InboxLoader) -> None:
+    """Raise Failure if a part of the inbox could not be loaded."""
+    if failed := loader.snapshot().failed:
+        parts = "; ".join(f"{each.label} ({each.cause.rstrip('.')})" for each in failed[:3])
+        raise Failure(f"Could not load the whole inbox: {parts}. Run it again, or: octavo doctor")
+
+
+def _filter_named(name: str) -> InboxFilter:
+    """Return the filter of the settings with this name. Raises Failure if there is none."""
+    filters = {each.name: each for each in read_settings(os.environ).inbox_filters}
+    if name not in filters:
+        listed = f" The filters are {', '.join(filters)}." if filters else " config.toml has no [inbox.NAME]."
+        raise Failure(f"Unknown filter {name[:40]!r}.{nearest(name, filters) or listed}", USAGE)
+    return filters[name]
+
+
+def _reasons(row: InboxRow) -> list[str]:
+    return [REASON_NAMES[each] for each in (row.reason, *row.also)]
+
+
+def _kind(row: InboxRow) -> str:
+    match row.target:
+        case ThreadRef():
+            return "thread"
+        case DraftRef():
+            return "draft"
+        case WriteRef():
+            return "write"
+        case _:
+            return "change-request"
+
+
+def _place(row: InboxRow) -> Discussion | None:
+    """Return the space or change request of a row. None if it has none."""
+    match row.target:
+        case ThreadRef(at=at):
+            return at
+        case DraftRef(draft_key=key):
+            return unsent_draft(key).at
+        case ChangeRequestRef() as at:
+            return at
+        case _:
+            return None
+
+
+def _title(row: InboxRow, request: ChangeRequest | None) -> str:
+    return request.title if request is not None and isinstance(row.target, ChangeRequestRef) else row.title
+
+
+def _author(comment: Comment | None, request: ChangeRequest | None) -> str | None:
+    """Return who wrote the thread, else who created the change request. None if neither is loaded."""
+    if comment is not None:
+        return comment.posted_by.name
+    return request.created_by.name if request is not None and request.created_by is not None else None
+
+
+COMMAND = Command(
+    declare=declare,
+    run=run,
+    details="The list has the same items as the inbox of the app, without those that you marked as done or snoozed.",
+    examples=(
+        "octavo inbox",
+        "octavo inbox --reason review-requested --json ref,title,url",
+        'octavo inbox --watch --ndjson | while read -r row; do notify-send "$(jq -r .title <<<"$row")"; done',
+    ),
+    fields=FIELDS,
+    exit_codes={3: "the space does not exist"},
+)

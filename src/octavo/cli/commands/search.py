@@ -1,0 +1,260 @@
+"""`octavo search`: find pages, comments and change requests."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from octavo.api import search
+from octavo.api.change_requests import Get, ListOfOrganization, Status
+from octavo.api.comments import List as ListThreads
+from octavo.api.content import ListPages
+from octavo.api.errors import NotFound
+from octavo.api.folding import fold
+from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
+from octavo.api.safety import line
+from octavo.cli.arguments import tell
+from octavo.cli.commands import Command
+from octavo.cli.connection import run_connected
+from octavo.cli.output import Column, Field, Output, Row, add_limit_options, add_output_options
+from octavo.cli.refs import Ref, References, all_items, short_name
+from octavo.concurrency import gather_bounded
+from octavo.data.queries import PAGE_LIMIT, UNDECIDED, change_requests_of
+from octavo.data.search_index import Found, Hit
+from octavo.settings.table import nearest
+
+if TYPE_CHECKING:
+    from octavo.api.change_requests import ChangeRequest
+    from octavo.api.spaces import Space
+    from octavo.tui.core.session import Session
+
+FIELDS = (
+    Field("ref", "string"),
+    Field("kind", "string"),
+    Field("title", "string"),
+    Field("space", "object"),
+    Field("path", "string?"),
+    Field("snippet", "string"),
+    Field("score", "number"),
+    Field("url", "string?"),
+)
+COLUMNS = (Column("ref", link="url"), Column("title"), Column("snippet", is_cut=True))
+PARALLEL = 6
+_KINDS: dict[str, tuple[Found, ...]] = {"pages": ("page",), "comments": ("thread",), "changes": ("change request",)}
+_STATUSES: tuple[Status, ...] = ("open", "draft", "merged", "archived")
+_LONGEST_SNIPPET = 160
+_MOST_TREES = 20
+"""Spaces whose page titles are read for a suggestion if nothing was found."""
+
+
+def declare(command: argparse.ArgumentParser) -> None:
+    command.add_argument("words", nargs="+", metavar="WORDS", help="the words to find; all must occur")
+    command.add_argument(
+        "--in", dest="where", choices=tuple(_KINDS), default="pages", help="what to search (default: pages)"
+    )
+    command.add_argument("--offline", action="store_true", help="search only what is on this computer; send no request")
+    add_limit_options(command)
+    add_output_options(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    async def work(session: Session) -> int:
+        await _Search(session, options).print()
+        return 0
+
+    return run_connected(options, work, doing="search")
+
+
+class _Search:
+    """The results for the words of the command."""
+
+    def __init__(self, session: Session, options: argparse.Namespace) -> None:
+        self._session, self._live, self._options = session, session.live, options
+        self._references = References(session, options, is_offline=options.offline)
+        self._words = " ".join(options.words)
+        self._spaces: tuple[Space, ...] = ()
+        """The spaces to search."""
+
+    async def print(self) -> None:
+        """Print the results, the best first. Raises ApiError or Failure."""
+        options = self._options
+        with Output(options, FIELDS, COLUMNS) as output:
+            chosen = await self._references.chosen_space()
+            self._spaces = (chosen,) if chosen is not None else await self._references.spaces()
+            rows = await self._rows(output.limit, only=chosen)
+            for number, row in enumerate(rows):
+                if not output.add({**row, "score": round(1 / (1 + number), 3)}):
+                    break
+        if not rows and output.mode == "table":
+            tell(f"No results for “{line(self._words[:60])}”.{await self._suggestion()}")
+
+    async def _rows(self, limit: int | None, only: Space | None) -> list[Row]:
+        options = self._options
+        most = min(PAGE_LIMIT, limit + 1) if limit is not None else PAGE_LIMIT
+        if options.offline or options.where == "comments":
+            if not options.offline:
+                await self._load_threads(only)
+            self._session.search_index.flush()
+            ids = [each.id for each in self._spaces] if only is not None else None
+            hits = await self._session.search_index.search(
+                self._words, limit=most, kinds=_KINDS[options.where], spaces=ids, length=_LONGEST_SNIPPET
+            )
+            return [await self._hit_row(each) for each in hits]
+        if options.where == "changes":
+            return await self._changes(only)
+        return await self._pages(most, only)
+
+    # Pages
+
+    async def _pages(self, most: int, only: Space | None) -> list[Row]:
+        if only is not None:
+            op = search.InSpace(at=only.ref, query=self._words, limit=most)
+            return [self._page_row(only, each) for each in (await self._live.fetch(op)).items]
+        by_id = {each.id: each for each in self._spaces}
+        at = OrganizationRef(organization_id=(await self._references.organization()).id)
+        found = await self._live.fetch(search.InOrganization(at=at, query=self._words, limit=most))
+        return [
+            self._page_row(by_id[space.id], page) for space in found.items if space.id in by_id for page in space.pages
+        ]
+
+    def _page_row(self, space: Space, page: search.PageHit) -> Row:
+        section = page.sections[0] if page.sections else None
+        snippet = (section.body if section is not None else page.description) or ""
+        title = f"{page.title} › {section.title}" if section is not None and section.title else page.title
+        return self._row(space, "page", title, snippet, page=page.path or page.id, url=page.urls.app)
+
+    def _row(self, space: Space, kind: str, title: str, snippet: str, **own: Any) -> Row:
+        ref = Ref(short_name(space, self._spaces), own.get("number"), own.get("page", ""), own.get("block", ""))
+        return {
+            "ref": str(ref),
+            "kind": kind,
+            "title": title,
+            "space": {"id": space.id, "title": space.title},
+            "path": own.get("page") or None,
+            "snippet": _excerpt(snippet, self._words),
+            "url": own.get("url"),
+        }
+
+    # Comments
+
+    async def _load_threads(self, only: Space | None) -> None:
+        """Load the threads of the searched spaces and of their undecided change requests, which indexes them."""
+        places: list[Discussion] = [each.ref for each in self._spaces if each.comments]
+        for organization in await self._references.organizations():
+            for status in UNDECIDED:
+                for each in await all_items(self._live, change_requests_of(organization.id, status)):
+                    if each.space is not None and each.comments and (only is None or each.space == only.id):
+                        places.append(ChangeRequestRef(space_id=each.space, change_request_id=each.id))
+
+        async def load(at: Discussion) -> None:
+            try:
+                await self._live.fetch(ListThreads(at=at, format="markdown", limit=PAGE_LIMIT))
+            except NotFound:
+                return  # it was deleted meanwhile
+
+        await gather_bounded(load, places, PARALLEL)
+
+    async def _hit_row(self, hit: Hit) -> Row:
+        """Return the row of a result from this computer."""
+        by_id = {each.id: each for each in await self._references.spaces()}
+        space = by_id.get(hit.space)
+        if space is None:
+            return {"ref": hit.id, "kind": hit.kind, "title": hit.title, "space": {"id": hit.space, "title": ""},
+                    "path": None, "snippet": hit.snippet, "url": None}  # fmt: skip
+        match hit.kind:
+            case "page":
+                title = f"{hit.title} › {hit.path[-1]}" if hit.path else hit.title
+                return self._row(space, "page", title, hit.snippet, page=hit.page_path.strip("/") or hit.id)
+            case "thread":
+                number = await self._number(hit.place)
+                title = f"{hit.author} on {hit.title}" if hit.title else hit.author
+                return self._row(space, "thread", title, hit.snippet, number=number, block=hit.id)
+            case _:
+                return self._row(space, "change-request", hit.title, hit.snippet, number=hit.number)
+
+    async def _number(self, at: Discussion) -> int | None:
+        """Return the number of the change request of a thread. None on main, or offline if it is not loaded."""
+        if not isinstance(at, ChangeRequestRef):
+            return None
+        known = self._live.peek(Get(at=at)).value
+        for organization in await self._references.organizations():
+            for status in UNDECIDED:
+                listed = self._live.peek(change_requests_of(organization.id, status)).value
+                known = (
+                    known or next((each for each in listed.items if each.id == at.change_request_id), None)
+                    if listed
+                    else known
+                )
+        if known is None and not self._options.offline:
+            known = await self._live.fetch(Get(at=at))
+        return known.number if known is not None else None
+
+    # Change requests
+
+    async def _changes(self, only: Space | None) -> list[Row]:
+        by_id = {each.id: each for each in self._spaces}
+        words = fold(self._words).split()
+        found: list[ChangeRequest] = []
+        for organization in await self._references.organizations():
+            at = OrganizationRef(organization_id=organization.id)
+            for status in _STATUSES:
+                op = ListOfOrganization(at=at, status=status, limit=PAGE_LIMIT)
+                found += (await self._live.fetch(op)).items
+        return [
+            self._row(
+                by_id[each.space], "change-request", each.title, each.description_text or each.status,
+                number=each.number, url=each.urls.app,
+            )
+            for each in found
+            if each.space in by_id and all(word in fold(f"#{each.number} {each.title} {each.description_text}") for word in words)
+        ]  # fmt: skip
+
+    # Nothing found
+
+    async def _suggestion(self) -> str:
+        """Return a sentence with the words of page titles that are similar to the words of the command, or ""."""
+        known: set[str] = set()
+        for space in self._spaces[:_MOST_TREES]:
+            if self._options.offline:
+                titles: Sequence[str] = [each.title for each in await self._session.search_index.pages(space.id)]
+            else:
+                titles = [each.title for each in (await self._live.cached_or_fetch(ListPages(at=space.ref))).walk()]
+            known |= {word for title in titles for word in re.findall(r"\w{3,}", fold(title))}
+        words = fold(self._words).split()
+        meant = [_nearest_word(word, known) for word in words]
+        if meant == words:
+            return ""
+        return f" Did you mean “{' '.join(meant)}”?"
+
+
+def _nearest_word(word: str, known: set[str]) -> str:
+    """Return the most similar known word, or the word itself."""
+    if word in known:
+        return word
+    found = nearest(word, known)
+    return found.removeprefix(" Did you mean ").removesuffix("?") if found else word
+
+
+def _excerpt(text: str, words: str) -> str:
+    """Return the part of a text around the first of the words, on one line."""
+    flat = " ".join(text.split())
+    starts = [at for word in fold(words).split() if (at := fold(flat).find(word)) >= 0]
+    first = max(0, min(starts, default=0) - _LONGEST_SNIPPET // 3)
+    part = flat[first : first + _LONGEST_SNIPPET]
+    return f"{'…' if first else ''}{part}{'…' if first + _LONGEST_SNIPPET < len(flat) else ''}"
+
+
+COMMAND = Command(
+    declare=declare,
+    run=run,
+    details="Pages are searched on the server. Comments are loaded first, then searched on this computer.",
+    examples=(
+        "octavo search webhook secret",
+        'octavo search "time zone" -s handbook --json ref,path,snippet',
+        "octavo search --in comments --offline mara",
+    ),
+    fields=FIELDS,
+    exit_codes={3: "the space does not exist"},
+)

@@ -1,0 +1,280 @@
+"""`octavo show`: print a page, a change request, a space, a thread or a user."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from octavo.api.errors import NotFound
+from octavo.api.places import ContentRef, RevisionRef
+from octavo.api.safety import line
+from octavo.cli import change_rows, page_rows, threads
+from octavo.cli.arguments import NOT_FOUND, USAGE, Failure, write_out
+from octavo.cli.commands import Command
+from octavo.cli.connection import run_connected
+from octavo.cli.output import Style, add_output_options, age, print_object, print_text, wanted_fields
+from octavo.cli.refs import References, Target, parse_ref
+from octavo.cli.threads import FoundThread
+from octavo.cli.web_browser import add_web_option, check_web_option, open_in_browser
+
+if TYPE_CHECKING:
+    from octavo.api.comments import Message
+    from octavo.api.users import User
+    from octavo.tui.core.session import Session
+
+KINDS = {
+    "page": page_rows.PAGE_FIELDS,
+    "change request": change_rows.FIELDS,
+    "space": page_rows.SPACE_FIELDS,
+    "thread": threads.FIELDS,
+    "user": page_rows.USER_FIELDS,
+}
+_PIPE_COLUMNS = 100
+
+
+def declare(command: argparse.ArgumentParser) -> None:
+    command.add_argument("ref", metavar="REF", help="what to print; @NAME for a user, SPACE@ID or an id for a thread")
+    forms = command.add_mutually_exclusive_group()
+    forms.add_argument("--raw", action="store_true", help="print the Markdown")
+    forms.add_argument("--threads", action="store_true", help="print the threads")
+    forms.add_argument("--outline", action="store_true", help="print the headings of a page, or the pages of a space")
+    command.add_argument("--revision", metavar="ID", help="print the page as it is in a revision")
+    command.add_argument("--width", type=int, metavar="N", help="wrap text after N columns")
+    add_web_option(command)
+    add_output_options(command, streams=False)
+
+
+def run(options: argparse.Namespace) -> int:
+    check_web_option(options)
+    if options.width is not None and not 20 <= options.width <= 1000:
+        raise Failure("Could not print it: --width must be from 20 to 1000.", USAGE)
+
+    async def work(session: Session) -> int:
+        await _Shown(session, options).print()
+        return 0
+
+    return run_connected(options, work, doing=f"load {line(options.ref[:60])}")
+
+
+class _Shown:
+    """The thing that the command prints."""
+
+    def __init__(self, session: Session, options: argparse.Namespace) -> None:
+        self._session, self._live, self._options = session, session.live, options
+        self._references = References(session, options)
+        self._style = Style(options)
+        self._width = options.width or (self._style.columns if self._style.is_terminal else _PIPE_COLUMNS)
+
+    async def print(self) -> None:
+        """Print it. Raises ApiError or Failure."""
+        found = await self._find(self._options.ref)
+        if self._options.web:
+            open_in_browser(self._session, _url(found))
+        elif isinstance(found, FoundThread):
+            await self._print_thread(found)
+        elif not isinstance(found, Target):
+            row = page_rows.user_row(found)
+            text = f"{row['name']}\n{row['ref']}{f'  {found.email}' if found.email else ''}\n"
+            print_object(self._options, KINDS["user"], row, lambda: text)
+        elif self._options.threads:
+            await self._print_threads(found)
+        elif found.page is not None:
+            await self._print_page(found, found.page.id)
+        elif found.change_request is not None:
+            await self._print_change_request(found)
+        else:
+            await self._print_space(found)
+
+    async def _find(self, text: str) -> Target | FoundThread | User:
+        references = self._references
+        if text.startswith("@"):
+            return await references.user(text)
+        try:
+            target = await references.target(text)
+        except Failure as failure:
+            ref = parse_ref(text) if "://" not in text else None
+            # A word that is no space may be the id of a thread. Searching it takes many requests.
+            is_word = ref is not None and bool(ref.space) and ref.place == str(ref) and ref.number is None
+            if failure.code != NOT_FOUND or "Did you mean" in str(failure) or not is_word:
+                raise
+            try:
+                return await threads.find_thread(references, text)
+            except Failure:
+                raise failure from None
+        if target.block and target.page is None:
+            return await threads.thread_at(references, target, target.block)
+        return target
+
+    # Pages
+
+    async def _print_page(self, target: Target, page_id: str) -> None:
+        options = self._options
+        wanted = wanted_fields(options, KINDS["page"])
+        owner = target.change_request or target.space
+        revision = owner.revision
+        at: ContentRef = target.at
+        if options.revision:
+            revision, at = options.revision, RevisionRef(space_id=target.space.id, revision_id=options.revision)
+        page = await self._load_page(at, page_id)
+        row = page_rows.page_row(target, page, revision)
+        if "outline" in wanted or options.outline:
+            row["outline"] = page_rows.outline_of(row["markdown"])
+        if "threads" in wanted:
+            found = await threads.load_threads(self._references, target)
+            row["threads"] = [{"id": each.comment.id, "status": each.comment.status} for each in found]
+        if options.raw:
+            write_out(row["markdown"] if row["markdown"].endswith("\n") else f"{row['markdown']}\n")
+        elif options.outline:
+            lines = (f"{'  ' * (each['level'] - 1)}{each['title']}\n" for each in row["outline"])
+            print_object(options, KINDS["page"], row, lambda: "".join(lines))
+        else:
+            print_object(options, KINDS["page"], row, lambda: self._page_text(row))
+
+    async def _load_page(self, at: ContentRef, page_id: str) -> Any:
+        try:
+            return await page_rows.load_page(self._live, at, page_id)
+        except NotFound:
+            if self._options.revision:
+                message = f"Could not find the page in revision {line(self._options.revision[:60])}."
+                raise Failure(message, NOT_FOUND) from None
+            raise
+
+    def _page_text(self, row: dict[str, Any]) -> str:
+        title = "" if row["markdown"].lstrip().startswith("# ") else f"# {row['title']}\n\n"
+        return self._rendered(title + row["markdown"])
+
+    def _rendered(self, markdown: str) -> str:
+        """Return Markdown as the app shows it."""
+        from octavo.documents.parse import parse  # lazy: the renderer, for text only
+        from octavo.tui.render.printing import print_document
+
+        return print_document(
+            parse(markdown), self._width, colors=self._style.has_colors, has_escapes=self._style.has_escapes
+        )
+
+    # Change requests and spaces
+
+    async def _print_change_request(self, target: Target) -> None:
+        change_request = target.change_request
+        assert change_request is not None, "the target is a change request"
+        wanted = wanted_fields(self._options, KINDS["change request"])
+        everything = wanted or {"reviewers", "threadsOpen", "review"}
+        row = await change_rows.change_row(self._references, change_request, target.space, everything)
+        changed = [] if wanted else await self._changed_pages(target)
+        print_object(self._options, KINDS["change request"], row, lambda: self._change_text(row, changed))
+
+    async def _changed_pages(self, target: Target) -> list[tuple[str, str, str]]:
+        """Return the path, the title and the sign of each changed page and file."""
+        from octavo.api.content import ListChanges  # lazy: for text only
+        from octavo.documents.changed_items import changed_pages
+
+        listed = await self._live.fetch(ListChanges(at=target.at, limit=1000))
+        return [
+            ((each.page.path or each.page.id) if each.page is not None else each.title, each.title, each.sign)
+            for each in changed_pages(listed.changes)
+        ]
+
+    def _change_text(self, row: dict[str, Any], changed: list[tuple[str, str, str]]) -> str:
+        color = self._style.color
+        when = f"updated {age(row['updatedAt'], datetime.now(UTC))}" if row["updatedAt"] else ""
+        facts = (
+            row["status"],
+            f"by {row['author']}" if row["author"] else "",
+            when,
+            "outdated" if row["outdated"] else "",
+        )
+        marks = {"approved": "✓", "changes-requested": "✗", "requested": "○"}
+        words = {"approved": "approved", "changes-requested": "requested changes", "requested": "review requested"}
+        lines = [f"{color(row['ref'], 'cyan')}  {color(row['subject'], 'bold')}", " · ".join(filter(None, facts))]
+        for each in row.get("reviewers", ()):
+            outdated = " (outdated)" if each["outdated"] else ""
+            lines.append(
+                f"{marks.get(each['status'], '·')} {each['name']} {words.get(each['status'], each['status'])}{outdated}"
+            )
+        if row["description"]:
+            lines += ["", row["description"]]
+        lines += ["", *(f"{sign} {path}  {title}" for path, title, sign in changed)]
+        if row["threadsOpen"]:
+            count = "1 open thread" if row["threadsOpen"] == 1 else f"{row['threadsOpen']} open threads"
+            lines.append(f"\n{count}: octavo show {row['ref']} --threads")
+        if row["url"] and not self._session.is_embedded:
+            lines.append(f"\n{row['url']}")
+        return "\n".join(lines) + "\n"
+
+    async def _print_space(self, target: Target) -> None:
+        options, space = self._options, target.space
+        wanted = wanted_fields(options, KINDS["space"])
+        row = page_rows.space_row(space, await self._references.spaces())
+        if "pages" in wanted or not wanted:
+            tree = await self._references.page_tree(target)
+            row["pages"] = [{"id": each.id, "title": each.title, "path": each.path} for each in tree.walk()]
+            depth = {each.id: len(tree.path_to(each.id)) - 1 for each in tree.walk()}
+        head = f"{space.title}\n{row['ref']} · {row['changesOpen']} open change requests · {row['threadsOpen']} open threads\n"
+
+        def text() -> str:
+            pages = (
+                f"{'  ' * depth[each['id']]}{each['title']}  {each['path'] or ''}".rstrip() for each in row["pages"]
+            )
+            return ("" if options.outline else f"{head}\n") + "".join(f"{each}\n" for each in pages)
+
+        print_object(options, KINDS["space"], row, text)
+
+    # Threads
+
+    async def _print_thread(self, found: FoundThread) -> None:
+        wanted = wanted_fields(self._options, KINDS["thread"])
+        replies = await threads.load_replies(self._references, found) if "replies" in wanted or not wanted else ()
+        row = threads.thread_row(found, replies)
+        print_object(self._options, KINDS["thread"], row, lambda: self._thread_text(found, replies))
+
+    async def _print_threads(self, target: Target) -> None:
+        found = await threads.load_threads(self._references, target)
+        if self._options.json is not None or self._options.jq is not None:
+            from octavo.cli.output import Output  # lazy: for JSON only
+
+            with Output(self._options, KINDS["thread"], ()) as output:
+                for each in found:
+                    replies = await threads.load_replies(self._references, each) if "replies" in output.wanted else ()
+                    output.add(threads.thread_row(each, replies))
+            return
+        texts = [self._thread_text(each, await threads.load_replies(self._references, each)) for each in found]
+        print_text(self._options, "\n".join(texts))
+
+    def _thread_text(self, found: FoundThread, replies: Iterable[Message]) -> str:
+        comment, color = found.comment, self._style.color
+        page, node = comment.target.page, comment.target.node
+        place = (page.path or page.title or "") if page is not None else ""
+        head = "  ".join(filter(None, (color(found.ref, "cyan"), comment.status, place)))
+        quote = f"  {color('│ ' + line(node.preview), 'dim')}\n" if node is not None and node.preview else ""
+        return f"{head}\n{quote}" + "".join(self._message_text(each) for each in (comment, *replies))
+
+    def _message_text(self, message: Message) -> str:
+        when = f" · {age(message.posted_at, datetime.now(UTC))}" if message.posted_at is not None else ""
+        body = self._rendered(message.body.text).strip("\n")
+        return f"  {self._style.color(message.posted_by.name, 'bold')}{when}\n{body}\n"
+
+
+def _url(found: Target | FoundThread | User) -> str | None:
+    match found:
+        case Target():
+            return found.url
+        case FoundThread():
+            return found.comment.urls.app or found.target.url
+        case _:
+            return found.urls.app
+
+
+COMMAND = Command(
+    declare=declare,
+    run=run,
+    details="A page is printed as the app shows it. In a pipe, it has no colors.",
+    examples=(
+        "octavo show handbook:guides/setup",
+        "octavo show harbour-api/7 --json",
+        "octavo show harbour-api:concepts/time --raw > time.md",
+    ),
+    kinds=KINDS,
+    exit_codes={3: "there is no such thing"},
+)

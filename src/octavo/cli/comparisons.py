@@ -1,0 +1,152 @@
+"""What a change request changes: the compared revisions, the changed pages, and their texts before and after."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from octavo.api import content, spaces
+from octavo.api.content import Revision
+from octavo.api.errors import NotFound
+from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
+from octavo.api.safety import line
+from octavo.api.users import Me
+from octavo.cli.arguments import NOT_FOUND, USAGE, Failure
+from octavo.cli.refs import Target, all_items
+from octavo.concurrency import gather_bounded
+from octavo.data.page_queries import find_page, get_page_source, page_markdown
+from octavo.data.queries import PAGE_LIMIT, reviews_of
+from octavo.documents.changed_items import ChangedPage, changed_pages
+from octavo.documents.diff import diff
+from octavo.documents.diff_model import ChangeSize
+from octavo.documents.parse import parse
+from octavo.documents.revision_changes import changes_between, has_document_ids
+
+if TYPE_CHECKING:
+    from octavo.data.live import Live
+
+PARALLEL = 6
+"""Pages that are loaded at the same time."""
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The two versions that are compared."""
+
+    old: ContentRef | None
+    """None if the server does not say on what the change request is based."""
+    new: ContentRef
+
+
+@dataclass(frozen=True)
+class PageTexts:
+    """A changed page or file, with its Markdown on both sides. Empty where it has no text or does not exist."""
+
+    item: ChangedPage
+    before: str = ""
+    after: str = ""
+
+    @property
+    def path(self) -> str:
+        """The path of a page, else the name of the file or object."""
+        return (self.item.page.path or self.item.page.id) if self.item.page is not None else self.item.title
+
+    @property
+    def change(self) -> str:
+        """What happened: added, deleted, moved, renamed or edited. The first that applies."""
+        kinds = self.item.kinds
+        names = (("created", "added"), ("deleted", "deleted"), ("moved", "moved"), ("renamed", "renamed"))
+        return next((name for kind, name in names if kind in kinds), "edited")
+
+    @cached_property
+    def size(self) -> ChangeSize:
+        """Numbers of words added and removed. Slow for long pages."""
+        return diff(parse(self.before), parse(self.after)).size
+
+
+async def sides_of(live: Live, target: Target, against: str) -> Sides:
+    """Return the versions to compare. `against` is `base`, `main`, `my-review` or the id of a revision. Raises ApiError or
+    Failure."""
+    space, change_request = target.space, target.change_request
+    if change_request is None:
+        if against in ("base", "main", "my-review"):
+            raise Failure(f"Could not compare {target.ref}: it is no change request. Use --against REVISION.", USAGE)
+        return Sides(RevisionRef(space_id=space.id, revision_id=against), space.ref)
+    at = change_request.ref(space.ref)
+    new: ContentRef = _at(at, change_request.revision) if change_request.revision else at
+    if against == "main":
+        main = (await live.fetch(spaces.Get(at=space.ref))).revision
+        return Sides(_at(at, main) if main else space.ref, new)
+    if against == "my-review":
+        return Sides(_at(at, await reviewed_revision(live, target)), new)
+    if against != "base":
+        return Sides(_at(at, against), new)
+    if change_request.status == "merged" and change_request.revision_merged is not None:
+        merged = _at(at, change_request.revision_merged)
+        # One parent of a merge is the change request, the other is main before the merge.
+        parents = (await load_revision(live, merged)).parents
+        before = next((each for each in parents if each != change_request.revision), None)
+        if before is not None:
+            return Sides(_at(at, before), merged)
+    return Sides(_at(at, change_request.base) if change_request.base else None, new)
+
+
+async def reviewed_revision(live: Live, target: Target) -> str:
+    """Return the revision of the last review of the user. Raises ApiError, or Failure if there is none."""
+    assert target.change_request is not None, "only change requests have reviews"
+    at = target.change_request.ref(target.space.ref)
+    me, reviews = await asyncio.gather(live.cached_or_fetch(Me()), all_items(live, reviews_of(at), fresh=True))
+    found = next((each.revision for each in reviews if each.reviewer.id == me.id and each.revision), None)
+    if found is None:
+        raise Failure(f"Could not compare {target.ref}: you have not reviewed it.", NOT_FOUND)
+    return found
+
+
+async def changed_items(live: Live, target: Target, sides: Sides) -> tuple[ChangedPage, ...]:
+    """Return the pages and files that differ between two versions. Raises ApiError or Failure."""
+    if sides.old is None:
+        return await _listed_items(live, target.at)
+    try:
+        before, after = await asyncio.gather(load_revision(live, sides.old), load_revision(live, sides.new))
+    except NotFound:
+        named = sides.old.revision_id if isinstance(sides.old, RevisionRef) else target.ref.place
+        raise Failure(f"Could not find revision {line(named)} in {target.space.title}.", NOT_FOUND) from None
+    found = changed_pages(await asyncio.to_thread(changes_between, before, after))
+    if has_document_ids(after) or target.change_request is None:
+        return found
+    # The revisions do not tell which texts differ, so the changes that the server lists are added.
+    known = {each.key for each in found}
+    return (*found, *(each for each in await _listed_items(live, target.at) if each.key not in known))
+
+
+async def _listed_items(live: Live, at: ContentRef) -> tuple[ChangedPage, ...]:
+    if not isinstance(at, ChangeRequestRef):
+        return ()
+    return changed_pages((await live.fetch(content.ListChanges(at=at, limit=PAGE_LIMIT))).changes)
+
+
+async def load_texts(live: Live, sides: Sides, items: Sequence[ChangedPage]) -> list[PageTexts]:
+    """Return the changed items with their texts on both sides. Raises ApiError."""
+
+    async def load(item: ChangedPage) -> PageTexts:
+        if not item.is_document or item.page is None:
+            return PageTexts(item)
+        before = await find_page(live, get_page_source(sides.old, item.page.id)) if sides.old is not None else None
+        after = await find_page(live, get_page_source(sides.new, item.page.id))
+        return PageTexts(item, page_markdown(before), page_markdown(after))
+
+    return await gather_bounded(load, items, PARALLEL)
+
+
+async def load_revision(live: Live, at: ContentRef) -> Revision:
+    """Return a revision. Revisions never change, so that they come from the cache. Raises ApiError."""
+    op = content.Get(at=at)
+    found: Revision = await (live.cached_or_fetch(op) if isinstance(at, RevisionRef) else live.fetch(op))
+    return found
+
+
+def _at(at: ChangeRequestRef, revision: str) -> RevisionRef:
+    return RevisionRef(space_id=at.space_id, revision_id=revision)

@@ -1,0 +1,234 @@
+"""Notes that programs propose for a change request. Nothing here is sent: a note becomes a pending comment when you accept it.
+
+The notes are in `state.db`, in a table of their own, so that no way of sending writes can reach them. A note that you
+accepted or discarded stays known for a while, so that the same import does not propose it again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from octavo.api.bodies import Markdown
+from octavo.api.comments import Create
+from octavo.api.places import ChangeRequestRef
+from octavo.api.safety import line, text
+from octavo.data.database import moment
+from octavo.data.observers import Observers
+from octavo.data.state_db import StateDb
+from octavo.data.writes.machine import NewWrite, OutboxEntry
+from octavo.data.writes.outbox import Outbox
+from octavo.data.writes.write_kind import Basis
+from octavo.untrusted_input import parse_json
+
+MAX_NOTES = 200
+"""Number of proposed notes in one change request."""
+MAX_SOURCE = 40
+"""Length of the name of a source in characters."""
+KEPT_FOR = timedelta(days=60)
+"""How long a decided note stays known."""
+
+
+@dataclass(frozen=True)
+class NewNote:
+    """A note with its place, as it is proposed."""
+
+    page: str
+    """Id of the page."""
+    block: str
+    """Key of the block. Empty for a note about the whole page."""
+    body: str
+    """Text of the comment in Markdown, with its suggestion."""
+    source: str
+    """Name of the program that wrote the note."""
+    identity: str
+    """What makes the note the same as another one, whatever its place. Notes with the same identity are stored once."""
+    placed: str = "exact"
+    """How the block was found: exact, words, likely, or page for a note about the whole page."""
+    quote: str = ""
+    severity: str = ""
+    rule: str = ""
+
+
+@dataclass(frozen=True)
+class ProposedNote:
+    """A note that waits for your decision. Attributes without a text are as in NewNote."""
+
+    id: str
+    at: ChangeRequestRef
+    created_at: datetime
+    page: str
+    block: str
+    body: str
+    source: str
+    placed: str = "exact"
+    quote: str = ""
+    severity: str = ""
+    rule: str = ""
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A note that became a pending comment."""
+
+    note: ProposedNote
+    entry: OutboxEntry
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """The result of proposing notes."""
+
+    added: tuple[ProposedNote, ...] = ()
+    known: int = 0
+    """Number of notes that were there already, or that you decided before."""
+    over_limit: int = 0
+    """Number of notes that were not stored, because the change request has too many."""
+
+
+class ProposedNotes:
+    """The proposed notes of one profile."""
+
+    def __init__(self, state: StateDb, outbox: Outbox) -> None:
+        self._state, self._outbox = state, outbox
+        self._by_place: dict[ChangeRequestRef, tuple[ProposedNote, ...]] = {}
+        self.changed: Observers[[]] = Observers()
+        """Called after notes were proposed or decided, in this instance or another."""
+        state.committed.add(self._reload)
+
+    def at(self, at: ChangeRequestRef) -> tuple[ProposedNote, ...]:
+        """Return the notes of a change request that wait for a decision, oldest first."""
+        if at not in self._by_place:
+            query = "SELECT id, record FROM proposed_notes WHERE namespace = ? AND place = ? AND decided_at IS NULL ORDER BY position"
+            rows = self._state.rows(query, self._state.namespace, _place(at))
+            self._by_place[at] = tuple(filter(None, (_decode(at, *row) for row in rows)))
+        return self._by_place[at]
+
+    async def propose(self, at: ChangeRequestRef, notes: Sequence[NewNote]) -> Proposal:
+        """Store notes that are not known yet. They are on disk when this returns. Raises NotSaved."""
+        now, namespace, place = self._state.now(), self._state.namespace, _place(at)
+
+        def work(db: sqlite3.Connection) -> tuple[list[str], int, int]:
+            db.execute("DELETE FROM proposed_notes WHERE decided_at < ?", ((now - KEPT_FOR).timestamp(),))
+            count = "SELECT COUNT(*) FROM proposed_notes WHERE namespace = ? AND place = ? AND decided_at IS NULL"
+            (waiting,) = db.execute(count, (namespace, place)).fetchone()
+            known = "SELECT 1 FROM proposed_notes WHERE namespace = ? AND place = ? AND identity = ?"
+            insert = "INSERT INTO proposed_notes (id, namespace, place, identity, record) VALUES (?, ?, ?, ?, ?)"
+            added: list[str] = []
+            known_count = over_limit = 0
+            for note in notes:
+                digest = hashlib.sha256(note.identity.encode("utf-8", "surrogatepass")).hexdigest()
+                if db.execute(known, (namespace, place, digest)).fetchone():
+                    known_count += 1
+                elif waiting + len(added) >= MAX_NOTES:
+                    over_limit += 1
+                else:
+                    added.append(secrets.token_hex(6))
+                    db.execute(insert, (added[-1], namespace, place, digest, _record(note, now)))
+            return added, known_count, over_limit
+
+        ids, known, over_limit = await self._state.write(work)
+        self._reload()
+        return Proposal(tuple(each for each in self.at(at) if each.id in ids), known, over_limit)
+
+    async def accept(
+        self, notes: Sequence[ProposedNote], body: str | None = None, draft_key: str = ""
+    ) -> tuple[Accepted, ...]:
+        """Make notes pending comments in one transaction. `body` replaces the text of a single note, and the draft of
+        `draft_key` is deleted. Notes that were decided meanwhile are left out. Raises NotSaved."""
+        writes = [_write(note if body is None else replace(note, body=body), draft_key) for note in notes]
+        conditions = [partial(self._decide, note_id=note.id) for note in notes]
+        entries = await self._outbox.add_pending_comments(writes, conditions)
+        self._reload()
+        return tuple(Accepted(note, entry) for note, entry in zip(notes, entries, strict=True) if entry is not None)
+
+    async def undo_accept(self, accepted: Sequence[Accepted]) -> None:
+        """Propose accepted notes again, and remove their pending comments, unless you edited or sent them. Raises
+        NotSaved."""
+        texts = {entry.id: entry.facts.text for entry in self._outbox.entries if entry.state == "pending"}
+        unchanged = [each for each in accepted if texts.get(each.entry.id) == each.entry.facts.text]
+        restore = partial(self._restore, note_ids=[each.note.id for each in unchanged])
+        await self._outbox.remove_pending_comments([each.entry.id for each in unchanged], restore)
+        self._reload()
+
+    async def discard(self, notes: Sequence[ProposedNote]) -> None:
+        """Discard notes, so that they are not proposed again. Raises NotSaved."""
+        await self._state.write(lambda db: [self._decide(db, each.id) for each in notes])
+        self._reload()
+
+    async def undo_discard(self, notes: Sequence[ProposedNote]) -> None:
+        """Propose discarded notes again. Raises NotSaved."""
+        await self._state.write(partial(self._restore, note_ids=[each.id for each in notes]))
+        self._reload()
+
+    async def withdraw(self, at: ChangeRequestRef, note_id: str, source: str) -> bool:
+        """Delete a note of a source that waits for a decision, which may then be proposed again. False if there is none.
+        Raises NotSaved."""
+        if not any(note.id == note_id and note.source == source for note in self.at(at)):
+            return False
+        delete = "DELETE FROM proposed_notes WHERE namespace = ? AND id = ? AND decided_at IS NULL"
+        count = await self._state.write(lambda db: db.execute(delete, (self._state.namespace, note_id)).rowcount)
+        self._reload()
+        return count > 0
+
+    def _decide(self, db: sqlite3.Connection, note_id: str) -> bool:
+        """Mark a note as decided. False if it was decided before."""
+        update = "UPDATE proposed_notes SET decided_at = ? WHERE namespace = ? AND id = ? AND decided_at IS NULL"
+        return db.execute(update, (self._state.now().timestamp(), self._state.namespace, note_id)).rowcount > 0
+
+    def _restore(self, db: sqlite3.Connection, note_ids: Sequence[str]) -> None:
+        for each in note_ids:
+            db.execute("UPDATE proposed_notes SET decided_at = NULL WHERE id = ?", (each,))
+
+    def _reload(self) -> None:
+        before, self._by_place = self._by_place, {}
+        if any(self.at(at) != notes for at, notes in before.items()):
+            self.changed.notify()
+
+
+def _place(at: ChangeRequestRef) -> str:
+    return at.model_dump_json()
+
+
+def _record(note: NewNote, now: datetime) -> str:
+    plain = asdict(note)
+    del plain["identity"]
+    return json.dumps({**plain, "created_at": now.timestamp()})
+
+
+def _decode(at: ChangeRequestRef, note_id: str, record: str) -> ProposedNote | None:
+    """Return the note of a record. None if another version of Octavo wrote it."""
+    try:
+        plain: dict[str, Any] = parse_json(record)
+        created_at = moment(plain.pop("created_at"))
+        known = {each.name for each in fields(ProposedNote)}
+        return ProposedNote(
+            note_id, at, created_at, **{name: str(value) for name, value in plain.items() if name in known}
+        )
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return None
+
+
+def _write(note: ProposedNote, used_draft_key: str) -> NewWrite:
+    """Return the pending comment of a note. If you remove it from the review, its text is a draft for the same block."""
+    node = {"node": note.block} if note.block else {}
+    op = Create(at=note.at, body=Markdown(markdown=note.body), page=note.page, **node)
+    key = f"comment {note.at.space_id} {note.at.change_request_id} {note.page} {note.block}"
+    return NewWrite(op, "comment", key, Basis(), used_draft_keys=(used_draft_key,))
+
+
+def source_name(name: str) -> str:
+    """Return the name of a source as it is stored and shown: one line without invisible characters."""
+    return line(name).strip()[:MAX_SOURCE] or "unknown"
+
+
+def body_text(value: str) -> str:
+    """Return the text of a note as it is stored and shown."""
+    return text(value).strip()

@@ -1,0 +1,136 @@
+"""Finds the block of a note that a program wrote, also if the page was edited since.
+
+A note names a block by its key, or quotes its text. The key belongs to a version of the page: the version that the program
+read, which may be older than the compared versions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from octavo.documents.block_changes import new_keys
+from octavo.documents.blocks import Block, Document
+from octavo.documents.diff import diff
+from octavo.documents.suggestions import block_source
+
+Placed = Literal["exact", "words", "likely"]
+"""How a block was found: by its key, by the words of the quote, or because it is the most similar block."""
+Side = Literal["after", "before"]
+
+_MIN_QUOTE = 4
+_MIN_SIMILAR, _MIN_SIMILARITY, _MIN_LEAD = 20, 80.0, 5.0
+"""Length of a quote from which a similar block is searched, the similarity that the block needs in percent, and how much
+more similar than all others it must be."""
+_MIN_LENGTH = 0.7
+"""Length of the text of a similar block, as a share of the length of the quote."""
+_MAX_BLOCKS = 4_000
+"""Number of blocks with text above which no similar block is searched."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotePlace:
+    """The block of a note."""
+
+    block: Block
+    placed: Placed
+    side: Side
+    """The version that has the block. `before` if only the old version has it."""
+
+
+class NotePlaces:
+    """The two versions of a page, in which the blocks of notes are searched."""
+
+    def __init__(self, before: Document, after: Document) -> None:
+        self._before, self._after = _Version(before), _Version(after)
+        self._keys_since: dict[str, dict[str, str]] = {}
+
+    def find(self, key: str, quote: str, *, side: Side = "after", read: Document | None = None) -> NotePlace | str:
+        """Return the block of a note, or the reason why there is none, as the end of a sentence.
+
+        `side` is the version that the note is about. `read` is the version in which the program found the block, if that
+        is neither of the two.
+        """
+        sides: tuple[tuple[Side, _Version], ...] = (("after", self._after), ("before", self._before))
+        if side == "before":
+            sides = sides[::-1]
+        if (place := self._by_key(key, sides, read)) is not None:
+            return place
+        count = 0
+        for name, version in sides:
+            found = version.with_words(quote)
+            if len(found) == 1:
+                return NotePlace(found[0], "words", name)
+            count = count or len(found)
+        if count:
+            return f"the quote is in {count} blocks"
+        if (similar := self._after.most_similar(quote)) is not None:
+            return NotePlace(similar, "likely", "after")
+        return "the quote is not there any more" if quote else "there is no such block any more"
+
+    def _by_key(self, key: str, sides: Sequence[tuple[Side, _Version]], read: Document | None) -> NotePlace | None:
+        first, second = sides
+        if not key:
+            return None
+        if (block := first[1].by_key.get(key)) is not None:
+            return NotePlace(block, "exact", first[0])
+        if read is not None and (since := self._since(read, key)) is not None:
+            return NotePlace(since, "likely", "after")
+        if (block := second[1].by_key.get(key)) is None:
+            return None
+        if second[0] == "before" and (counterpart := self._since(self._before.document, key)) is not None:
+            return NotePlace(counterpart, "likely", "after")
+        return NotePlace(block, "exact", second[0])
+
+    def _since(self, document: Document, key: str) -> Block | None:
+        """Return the block of the new version that the block of an older version became. None if that was deleted."""
+        if document.source not in self._keys_since:
+            self._keys_since[document.source] = new_keys(diff(document, self._after.document))
+        return self._after.by_key.get(self._keys_since[document.source].get(key, ""))
+
+
+class _Version:
+    """One version of a page with its blocks by key and by text."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+
+    @cached_property
+    def by_key(self) -> dict[str, Block]:
+        return {block.key: block for block in self.document.walk()}
+
+    def with_words(self, quote: str) -> list[Block]:
+        """Return the blocks whose own text, or whose Markdown, contains the quote."""
+        words = _normalize(quote)
+        if len(words) < _MIN_QUOTE:
+            return []
+        return [
+            block
+            for block, text in self._leaves
+            if words in text or words in _normalize(block_source(self.document.source, block))
+        ]
+
+    def most_similar(self, quote: str) -> Block | None:
+        """Return the block that has a part most similar to the quote. None if none is similar, or two are."""
+        from rapidfuzz import fuzz, process  # lazy: only needed for notes on edited blocks
+
+        words = _normalize(quote)
+        if len(words) < _MIN_SIMILAR or len(self._leaves) > _MAX_BLOCKS:
+            return None
+        long_enough = [each for each in self._leaves if len(each[1]) >= len(words) * _MIN_LENGTH]
+        texts = [text for _, text in long_enough]
+        found = process.extract(words, texts, scorer=fuzz.partial_ratio, score_cutoff=_MIN_SIMILARITY, limit=2)
+        if not found or (len(found) == 2 and found[0][1] - found[1][1] < _MIN_LEAD):
+            return None
+        return long_enough[found[0][2]][0]
+
+    @cached_property
+    def _leaves(self) -> list[tuple[Block, str]]:
+        """The blocks that have text of their own, with that text."""
+        return [(block, _normalize(block.plain())) for block in self.document.walk() if block.runs or block.text]
+
+
+def _normalize(text: str) -> str:
+    return " ".join(text.split())

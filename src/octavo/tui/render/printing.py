@@ -1,0 +1,73 @@
+"""Pages and diffs as text for a terminal or a pipe, without the app."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.color import ColorSystem
+from rich.style import Style
+
+from octavo.documents.blocks import Document
+from octavo.tui.render.comparison import PageComparison, split_unit
+from octavo.tui.render.diff_lines import render_diff_unit
+from octavo.tui.render.diff_sequence import build_diff
+from octavo.tui.render.diff_sides import SideWidths
+from octavo.tui.render.diff_units import ContextSize
+from octavo.tui.render.layout import lay_out, render_block
+from octavo.tui.render.layout_context import Folds, LayoutContext
+from octavo.tui.render.styled_lines import Line
+from octavo.tui.render.styles import ASCII, UNICODE, Styles
+
+MARGIN, WIDEST = 2, 110
+"""Width in cells of the left and right margins, and of the widest text."""
+
+
+def print_document(
+    document: Document, columns: int, *, colors: bool, ascii: bool = False, has_escapes: bool = True
+) -> str:
+    """Return a page as text for a terminal with `columns` columns. Without `colors` it has only bold and underlined
+    text, and without `has_escapes` no styles at all."""
+    styles = _terminal_styles(ascii=ascii) if colors else Styles.plain(ascii=ascii)
+    lines = lay_out(document.blocks, min(columns - 2 * MARGIN, WIDEST), styles, source=document.source).lines
+    return _text_of([Line([]), *lines, Line([])], has_escapes=has_escapes)
+
+
+def print_diff(comparison: PageComparison, columns: int, context: int, *, colors: bool, ascii: bool = False) -> str:
+    """Return the changes of a page as text for a terminal with `columns` columns, with up to `context` unchanged blocks
+    around each change. Empty if nothing changed."""
+    styles = _terminal_styles(ascii=ascii) if colors else Styles.plain(ascii=ascii)
+    room = SideWidths.for_width(min(columns - MARGIN, WIDEST), split=False)
+    layout = LayoutContext(styles, Folds(), render_block)
+    units = build_diff(comparison.diff, ContextSize(min(context, ContextSize.STEPS[-1])), {})
+    lines = [
+        line for unit in units.build() for each in split_unit(unit) for line in render_diff_unit(layout, each, room)
+    ]
+    return _text_of(lines, has_escapes=True)
+
+
+def _text_of(lines: Iterable[Line], *, has_escapes: bool) -> str:
+    return "".join(f"{_terminal_line(line, has_escapes=has_escapes)}\n" for line in lines)
+
+
+def _terminal_styles(*, ascii: bool) -> Styles:
+    """Return styles without backgrounds, because the background of the terminal may be dark or light."""
+    cyan, dim = Style(color="cyan"), Style(dim=True)
+    return Styles(
+        muted=dim,
+        line=dim,
+        accent=cyan,
+        success=Style(color="green"),
+        warning=Style(color="yellow"),
+        error=Style(color="red"),
+        note=Style(color="magenta"),
+        panel=cyan,
+        add_word=Style(color="green", underline=True),
+        remove_word=Style(color="red", strike=True),
+        glyphs=ASCII if ascii else UNICODE,
+    )
+
+
+def _terminal_line(line: Line, *, has_escapes: bool) -> str:
+    system = ColorSystem.STANDARD if has_escapes else None
+    text = "".join(piece.style.render(piece.text, color_system=system) for piece in line.pieces)
+    return f"{' ' * MARGIN}{text}".rstrip(" ")

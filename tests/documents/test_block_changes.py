@@ -1,0 +1,169 @@
+"""The blocks of two versions as one list, and the places of notes in them."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.documents.block_changes import block_changes, new_keys
+from octavo.documents.blocks import Document
+from octavo.documents.diff import diff
+from octavo.documents.note_places import NotePlaces
+from octavo.documents.parse import parse
+
+BEFORE = """# Time
+
+From March to October? Then something drops the zone.
+
+* one
+* two words here
+* three
+
+| Name | Value |
+| - | - |
+| first | 2 |
+| second | four five six |
+
+```py
+x = 1
+y = 2
+```
+
+A paragraph about other subjects, which nobody needs.
+
+{% hint style="info" %}
+Stay here please.
+{% endhint %}
+"""
+AFTER = """# Time
+
+An inserted paragraph about the clocks of ships.
+
+From March to October? Then something on the way drops the zone.
+
+* one
+* two words there
+* three
+* four
+
+| Name | Value |
+| - | - |
+| first | 2 |
+| second | four five seven |
+
+```py
+x = 1
+y = 3
+```
+
+{% hint style="info" %}
+Stay here please, dear.
+{% endhint %}
+"""
+
+
+def key_of(document: Document, words: str) -> str:
+    return [block.key for block in document.walk() if words in block.plain() and (block.runs or block.text)][-1]
+
+
+def test_changes_are_listed_in_reading_order() -> None:
+    found = [
+        (each.change, each.block.kind, each.words)
+        for each in block_changes(diff(parse(BEFORE), parse(AFTER)))
+        if each.change != "same"
+    ]
+    assert found == [
+        ("added", "paragraph", ()),
+        ("edited", "paragraph", (("same", "From March to October? Then something "), ("ins", "on the way "), ("same", "drops the zone."))),
+        ("edited", "paragraph", (("same", "two words "), ("del", "here"), ("ins", "there"))),
+        ("added", "item", ()),
+        ("edited", "row", (("same", "second"), ("same", " | "), ("same", "four five "), ("del", "six"), ("ins", "seven"))),
+        ("edited", "code", (("same", "x = 1\n"), ("same", "y = "), ("del", "2"), ("ins", "3"), ("same", "\n"))),
+        ("deleted", "paragraph", ()),
+        ("edited", "paragraph", (("same", "Stay here please"), ("ins", ", dear"), ("same", "."))),
+    ]  # fmt: skip
+
+
+def test_both_versions_can_be_rebuilt_from_the_words() -> None:
+    for each in block_changes(diff(parse(BEFORE), parse(AFTER))):
+        if each.change == "edited" and each.block.runs and each.before is not None and each.after is not None:
+            assert "".join(text for op, text in each.words if op != "ins") == each.before.plain()
+            assert "".join(text for op, text in each.words if op != "del") == each.after.plain()
+
+
+def test_moved_block_is_listed_once() -> None:
+    first, second = (
+        "A long first paragraph about harbours and tides.",
+        "A long second paragraph about lights and bells.",
+    )
+    moved = block_changes(diff(parse(f"{first}\n\n{second}\n\nEnd."), parse(f"{second}\n\n{first}\n\nEnd.")))
+    assert sorted(each.change for each in moved) == ["moved", "same", "same"]
+
+
+def test_edited_blocks_keep_their_counterparts() -> None:
+    before, after = parse(BEFORE), parse(AFTER)
+    keys = new_keys(diff(before, after))
+    for old, new in (
+        ("drops the zone", "drops the zone"),
+        ("two words here", "two words there"),
+        ("four five six", "four five seven"),
+        ("y = 2", "y = 3"),
+        ("Stay here", "Stay here"),
+        ("three", "three"),
+    ):
+        assert keys[key_of(before, old)] == key_of(after, new)
+    assert key_of(before, "other subjects") not in keys
+
+
+@pytest.mark.parametrize(
+    ("key", "quote", "words", "placed", "side"),
+    [
+        ("", "on the way drops", "on the way", "words", "after"),
+        ("", "other   subjects, which", "other subjects", "words", "before"),
+        ("", "x = 1", "x = 1", "words", "after"),
+        ("", "From March until October? Then something on the way drops zones", "From March", "likely", "after"),
+    ],
+)
+def test_note_is_placed_by_its_quote(key: str, quote: str, words: str, placed: str, side: str) -> None:
+    before, after = parse(BEFORE), parse(AFTER)
+    place = NotePlaces(before, after).find(key, quote)
+    assert not isinstance(place, str)
+    assert (place.placed, place.side) == (placed, side)
+    assert words in place.block.plain()
+
+
+def test_note_is_placed_by_its_key() -> None:
+    before, after = parse(BEFORE), parse(AFTER)
+    places = NotePlaces(before, after)
+    for document, words, expected, placed, side in (
+        (after, "two words there", "two words there", "exact", "after"),
+        (before, "two words here", "two words there", "likely", "after"),
+        (before, "other subjects", "other subjects", "exact", "before"),
+    ):
+        place = places.find(key_of(document, words), "")
+        assert not isinstance(place, str)
+        assert (expected in place.block.plain(), place.placed, place.side) == (True, placed, side)
+    place = places.find(key_of(before, "two words here"), "", side="before")
+    assert not isinstance(place, str)
+    assert (place.placed, place.side) == ("exact", "before")
+
+
+def test_note_for_an_older_revision_follows_its_block() -> None:
+    read = parse(AFTER.replace("on the way", "along the road"))
+    places = NotePlaces(parse(BEFORE), parse(AFTER))
+    place = places.find(key_of(read, "along the road"), "along the road drops", read=read)
+    assert not isinstance(place, str)
+    assert ("on the way" in place.block.plain(), place.placed) == (True, "likely")
+
+
+@pytest.mark.parametrize(
+    ("key", "quote", "reason"),
+    [
+        ("nothing", "", "there is no such block any more"),
+        ("", "What a quite different sentence about mountains", "the quote is not there any more"),
+        ("", "no", "the quote is not there any more"),
+        ("", "paragraph", "the quote is in 2 blocks"),
+    ],
+)
+def test_note_without_a_place_is_refused(key: str, quote: str, reason: str) -> None:
+    page = parse("A paragraph, which says nothing.\n\nAnother paragraph.")
+    assert NotePlaces(page, page).find(key, quote) == reason
