@@ -15,6 +15,7 @@ TOPICS = {
     "files": "A space as files: pull, status, restore",
     "folders": "Your own Markdown files, local server",
     "check": "Find broken links and other mistakes",
+    "linters": "Programs such as Vale that check pages",
     "exit-codes": "Exit codes of the commands",
     "security": "What Octavo protects, and what it does not",
     "troubleshooting": "Problems and their solutions",
