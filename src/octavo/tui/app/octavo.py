@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -18,9 +18,9 @@ from octavo.concurrency import Tasks
 from octavo.lazy_import import lazy, load
 from octavo.settings import Settings
 from octavo.tui.app import routes
-from octavo.tui.app.accounts import ACCOUNT
+from octavo.tui.app.accounts import ACCOUNT, sign_in_after_rejection
 from octavo.tui.app.background_refresh import CHECK_INTERVAL, BackgroundRefresh, notify_on_start
-from octavo.tui.app.first_screen import DelayedPaintApp, PictureRecorder, first_view, remember_view
+from octavo.tui.app.first_screen import DelayedPaintApp, PictureRecorder, first_view, go_to_first_route, remember_view
 from octavo.tui.app.garbage_collection import Teardown
 from octavo.tui.app.preloading import preload, run_when_idle
 from octavo.tui.app.type_ahead import TypeAhead
@@ -184,8 +184,10 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         start: str = "",
         picture: FirstPicture | None = None,
         check_interval: float | None = CHECK_INTERVAL,
+        find_first_route: Callable[[Session], Awaitable[Route]] | None = None,
     ) -> None:
-        """`start` is the first view; if empty, `first_view` decides. `picture` may be on the terminal already, and is updated
+        """`start` is the first view; if empty, `first_view` decides. `find_first_route` finds the screen to go to from there,
+        and raises ApiError, or ValueError with a message. `picture` may be on the terminal already, and is updated
         for the next start. `check_interval` is the time in seconds between two checks whether a refresh is due. None: only
         the caller refreshes."""
         self.DEFAULT_MODE = (start or first_view(session)) if session else "sign_in"  # type: ignore[misc]  # read once by App.__init__
@@ -195,8 +197,10 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         self.teardown = Teardown(self)
         self.settings = settings
         self.sign_in_methods = sign_in_methods
+        self.may_ask_for_key = not sign_in_methods.previous_label
         self.history = NavigationHistory(self)
         self.workspace = Workspace(self, self.history)
+        self.workspace.key_rejected.add(partial(sign_in_after_rejection, self))
         self._unsaved_report = ""
         """A sentence with the files of drafts that could not be saved. Empty if all were saved."""
         self._line_filters = tuple(filters(settings))
@@ -215,6 +219,7 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         self.settings_errors: tuple[str, ...] = settings.problems
         """Invalid settings, a sentence each."""
         self._quitting = False
+        self._find_first_route = find_first_route
         self.picture = picture
         self._recorder: PictureRecorder | None = None
         self.tasks = Tasks("A background task", self._failed)
@@ -333,6 +338,8 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
             self.teardown.garbage.enable()
         if self._session is not None:
             self._open(self._session)
+            if self._find_first_route is not None:
+                self.background(go_to_first_route(self, self._find_first_route(self._session)))
 
     def _open(self, session: Session) -> None:
         session.on_first_paint()
