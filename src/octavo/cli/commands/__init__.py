@@ -27,6 +27,7 @@ COMMANDS = {
     "check": "find broken links and other mistakes",
     "diff": "print what a change request changes",
     "inbox": "list what needs you",
+    "review": "export a change request, and propose notes",
     "search": "find pages, comments and change requests",
     "show": "print a page, change request, space, thread or user",
 }
