@@ -52,7 +52,7 @@ async def test_cancelled_task_is_not_reported(reported: list[dict[str, Any]]) ->
     assert reported == []
 
 
-async def test_wait_idle_waits_for_tasks_started_meanwhile_and_raises_their_error(
+async def test_wait_idle_includes_tasks_started_meanwhile(
     reported: list[dict[str, Any]],
 ) -> None:
     tasks, done = Tasks("A refresh"), []

@@ -11,14 +11,14 @@ import time
 from tests.idle_time import AT_MOST, passed
 
 
-async def test_a_timer_comes_at_once_and_when_it_is_due() -> None:
+async def test_idle_timer_runs_at_once_at_its_time() -> None:
     began, before = time.monotonic(), passed()
     await asyncio.sleep(5)
     assert passed() - before > 4.9
     assert time.monotonic() - began >= 5
 
 
-async def test_timers_come_in_their_order_and_none_before_it_is_due() -> None:
+async def test_idle_timers_run_in_order_and_not_early() -> None:
     loop = asyncio.get_running_loop()
     began = loop.time()
     came: dict[float, float] = {}
@@ -33,7 +33,7 @@ async def test_timers_come_in_their_order_and_none_before_it_is_due() -> None:
     assert all(at > after - 0.001 for after, at in came.items())
 
 
-async def test_a_thread_is_waited_for() -> None:
+async def test_clock_does_not_skip_while_a_thread_works() -> None:
     go = threading.Event()
     work = asyncio.get_running_loop().run_in_executor(None, go.wait)
     before = passed()
@@ -49,7 +49,7 @@ def waiting_program() -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
 
 
-async def test_a_program_is_waited_for() -> None:
+async def test_clock_does_not_skip_while_a_program_runs() -> None:
     with waiting_program() as program:
         before = passed()
         await asyncio.sleep(0.02)
@@ -59,14 +59,14 @@ async def test_a_program_is_waited_for() -> None:
     assert passed() > before
 
 
-async def test_what_may_come_through_a_socket_is_waited_for() -> None:
+async def test_clock_does_not_skip_while_a_socket_is_open() -> None:
     async with await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0):
         before = passed()
         await asyncio.sleep(0.02)
         assert passed() == before
 
 
-async def test_who_waits_for_long_waits_as_long_as_it_takes_in_the_end() -> None:
+async def test_long_wait_ends_in_real_time() -> None:
     before = passed()
     await asyncio.sleep(AT_MOST - 0.05)
     nearly = passed()

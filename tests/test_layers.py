@@ -16,7 +16,7 @@ from types import FunctionType
 
 SOURCE = Path(__file__).parent.parent / "src" / "octavo"
 
-FREE = {"", "help", "settings", "redaction", "first_picture", "untrusted_input", "concurrency"}
+FREE = {"", "help", "settings", "redaction", "first_picture", "untrusted_input", "concurrency", "lazy_import"}
 """Modules of no room, which any room may use: they import nothing of ours but each other."""
 
 MAY_IMPORT = {
@@ -25,8 +25,9 @@ MAY_IMPORT = {
     "client": {"client", "api"},
     "data": {"data", "documents", "api"},
     "server": {"server", "documents", "api"},
-    "tui": {"tui", "data", "documents", "api"},
-    "cli": {"cli", "tui", "data", "documents", "client", "server", "api"},
+    "files": {"files", "data", "documents", "api"},
+    "tui": {"tui", "files", "data", "documents", "api"},
+    "cli": {"cli", "tui", "files", "data", "documents", "client", "server", "api"},
     "__main__": {"cli"},
     "help": set[str](),
     "settings": set[str](),
@@ -34,6 +35,7 @@ MAY_IMPORT = {
     "first_picture": set[str](),
     "untrusted_input": set[str](),
     "concurrency": set[str](),
+    "lazy_import": set[str](),
     "__init__": set[str](),
 }
 ROOMS = (
@@ -59,7 +61,7 @@ KNOWN_IN = {
         "octavo.untrusted_input",
         "octavo.api.safety",
     },
-    "widgets": {"octavo.api.folding", "octavo.api.safety", "octavo.settings"},
+    "widgets": {"octavo.api.folding", "octavo.api.safety", "octavo.settings", "octavo.lazy_import"},
 }
 """All that these know of Octavo, beside themselves and the rooms of the terminal app below them."""
 BOUNDED_READS = {"octavo.documents.openapi"}
@@ -129,7 +131,7 @@ def test_arrows_point_down() -> None:
                 assert room(module) in HOME[package], f"{package} is at home in {HOME[package]}, not in {module}"
 
 
-def test_rooms_of_the_terminal_app_use_those_below_them() -> None:
+def test_packages_of_tui_import_only_lower_packages() -> None:
     for module in FILES:
         match module.split("."):
             case "octavo", "tui", here, *inside:
@@ -154,7 +156,7 @@ def test_low_rooms_know_little() -> None:
             assert drawing == set(), f"{module} makes lines of blocks, and no widgets"
 
 
-def test_one_table_knows_the_screens_of_several_rooms() -> None:
+def test_only_the_route_table_names_screens_of_several_packages() -> None:
     screens = {
         f"{module}.{node.name}"
         for module in FILES
@@ -173,7 +175,7 @@ def _room_of(module: str) -> str:
     return parts[2] if parts[:2] == ["octavo", "tui"] and len(parts) > 2 else ""
 
 
-def test_no_arrows_lead_round() -> None:
+def test_packages_have_no_import_cycles() -> None:
     """Modules of one package may import each other for types: nothing is loaded then."""
     arrows = {
         module: {each for each in imports(module) - imported_for_types(module) if each in FILES and each != module}
@@ -183,6 +185,15 @@ def test_no_arrows_lead_round() -> None:
         TopologicalSorter(arrows).prepare()
     except CycleError as error:
         raise AssertionError(f"In a circle: {' <- '.join(error.args[1])}") from None
+
+
+def test_names_of_lazy_imports_exist() -> None:
+    for module in FILES:
+        for node in ast.walk(tree(module)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                name, _, value = node.value.partition(":")
+                if name in FILES and "." in name and value:
+                    assert hasattr(import_module(name), value), f"{module} names {node.value}"
 
 
 MOST_BEHIND, MOST_METHODS = 3, 60
@@ -199,7 +210,7 @@ def test_classes_have_parts_and_are_no_slices() -> None:
         assert len(methods) <= MOST_METHODS, f"{kind.__name__} has {len(methods)} methods"
 
 
-def test_names_say_what_things_are() -> None:
+def test_modules_have_descriptive_names() -> None:
     for module, path in FILES.items():
         assert not re.search(r"(utils?|helpers?|common|manager|service)", path.stem), module
         assert ast.get_docstring(tree(module)), f"{module} does not say what it is"
@@ -221,7 +232,7 @@ def classes() -> Iterator[type]:
                     yield value
 
 
-def test_text_is_folded_in_one_place() -> None:
+def test_text_is_folded_in_one_module() -> None:
     folds = re.compile(
         r"casefold|\.lower\(\)(\.split\(\)|\.find\(| (==|!=|in) \w+\.(title|name|label)\b)|title\.lower\(\) (==|!=|in)"
     )
@@ -229,7 +240,7 @@ def test_text_is_folded_in_one_place() -> None:
     assert found == {"octavo.api.folding"}
 
 
-def test_what_is_not_checked_says_by_which_rule_and_why() -> None:
+def test_suppressed_checks_name_their_rule_and_reason() -> None:
     unsaid = re.compile("# type: " + r"ignore(?!\[[a-z, -]+\]  # \w)")
     tests = Path(__file__).parent.rglob("*.py")
     assert [str(path) for path in (*FILES.values(), *tests) if unsaid.search(path.read_text(encoding="utf-8"))] == []

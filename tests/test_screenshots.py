@@ -42,13 +42,13 @@ def test_marks_stay_on_their_characters() -> None:
     assert set(texts(drawn(Segment("cafe\u0301 ol")))) == {"caf", "e\u0301", "ol"}
 
 
-def test_what_is_typed_is_no_markup() -> None:
+def test_text_is_escaped_in_svg() -> None:
     root = drawn(Segment('<script>&amp;"'))
     assert set(texts(root)) == {'<script>&amp;"'}
     assert not list(root.iter("script"))
 
 
-def test_neighbours_of_one_ground_are_one_piece() -> None:
+def test_adjacent_cells_with_one_background_are_one_rectangle() -> None:
     lit = Style(bgcolor="#112233")
     root = drawn(Segment("a"), Segment("b", lit), Segment("水", Style(bgcolor="#112233", bold=True)), Segment("c"))
     (ground,) = [each for each in root.iter(f"{SVG}rect") if each.attrib["fill"] == "#112233"]
@@ -64,6 +64,6 @@ def test_lines_reach_the_edges_of_their_cells() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("scene", list(SCENES))
-def test_each_picture_of_the_readme_can_be_taken_again(scene: str, tmp_path: Path) -> None:
+def test_each_picture_of_the_readme_can_be_recreated(scene: str, tmp_path: Path) -> None:
     asyncio.run(take([scene], tmp_path))
     assert {each.name for each in tmp_path.iterdir()} == {f"{scene}-dark.svg", f"{scene}-light.svg"}

@@ -38,7 +38,7 @@ def test_without_a_file_all_settings_are_defaults(tmp_path: Path) -> None:
     assert (found.undo_seconds, found.motion, found.ascii, found.editor, found.problems) == (5.0, True, False, (), ())
 
 
-def test_default_folders_are_those_of_the_system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_default_folders_follow_the_system(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
         monkeypatch.setenv(name, str(tmp_path / name))
     found = settings.read({"OCTAVO_STATE_DIR": "/elsewhere"})
@@ -222,14 +222,14 @@ def test_unknown_theme_command_or_key_is_reported_with_a_near_miss(tmp_path: Pat
     assert (found.theme, found.keys) == ("", {})
 
 
-def test_themes_are_those_of_the_theme_picker() -> None:
+def test_theme_setting_and_theme_picker_have_the_same_themes() -> None:
     app: App[None] = App()
     for theme in themes():
         app.register_theme(theme)
     assert list(THEMES) == ThemePicker(app).names
 
 
-def test_command_ids_are_those_of_the_app() -> None:
+def test_command_ids_match_the_app() -> None:
     places: list[type[DOMNode]] = [Octavo, *KEYMAP_CONTEXTS]
     assert set(command_ids()) == {each.id for place in places for each in own_bindings(place) if each.id}
 
@@ -243,7 +243,7 @@ def test_command_ids_are_those_of_the_app() -> None:
         *((key, False) for key in ("ctlr+d", "retrun", "f99", "ctrl", "ctrl+", "dd", "cmd+x")),
     ],
 )  # fmt: skip
-def test_only_keys_that_a_terminal_sends_are_keys(key: str, is_one: bool) -> None:
+def test_key_names_are_checked(key: str, is_one: bool) -> None:
     assert is_key(key) is is_one
 
 

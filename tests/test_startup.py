@@ -33,10 +33,7 @@ AFTER_THE_FIRST_SCREEN = {
     ),
     *("octavo.documents.diff", "octavo.documents.openapi"),
     *("octavo.api.change_requests", "octavo.api.reviews", "octavo.api.search", "octavo.api.sites", "octavo.api.system"),
-    *(
-        "octavo.tui.render.diagrams",
-        "octavo.tui.terminal.child_programs",
-    ),
+    *("octavo.tui.render.diagrams",),
     *("octavo.tui.review", "encodings.idna"),
     *("octavo.tui.widgets.confirm", "octavo.tui.widgets.chooser", "octavo.tui.comments.composer"),
     *(
@@ -80,7 +77,7 @@ def picture(environ: dict[str, str]) -> list[Path]:
     return list(Path(environ["OCTAVO_CACHE_DIR"]).glob("first-screen-????????"))
 
 
-def test_the_version_is_told_before_anything_is_imported() -> None:
+def test_version_option_imports_nothing() -> None:
     code = "import sys; from octavo.__main__ import main; known = set(sys.modules); main(['--version']); print(known ^ set(sys.modules))"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert told.splitlines() == [f"octavo {__version__}", "set()"]
@@ -92,20 +89,20 @@ def test_the_version_is_told_before_anything_is_imported() -> None:
     assert not {name.partition(".")[0] for name in imported} & HEAVY
 
 
-def test_the_command_line_of_httpx_is_not_imported() -> None:
+def test_command_line_of_httpx_is_not_imported() -> None:
     code = "import sys; import octavo.client.http; print(*sys.modules)"
     imported = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
     assert "httpx" in imported
     assert not {"click", "pygments"} & {*imported}
 
 
-def test_the_command_line_is_read_before_anything_is_imported() -> None:
+def test_command_line_parser_imports_no_heavy_modules() -> None:
     code = "import sys; import octavo.cli.arguments as a; a.parser(''); print(*sys.modules)"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert not {name.partition(".")[0] for name in told.split()} & HEAVY
 
 
-def test_the_picture_is_shown_before_the_app_is_imported(home: dict[str, str], tmp_path: Path) -> None:
+def test_first_picture_is_shown_before_the_app_is_imported(home: dict[str, str], tmp_path: Path) -> None:
     noted = tmp_path / "modules"
     code = f"""
 import sys
@@ -127,7 +124,7 @@ main(["demo"])
     assert not {name.partition(".")[0] for name in imported} & HEAVY
 
 
-def test_the_first_screen_does_without(home: dict[str, str], tmp_path: Path) -> None:
+def test_first_screen_imports_no_late_modules(home: dict[str, str], tmp_path: Path) -> None:
     for kept in picture(home):
         kept.unlink()
     noted = tmp_path / "modules"

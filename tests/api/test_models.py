@@ -44,7 +44,7 @@ def test_one_bad_item_does_not_hide_the_others() -> None:
     assert page.next is not None
 
 
-def test_an_answer_of_another_shape_is_refused() -> None:
+def test_response_of_another_shape_is_refused() -> None:
     with pytest.raises(ValidationError):
         ListPage[Comment].model_validate({"items": "none"})
 
@@ -72,7 +72,7 @@ def test_a_tree_can_be_walked_and_searched() -> None:
     assert tree.find("q") is not None
 
 
-def test_server_text_is_made_safe_when_the_model_is_built() -> None:
+def test_server_text_is_sanitized_when_the_model_is_built() -> None:
     page = Page.model_validate({"id": "p", "title": "a\x1b]0;x\x07b\nc", "markdown": "x\x1b[2Jy\nz"})
     assert page.title == "a␛]0;x␇b c"
     assert page.markdown == "x␛[2Jy\nz"
@@ -97,7 +97,7 @@ def test_base_of_a_change_request() -> None:
     assert ChangeRequest.model_validate({**started, "revisionMergedAncestor": "b"}).base == "b"
 
 
-def test_a_space_needs_only_its_id() -> None:
+def test_space_needs_only_its_id() -> None:
     space = Space.model_validate({"id": "s"})
     assert (space.comments, space.permissions.merge, space.ref.space_id) == (0, False, "s")
 

@@ -77,7 +77,7 @@ def with_defaults(value: Any) -> Iterator[dict[str, Any]]:
             yield from with_defaults(inside)
 
 
-def test_a_default_is_a_value_that_is_allowed() -> None:
+def test_defaults_are_valid_values() -> None:
     found = list(with_defaults(document()))
     assert found
     for schema in found:
@@ -85,7 +85,7 @@ def test_a_default_is_a_value_that_is_allowed() -> None:
         assert jsonschema_rs.Draft202012Validator(whole).is_valid(schema["default"]), schema
 
 
-def test_every_value_is_described_where_it_travels() -> None:
+def test_every_parameter_is_described_in_its_location() -> None:
     for route in ROUTES:
         operation = described(route)
         named = {(each["in"], each["name"]) for each in operation.get("parameters", ())}

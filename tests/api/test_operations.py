@@ -111,7 +111,7 @@ def test_an_operation_without_body_fields_sends_none() -> None:
     assert encode(change_requests.Merge(at=CHANGE_REQUEST)).body is None
 
 
-def test_one_declaration_serves_every_place() -> None:
+def test_one_declaration_serves_every_parent() -> None:
     page = {"page_id": "p", "format": "markdown"}
     revision = RevisionRef(space_id="s", revision_id="r")
     urls = [location(content.GetPage(at=at, **page)) for at in (SPACE, CHANGE_REQUEST, revision)]
@@ -122,11 +122,11 @@ def test_one_declaration_serves_every_place() -> None:
     ]
 
 
-def test_a_literal_path_is_not_read_as_a_parameter() -> None:
+def test_literal_path_is_not_a_parameter() -> None:
     assert type(decode(Request("GET", "/v1/spaces/s/content/pages"))) is content.ListPages
 
 
-def test_a_page_path_may_keep_its_slashes() -> None:
+def test_page_path_may_have_slashes() -> None:
     op = decode(Request("GET", "/v1/spaces/s/content/path/guides/set%20up"))
     assert isinstance(op, content.GetPageByPath)
     assert op.page_path == "guides/set up"
@@ -150,7 +150,7 @@ def test_path_segment_cannot_be_a_parent_path(hostile: str) -> None:
         encode(content.GetPageByPath(at=SPACE, page_path=hostile))
 
 
-def test_a_route_has_names_where_values_are() -> None:
+def test_route_has_parameter_names_instead_of_values() -> None:
     assert route_of(change_requests.Get(at=CHANGE_REQUEST)) == "/v1/spaces/{spaceId}/change-requests/{changeRequestId}"
     assert route_of(organizations.Get(at=OrganizationRef(organization_id="o"))) == "/v1/orgs/{organizationId}"
 

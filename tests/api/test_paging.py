@@ -34,7 +34,7 @@ async def read(
     return items, "", len(asked)
 
 
-async def test_a_list_is_read_to_its_end() -> None:
+async def test_list_is_read_to_its_end() -> None:
     assert await read([("ab", "1"), ("c", "2"), ("d", None)]) == (["a", "b", "c", "d"], "", 3)
 
 

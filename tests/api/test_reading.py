@@ -179,7 +179,7 @@ def test_invalid_page_keeps_the_other_pages() -> None:
     assert tree.unreadable == 4
 
 
-def test_an_origin_may_be_given_as_an_id() -> None:
+def test_origin_may_be_an_id() -> None:
     people = [
         {"permission": "edit", "user": {"id": f"u{n}"}, "origin": {"type": "space", "space": "s"}} for n in range(54)
     ]
@@ -236,7 +236,7 @@ def test_half_surrogate_pair_becomes_a_replacement_character() -> None:
 @pytest.mark.parametrize(
     "name", ["x", "a:b", "a b", "ünï", "?x#y", "%2F", "...", "..a", ".a.", "-_", "日本", "x" * 256, "\u202e"]
 )
-def test_an_id_may_be_any_text_and_leads_where_it_says(name: str) -> None:
+def test_id_may_be_any_text_and_is_escaped_in_urls(name: str) -> None:
     assert read_as(Space, {"id": name}).id == name
     op = content.GetPage(at=SpaceRef(space_id=name), page_id=name, format="markdown")
     request = encode(op)

@@ -211,7 +211,7 @@ def test_sample_is_read_with_missing_or_unknown_fields(name: str, data: st.DataO
     assert read(name, printed(once)) == once
 
 
-def test_the_fields_of_samples_are_found() -> None:
+def test_fields_of_samples_are_found() -> None:
     found = {field.path: field for field in fields("06_space")}
     assert found[("id",)].required
     assert found[("visibility",)].values

@@ -29,7 +29,7 @@ def test_text_is_safe_and_idempotent(value: str) -> None:
 
 
 @given(HOSTILE)
-def test_a_line_is_one_line(value: str) -> None:
+def test_line_is_one_line(value: str) -> None:
     safe = line(value)
     assert line(safe) == safe
     assert "\n" not in safe
@@ -37,7 +37,7 @@ def test_a_line_is_one_line(value: str) -> None:
 
 
 @given(HOSTILE)
-def test_address_is_one_uncut_line(value: str) -> None:
+def test_url_is_one_complete_line(value: str) -> None:
     safe = address(value)
     assert address(safe) == safe
     assert not set("\n\r\t\x1b") & set(safe)

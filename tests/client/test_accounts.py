@@ -20,7 +20,7 @@ def of_profile(user: str, name: str = "default") -> Access:
     return Access(HERE, Profile(name, HERE, "keyring", user), "keyring")
 
 
-def test_each_key_has_a_name_of_its_own_until_the_server_says_whose_it_is(tmp_path: Path) -> None:
+def test_each_key_has_its_own_name_until_its_user_is_known(tmp_path: Path) -> None:
     first, second, there = of_key("first-key"), of_key("second-key"), of_key("first-key", ELSEWHERE)
     names = [Accounts(tmp_path).name_of(each) for each in (first, second, there)]
     assert len(set(names)) == 3
@@ -32,7 +32,7 @@ def test_each_key_has_a_name_of_its_own_until_the_server_says_whose_it_is(tmp_pa
     assert Accounts(tmp_path).left_by(names[0]) == ()
 
 
-def test_another_key_of_an_account_brings_what_it_has(tmp_path: Path) -> None:
+def test_another_key_of_an_account_shares_its_data(tmp_path: Path) -> None:
     name = Accounts(tmp_path).name_of(of_profile("mia"))
     before = Accounts(tmp_path).name_of(of_key("her-new-key"))
     assert before != name
@@ -42,7 +42,7 @@ def test_another_key_of_an_account_brings_what_it_has(tmp_path: Path) -> None:
     assert Accounts(tmp_path).left_by(name) == (before,)
 
 
-def test_a_key_that_is_of_somebody_else_now_brings_nothing(tmp_path: Path) -> None:
+def test_key_of_another_user_shares_no_data(tmp_path: Path) -> None:
     accounts = Accounts(tmp_path)
     accounts.learn(of_key("a-shared-key"), "mia")
     of_mia = accounts.name_of(of_profile("mia"))
@@ -51,7 +51,7 @@ def test_a_key_that_is_of_somebody_else_now_brings_nothing(tmp_path: Path) -> No
     assert accounts.left_by(accounts.name_of(of_profile("jun"))) == ()
 
 
-def test_what_cannot_be_read_is_set_aside_and_what_cannot_be_written_holds_for_the_run(tmp_path: Path) -> None:
+def test_unreadable_accounts_are_set_aside_and_unwritable_temporary(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text('{"salt": "00"}')
     (tmp_path / FILE).chmod(0o600)
     name = Accounts(tmp_path).name_of(of_key("first-key"))

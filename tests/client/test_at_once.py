@@ -43,7 +43,7 @@ async def settle() -> None:
         await asyncio.sleep(0)
 
 
-async def test_the_same_read_is_asked_once(connect: Connect) -> None:
+async def test_simultaneous_equal_reads_are_one_request(connect: Connect) -> None:
     gate = Gate()
     client = connect("http://octavo.local", transport=gate)
     tasks = [asyncio.create_task(client(ME)) for _ in range(5)]
@@ -55,7 +55,7 @@ async def test_the_same_read_is_asked_once(connect: Connect) -> None:
     assert len(gate.asked) == 2
 
 
-async def test_a_read_under_way_keeps_nothing_of_who_asked(connect: Connect) -> None:
+async def test_shared_request_keeps_no_context_of_its_caller(connect: Connect) -> None:
     dialog: ContextVar[object] = ContextVar("dialog")
     seen: list[object] = []
 
@@ -69,7 +69,7 @@ async def test_a_read_under_way_keeps_nothing_of_who_asked(connect: Connect) -> 
     assert seen == [None]
 
 
-async def test_how_long_an_answer_is_waited_for_is_known_while_it_is(connect: Connect, time: Time) -> None:
+async def test_waiting_time_of_a_request_is_known(connect: Connect, time: Time) -> None:
     gate = Gate()
     client = connect("http://octavo.local", transport=gate)
     assert client.waited == 0
@@ -84,7 +84,7 @@ async def test_how_long_an_answer_is_waited_for_is_known_while_it_is(connect: Co
     assert client.waited == 0
 
 
-async def test_the_same_write_is_sent_as_often_as_it_was_asked(connect: Connect) -> None:
+async def test_equal_writes_are_sent_separately(connect: Connect) -> None:
     gate = Gate()
     gate.open.set()
     client = connect("http://octavo.local", transport=gate)
@@ -92,7 +92,7 @@ async def test_the_same_write_is_sent_as_often_as_it_was_asked(connect: Connect)
     assert len(gate.asked) == 2
 
 
-async def test_who_leaves_does_not_take_the_answer_from_others(connect: Connect) -> None:
+async def test_canceled_caller_does_not_cancel_the_shared_request(connect: Connect) -> None:
     gate = Gate()
     client = connect("http://octavo.local", transport=gate)
     first, second = asyncio.create_task(client(ME)), asyncio.create_task(client(ME))
@@ -104,7 +104,7 @@ async def test_who_leaves_does_not_take_the_answer_from_others(connect: Connect)
     assert first.cancelled()
 
 
-async def test_what_nobody_waits_for_is_given_up(connect: Connect) -> None:
+async def test_request_without_callers_is_canceled(connect: Connect) -> None:
     gate = Gate()
     client = connect("http://octavo.local", transport=gate)
     task = asyncio.create_task(client(ME))
@@ -117,7 +117,7 @@ async def test_what_nobody_waits_for_is_given_up(connect: Connect) -> None:
     assert (await client(ME)).id == "mia"
 
 
-async def test_a_read_after_a_write_does_not_join_one_from_before(connect: Connect) -> None:
+async def test_read_after_a_write_does_not_share_an_earlier_read(connect: Connect) -> None:
     gate = Gate()
     client = connect("http://octavo.local", transport=gate)
     before, write = asyncio.create_task(client(ME)), asyncio.create_task(client(POST))
@@ -131,7 +131,7 @@ async def test_a_read_after_a_write_does_not_join_one_from_before(connect: Conne
     assert gate.asked.count("GET /v1/user") == 2
 
 
-async def test_a_failure_reaches_everyone_who_waits(connect: Connect) -> None:
+async def test_failure_is_raised_for_all_callers(connect: Connect) -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 404, "headers": []})
         await send({"type": "http.response.body"})
@@ -142,7 +142,7 @@ async def test_a_failure_reaches_everyone_who_waits(connect: Connect) -> None:
     gc.collect()
 
 
-async def test_six_are_asked_at_once(connect: Connect) -> None:
+async def test_six_requests_run_at_once(connect: Connect) -> None:
     gate = Gate()
     client = connect("http://octavo.local", transport=gate)
     tasks = [asyncio.create_task(client(users.Get(user_id=f"n{n}"))) for n in range(10)]
@@ -153,7 +153,7 @@ async def test_six_are_asked_at_once(connect: Connect) -> None:
     assert gate.most == 6
 
 
-async def test_an_application_that_says_nothing_is_a_lost_answer(connect: Connect) -> None:
+async def test_application_without_a_response_is_a_lost_response(connect: Connect) -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         assert (await receive())["type"] == "http.request"
 
@@ -161,7 +161,7 @@ async def test_an_application_that_says_nothing_is_a_lost_answer(connect: Connec
         await connect("http://octavo.local", transport=app)(ME)
 
 
-async def test_a_closed_client_gives_up_what_is_under_way(connect: Connect) -> None:
+async def test_closed_client_cancels_running_requests(connect: Connect) -> None:
     gate = Gate()
     client = connect("http://octavo.local", transport=gate)
     task = asyncio.create_task(client(ME))
@@ -173,9 +173,7 @@ async def test_a_closed_client_gives_up_what_is_under_way(connect: Connect) -> N
 
 
 @pytest.mark.parametrize("turns", range(6))
-async def test_a_closed_client_has_waited_until_what_it_gave_up_gave_back_what_it_had(
-    connect: Connect, turns: int
-) -> None:
+async def test_close_waits_for_canceled_requests_to_release_resources(connect: Connect, turns: int) -> None:
     given_back: list[str] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -201,7 +199,7 @@ async def ask_patiently(client: Any, op: Any, is_waited_for: IsWaitedFor = lambd
         return await client(op)
 
 
-async def test_what_is_waited_for_goes_before_all_that_nobody_waits_for(connect: Connect) -> None:
+async def test_urgent_requests_go_before_background_requests(connect: Connect) -> None:
     gate = Gate()
     client = connect("http://octavo.local", transport=gate)
     tasks = [asyncio.create_task(ask_patiently(client, users.Get(user_id=f"n{n}"))) for n in range(40)]
@@ -219,7 +217,7 @@ async def test_what_is_waited_for_goes_before_all_that_nobody_waits_for(connect:
     assert gate.most == 6
 
 
-async def test_what_waits_in_the_line_goes_ahead_as_soon_as_somebody_waits_for_it(connect: Connect) -> None:
+async def test_queued_request_becomes_urgent_with_its_caller(connect: Connect) -> None:
     gate = Gate()
     client = connect("http://octavo.local", transport=gate)
     tasks = [asyncio.create_task(ask_patiently(client, users.Get(user_id=f"n{n}"))) for n in range(40)]
@@ -232,7 +230,7 @@ async def test_what_waits_in_the_line_goes_ahead_as_soon_as_somebody_waits_for_i
     assert len(gate.asked) == 40
 
 
-async def test_who_is_given_up_in_the_line_leaves_no_gap_in_it(connect: Connect) -> None:
+async def test_canceled_request_in_the_queue_frees_its_slot(connect: Connect) -> None:
     gate = Gate()
     client = connect("http://octavo.local", transport=gate)
     tasks = [asyncio.create_task(ask_patiently(client, users.Get(user_id=f"n{n}"))) for n in range(12)]

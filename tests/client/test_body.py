@@ -63,7 +63,7 @@ def bomb(mib: int) -> Iterable[bytes]:
 
 @settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=5000), st.integers(1, 400))
-async def test_what_was_sent_is_read(content: bytes, size: int) -> None:
+async def test_body_is_read_completely(content: bytes, size: int) -> None:
     assert await body.read(Source(pieces(content, size)).answer(), 5000, "x", turn()) == content
     assert await body.read(Source(pieces(gzip.compress(content), size)).answer("gzip"), 6000, "x", turn()) == content
 
@@ -75,14 +75,14 @@ async def test_a_bomb_is_not_unpacked() -> None:
     assert source.taken < 64 * 1024
 
 
-async def test_an_endless_body_is_left() -> None:
+async def test_endless_body_is_refused() -> None:
     source = Source(repeat(bytes(65536)))
     with pytest.raises(BadResponse, match="larger than 8 MiB"):
         await body.read(source.answer(), LIST_CAP, "x", turn())
     assert source.taken <= LIST_CAP + 65536
 
 
-async def test_what_squeezes_into_nothing_is_counted_raw_as_well() -> None:
+async def test_empty_compressed_blocks_count_by_their_raw_size() -> None:
     empty_block = b"\x00\x00\x00\xff\xff"
     source = Source(chain([gzip.compress(b"")[:10]], repeat(empty_block * 1000)))
     with pytest.raises(BadResponse, match="larger than 8 MiB"):
@@ -90,7 +90,7 @@ async def test_what_squeezes_into_nothing_is_counted_raw_as_well() -> None:
 
 
 @pytest.mark.parametrize("length", [str(LIST_CAP + 1), "9" * 5000])
-async def test_a_body_that_says_it_is_too_large_is_not_begun(length: str) -> None:
+async def test_body_with_a_large_content_length_is_not_read(length: str) -> None:
     source = Source([b"x"])
     answer = source.answer(**{"content-length": length})
     with pytest.raises(BadResponse, match="larger than 8 MiB"):
@@ -99,7 +99,7 @@ async def test_a_body_that_says_it_is_too_large_is_not_begun(length: str) -> Non
 
 
 @pytest.mark.parametrize("encoding", ["gzip, gzip", "br", "deflate", "zstd", "gzip,br", "nonsense"])
-async def test_only_one_encoding_is_read(encoding: str) -> None:
+async def test_nested_encodings_are_refused(encoding: str) -> None:
     with pytest.raises(BadResponse, match="unsupported encoding"):
         await body.read(Source([gzip.compress(gzip.compress(b"{}"))]).answer(encoding), LIST_CAP, "x", turn())
 
@@ -129,7 +129,7 @@ def cut(how: str) -> bytes:
 
 
 @pytest.mark.parametrize("how", ["gzip", "chunked", "content-length"])
-async def test_an_answer_cut_short_is_asked_for_again(connect: Connect, time: Time, how: str) -> None:
+async def test_truncated_response_is_requested_again(connect: Connect, time: Time, how: str) -> None:
     async with Peer(always(cut(how), reply(200, MIA))) as peer:
         assert (await connect(peer.origin)(ME)).name == "Mia"
     async with Peer(always(cut(how))) as peer:
@@ -153,7 +153,7 @@ async def test_a_large_error_body_does_not_hide_the_status(connect: Connect) -> 
     assert caught.value.status == 403
 
 
-async def test_a_list_may_hold_less_than_a_page() -> None:
+async def test_list_has_a_lower_size_limit_than_a_page() -> None:
     from octavo.api import content, spaces
     from octavo.api.operation import SPECS
     from octavo.client.answers import cap
@@ -163,7 +163,7 @@ async def test_a_list_may_hold_less_than_a_page() -> None:
 
 
 @pytest.mark.parametrize("size", [40 * MIB, PAGE_CAP - 64])
-async def test_several_bombs_take_no_more_memory_than_one(connect: Connect, size: int) -> None:
+async def test_simultaneous_compression_bombs_take_the_memory_of_one(connect: Connect, size: int) -> None:
     unpacked = b'{"id":"s","title":"' + b"a" * size + b'"}'
     bytes_of_bomb = reply(200, None, [("content-encoding", "gzip")], body=gzip.compress(unpacked))
     del unpacked

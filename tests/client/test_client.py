@@ -53,7 +53,7 @@ async def failure(connect: Connect, peer: Peer, op: Operation[Any] = ME, **optio
     return caught.value
 
 
-def test_the_http_library_is_loaded_when_it_is_needed() -> None:
+def test_http_library_is_imported_at_the_first_request() -> None:
     program = (
         "import sys\n"
         "from octavo.client import client, credentials, profiles, signing_in\n"
@@ -81,7 +81,7 @@ async def test_no_module_is_looked_for_at_each_request(connect: Connect, monkeyp
     assert Finder.looked_for == []
 
 
-async def test_an_operation_travels_and_its_answer_comes_back(connect: Connect) -> None:
+async def test_operation_is_sent_and_its_response_returned(connect: Connect) -> None:
     async with Peer(always(reply(200, COMMENT))) as peer:
         comment = await connect(peer.origin)(POST)
     assert (comment.id, comment.posted_by.name) == ("c1", "Mia")
@@ -108,7 +108,7 @@ async def test_without_a_key_none_is_sent(connect: Connect) -> None:
 
 @pytest.mark.parametrize("status", [200, 202, 204, 205])
 @pytest.mark.parametrize("body", [b"", b"<html>gone</html>", b"x" * 200_000])
-async def test_a_delete_is_done_whatever_its_body(connect: Connect, status: int, body: bytes) -> None:
+async def test_delete_ignores_its_response_body(connect: Connect, status: int, body: bytes) -> None:
     def answer(asked: Asked) -> Reply:
         return reply(status, body=b"" if status == 204 else body) if asked.method == "DELETE" else reply(200, MIA)
 
@@ -119,19 +119,19 @@ async def test_a_delete_is_done_whatever_its_body(connect: Connect, status: int,
     assert client.activity[0].status == status
 
 
-async def test_a_delete_is_done_though_its_body_never_comes(connect: Connect) -> None:
+async def test_delete_succeeds_with_a_truncated_body(connect: Connect) -> None:
     cut_short = reply(205, None, [("content-length", "99"), ("connection", "close")], body=b"x")
     async with Peer(always(cut_short)) as peer:
         await connect(peer.origin)(DELETE)
     assert len(peer.asked) == 1
 
 
-async def test_fields_we_know_nothing_of_are_kept_raw(connect: Connect) -> None:
+async def test_raw_response_keeps_unknown_fields(connect: Connect) -> None:
     async with Peer(always(reply(200, {**MIA, "shoe": {"size": 38}}))) as peer:
         assert (await connect(peer.origin).raw(raw_request(ME))).value["shoe"] == {"size": 38}
 
 
-async def test_raw_answers_nothing_for_nothing(connect: Connect) -> None:
+async def test_raw_response_of_an_empty_body_is_none(connect: Connect) -> None:
     async with Peer(always(reply(204), reply(200, body=b""))) as peer:
         client = connect(peer.origin)
         assert (await client.raw(raw_request(DELETE))).value is None
@@ -162,7 +162,7 @@ async def test_each_reads_to_the_end_and_past_an_empty_page(connect: Connect) ->
     assert found == raw == ["a", "b", "c"]
 
 
-async def test_a_cursor_never_says_where_to_ask(connect: Connect) -> None:
+async def test_cursor_never_changes_the_url(connect: Connect) -> None:
     pages = {
         "": page("a", following="http://elsewhere.example/x?y"),
         "http%3A%2F%2Felsewhere.example%2Fx%3Fy": page("b"),
@@ -175,7 +175,7 @@ async def test_a_cursor_never_says_where_to_ask(connect: Connect) -> None:
     assert all(asked.target.startswith("/v1/orgs/o1/") for asked in peer.asked)
 
 
-async def test_a_list_that_repeats_itself_is_left_with_what_was_read(connect: Connect) -> None:
+async def test_list_that_repeats_pages_ends_with_its_items(connect: Connect) -> None:
     found: list[str] = []
 
     async def read(client: Client) -> None:
@@ -251,7 +251,7 @@ async def test_any_error_body_gives_a_sentence(connect: Connect, body: bytes, ki
     assert str(error).startswith(f"127.0.0.1:{peer.port} could not find this")
 
 
-async def test_what_the_server_says_is_made_safe(connect: Connect) -> None:
+async def test_error_message_of_the_server_is_sanitized(connect: Connect) -> None:
     hostile = f"\x1b]52;c;aGk=\x07[@click=app.quit]x[/] \u202eevil {KEY_TEXT} " + "y" * 1000
     async with Peer(always(reply(400, {"error": {"code": 400, "message": hostile}}))) as peer:
         sentence = str(await failure(connect, peer))
@@ -261,7 +261,7 @@ async def test_what_the_server_says_is_made_safe(connect: Connect) -> None:
     assert "\u202e" not in sentence
 
 
-async def test_an_answer_that_is_not_as_promised_is_an_error_too(connect: Connect) -> None:
+async def test_malformed_response_is_an_error(connect: Connect) -> None:
     bodies = [b"", b"null", b"[]", b"<html>", b'{"displayName":"no id"}', b'{"id":NaN}']
     bodies += [b"[" * 100_000, b'\xef\xbb\xbf{"id":"x"}', b'{"id":' + b"9" * 1_000_000 + b"}", b'{"id":"x"']
     for body in bodies:
@@ -272,7 +272,7 @@ async def test_an_answer_that_is_not_as_promised_is_an_error_too(connect: Connec
             assert len(peer.asked) == 1
 
 
-async def test_an_unreadable_answer_does_not_quote_what_it_held(connect: Connect) -> None:
+async def test_error_of_a_malformed_response_does_not_quote_it(connect: Connect) -> None:
     async with Peer(always(reply(200, {"displayName": ["very private"]}))) as peer:
         error = await failure(connect, peer)
     assert "private" not in str(error)
@@ -298,13 +298,13 @@ async def test_a_read_is_tried_again_and_a_write_is_not(connect: Connect, time: 
     assert "reported an error (503)" in str(error)
 
 
-async def test_a_write_refused_with_429_is_sent_again_when_the_server_says(connect: Connect, time: Time) -> None:
+async def test_write_refused_with_429_is_retried_after_the_given_time(connect: Connect, time: Time) -> None:
     async with Peer(always(reply(429, None, [("retry-after", "3")]), reply(200, COMMENT))) as peer:
         assert (await connect(peer.origin)(POST)).id == "c1"
     assert time.slept == [3.5]
 
 
-async def test_a_long_wait_is_told_and_not_slept(connect: Connect, time: Time) -> None:
+async def test_long_retry_after_is_raised_and_not_awaited(connect: Connect, time: Time) -> None:
     async with Peer(always(reply(429, None, [("retry-after", "61")]))) as peer:
         error = await failure(connect, peer)
     assert isinstance(error, RateLimited)
@@ -345,7 +345,7 @@ async def test_limits_are_remembered(connect: Connect) -> None:
         assert client.limits == known
 
 
-async def test_activity_tells_what_was_asked_and_no_values(connect: Connect) -> None:
+async def test_activity_has_routes_and_no_values(connect: Connect) -> None:
     seen: list[Activity] = []
     async with Peer(always(reply(200, MIA), reply(503), reply(404))) as peer:
         client = connect(peer.origin, on_activity=seen.append)
@@ -367,7 +367,7 @@ async def test_activity_tells_what_was_asked_and_no_values(connect: Connect) -> 
     assert KEY_TEXT not in repr(seen)
 
 
-async def test_only_the_last_two_hundred_are_remembered(connect: Connect) -> None:
+async def test_activity_keeps_the_last_two_hundred_requests(connect: Connect) -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b'{"id":"mia"}'})
@@ -386,7 +386,7 @@ async def test_only_the_last_two_hundred_are_remembered(connect: Connect) -> Non
         (comments.Create(at=HERE, body={"markdown": "\ud800"}), "it is not valid UTF-8"),
     ],
 )
-async def test_what_cannot_travel_is_refused_before_it_is_sent(
+async def test_invalid_operation_is_refused_before_it_is_sent(
     connect: Connect, op: Operation[Any], sentence: str
 ) -> None:
     async with Peer(always()) as peer:
@@ -397,7 +397,7 @@ async def test_what_cannot_travel_is_refused_before_it_is_sent(
         assert peer.asked == []
 
 
-async def test_a_client_that_was_closed_asks_for_nothing(connect: Connect) -> None:
+async def test_closed_client_sends_nothing(connect: Connect) -> None:
     async with Peer(always(reply(200, MIA))) as peer:
         client = connect(peer.origin)
         await client(ME)

@@ -49,7 +49,7 @@ def text(key: SecretStr | None) -> str | None:
     return None if key is None else key.get_secret_value()
 
 
-def test_a_key_is_kept_and_given_back_and_forgotten() -> None:
+def test_key_is_stored_returned_and_deleted() -> None:
     store = using(Memory())
     assert store.get(ORIGIN, "work") is None
     store.put(ORIGIN, "work", KEY)
@@ -59,7 +59,7 @@ def test_a_key_is_kept_and_given_back_and_forgotten() -> None:
     assert not store.delete(ORIGIN, "work")
 
 
-def test_a_key_belongs_to_its_origin_and_profile() -> None:
+def test_key_belongs_to_its_origin_and_profile() -> None:
     store = using(Memory())
     store.put(ORIGIN, "work", KEY)
     assert store.get("https://evil.example", "work") is None
@@ -90,7 +90,7 @@ def test_no_other_backend_is_trusted(backend: KeyringBackend) -> None:
         assert not getattr(each, "calls", None)
 
 
-def test_those_that_encrypt_are_trusted_by_their_very_module() -> None:
+def test_encrypting_backends_are_trusted_by_exact_module() -> None:
     assert "keyring.backends.SecretService" in TRUSTED
     assert not any(name.startswith("keyrings.alt") for name in TRUSTED)
     lookalike = type("Keyring", (Memory,), {"__module__": "keyring.backends.SecretServiceless"})()
@@ -99,13 +99,13 @@ def test_those_that_encrypt_are_trusted_by_their_very_module() -> None:
         Keyring().put(ORIGIN, "work", KEY)
 
 
-def test_of_a_chain_the_first_trusted_one_is_used_and_no_other() -> None:
+def test_first_trusted_backend_of_a_chain_is_used() -> None:
     plain, good = elsewhere(Memory), Memory()
     using(Chain([plain, good])).put(ORIGIN, "work", KEY)
     assert (plain.calls, len(good.kept)) == ([], 1)
 
 
-def test_a_backend_that_cannot_be_found_is_no_store() -> None:
+def test_missing_backend_is_no_store() -> None:
     program = (
         "from octavo.client.credentials import *\n"
         "from pydantic import SecretStr\n"
@@ -124,12 +124,12 @@ def test_a_backend_that_cannot_be_found_is_no_store() -> None:
     )
 
 
-def test_what_does_not_come_back_is_not_kept() -> None:
+def test_key_that_cannot_be_read_back_is_reported() -> None:
     with pytest.raises(StoreUnavailable, match="could not read the API key back"):
         using(Forgetful()).put(ORIGIN, "work", KEY)
 
 
-def test_a_backend_that_refuses_is_named_and_not_quoted() -> None:
+def test_refusing_backend_is_named_and_not_quoted() -> None:
     with pytest.raises(StoreUnavailable, match="The keyring is locked") as caught:
         using(Locked()).put(ORIGIN, "work", KEY)
     error: BaseException | None = caught.value
@@ -137,7 +137,7 @@ def test_a_backend_that_refuses_is_named_and_not_quoted() -> None:
     assert caught.value.__suppress_context__
 
 
-def test_a_keyring_that_waits_is_not_waited_for() -> None:
+def test_blocked_keyring_times_out() -> None:
     backend = Waiting()
     store = using(backend, seconds=0.05)
     with pytest.raises(StoreTimeout, match="did not respond within 0"):
@@ -147,7 +147,7 @@ def test_a_keyring_that_waits_is_not_waited_for() -> None:
     backend.answered.set()
 
 
-def test_without_dbus_its_socket_is_named_where_there_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_dbus_is_reported_with_its_socket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keyring.set_keyring(FAIL)
     with pytest.raises(StoreUnavailable, match="Start Octavo from your desktop, or in a dbus-run-session"):
         Keyring().title()
@@ -157,7 +157,7 @@ def test_without_dbus_its_socket_is_named_where_there_is_one(tmp_path: Path, mon
         Keyring().title()
 
 
-def test_a_keyring_that_opens_a_window_is_told_of_and_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keyring_prompt_is_announced_and_awaited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("octavo.client.credentials.SECONDS", 0.01)
     backend, said = Waiting(), list[str]()
 
@@ -173,14 +173,14 @@ def test_a_keyring_that_opens_a_window_is_told_of_and_waited_for(monkeypatch: py
     assert len(said) == 1, "one that answers at once is not told of"
 
 
-def test_for_a_person_there_is_more_time() -> None:
+def test_patient_store_has_a_longer_timeout() -> None:
     store = using(Memory())
     assert store._seconds == 3.0
     assert store.patient()._seconds == 60.0
     assert store.patient()._trusted is HERE
 
 
-async def test_the_event_loop_goes_on_while_a_keyring_waits() -> None:
+async def test_blocked_keyring_does_not_block_the_event_loop() -> None:
     backend = Waiting()
     store = using(backend)
     asking = asyncio.create_task(run_in_thread(lambda: store.get(ORIGIN, "work")))
@@ -191,7 +191,7 @@ async def test_the_event_loop_goes_on_while_a_keyring_waits() -> None:
     assert await asking is None
 
 
-def test_a_keyring_that_waits_does_not_keep_the_program_from_ending() -> None:
+def test_blocked_keyring_does_not_delay_the_exit() -> None:
     program = (
         "import asyncio, keyring\n"
         "from octavo.client.threads import run_in_thread\n"
@@ -212,7 +212,7 @@ def test_a_keyring_that_waits_does_not_keep_the_program_from_ending() -> None:
     assert (done.returncode, done.stdout.split()) == (0, ["told", "ends"]), done.stderr
 
 
-async def test_what_runs_aside_answers_or_raises_where_it_is_awaited() -> None:
+async def test_thread_result_or_error_reaches_the_caller() -> None:
     assert await run_in_thread(lambda: 7) == 7
     with pytest.raises(ZeroDivisionError):
         await run_in_thread(lambda: 1 // 0)
@@ -234,7 +234,7 @@ def test_key_files_are_their_owners_alone(tmp_path: Path, umask: int) -> None:
     assert modes == {"a": 0o700, "keys": 0o700, "work.json": 0o600}
 
 
-def test_a_key_file_belongs_to_its_origin(tmp_path: Path) -> None:
+def test_key_file_belongs_to_its_origin(tmp_path: Path) -> None:
     files = KeyFiles(tmp_path)
     assert files.get(ORIGIN, "work") is None
     files.put(ORIGIN, "work", KEY)
@@ -245,7 +245,7 @@ def test_a_key_file_belongs_to_its_origin(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_key_file_that_others_could_touch_is_refused(tmp_path: Path) -> None:
+def test_key_file_writable_by_others_is_refused(tmp_path: Path) -> None:
     files = KeyFiles(tmp_path)
     files.put(ORIGIN, "work", KEY)
     path = tmp_path / "work.json"
@@ -269,7 +269,7 @@ def test_a_key_file_that_others_could_touch_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file away")
-def test_a_key_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
+def test_key_file_of_another_owner_is_refused(tmp_path: Path) -> None:
     write_private(tmp_path / "work.json", "{}")
     os.chown(tmp_path / "work.json", 12345, 12345)
     with pytest.raises(NotPrivate, match="belongs to another user"):
@@ -279,7 +279,7 @@ def test_a_key_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "kept", ["", "[]", "null", "{}", '{"origin":"https://api.example.com","key":"a b"}', "\x00", "x" * 2_000_000]
 )
-def test_a_key_file_with_something_else_in_it_is_a_sentence(tmp_path: Path, kept: str) -> None:
+def test_malformed_key_file_is_reported(tmp_path: Path, kept: str) -> None:
     write_private(tmp_path / "work.json", kept)
     with pytest.raises(StoreUnavailable, match="in again"):
         KeyFiles(tmp_path).get(ORIGIN, "work")
@@ -294,14 +294,14 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["file"]
 
 
-def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path: Path) -> None:
+def test_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreUnavailable, match="Could not write to"):
         KeyFiles(tmp_path / "file" / "keys").put(ORIGIN, "work", KEY)
 
 
 @pytest.mark.parametrize("given", [KEY_TEXT, f"  {KEY_TEXT}\r\n", f"Bearer {KEY_TEXT}", f"bearer\t{KEY_TEXT}\n"])
-def test_a_key_is_taken_as_it_is_pasted(given: str) -> None:
+def test_pasted_key_is_accepted(given: str) -> None:
     assert keys.accept(given).get_secret_value() == KEY_TEXT
 
 
@@ -319,7 +319,7 @@ def test_a_key_is_taken_as_it_is_pasted(given: str) -> None:
         "bearer ",
     ],
 )
-def test_what_is_no_key_is_refused_without_an_echo(given: str) -> None:
+def test_invalid_key_is_refused_without_an_echo(given: str) -> None:
     with pytest.raises(ValueError) as caught:
         keys.accept(given)
     error = str(caught.value)

@@ -13,7 +13,7 @@ async def taken(client: Client, url: str, most: int = 1000) -> bytes:
     return b"".join([chunk async for chunk in client.download(url, most)])
 
 
-async def test_what_is_at_home_is_asked_for_with_the_key_and_followed(connect: Connect) -> None:
+async def test_download_from_the_server_sends_the_key_and_follows_redirects(connect: Connect) -> None:
     def answer(asked: Asked) -> Reply:
         assert asked.headers["authorization"] == f"Bearer {KEY_TEXT}"
         if asked.target == "/files/a%20b.png?x=1":
@@ -40,7 +40,7 @@ async def test_what_is_at_home_is_asked_for_with_the_key_and_followed(connect: C
         ("", "invalid link"),
     ],
 )
-async def test_nothing_else_is_asked_wherever_it_is_named(connect: Connect, url: str, says: str) -> None:
+async def test_other_hosts_are_not_contacted_for_downloads(connect: Connect, url: str, says: str) -> None:
     async with Peer(lambda asked: reply(302, headers=[("location", url)] if asked.target == "/on" else ())) as peer:
         client = connect(peer.origin)
         with pytest.raises(BadResponse, match=says):
@@ -50,7 +50,7 @@ async def test_nothing_else_is_asked_wherever_it_is_named(connect: Connect, url:
                 await taken(client, f"{peer.origin}/on")
 
 
-async def test_no_more_is_taken_than_was_said(connect: Connect) -> None:
+async def test_download_larger_than_its_limit_is_refused(connect: Connect) -> None:
     def answer(asked: Asked) -> Reply:
         body = b"x" * 1001
         if asked.target == "/chunked":
@@ -64,7 +64,7 @@ async def test_no_more_is_taken_than_was_said(connect: Connect) -> None:
                 await taken(client, peer.origin + path)
 
 
-async def test_refusals_and_circles_are_said(connect: Connect) -> None:
+async def test_refused_and_circular_downloads_are_reported(connect: Connect) -> None:
     asked_for: list[str] = []
 
     def answer(asked: Asked) -> Reply:

@@ -48,7 +48,7 @@ PROXIES = {
 
 
 @pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in PROXIES.items() for value in values])
-async def test_a_proxy_that_is_none_is_named(
+async def test_invalid_proxy_variable_is_named(
     connect: Connect, monkeypatch: pytest.MonkeyPatch, name: str, value: str
 ) -> None:
     monkeypatch.setenv(name, value)
@@ -60,9 +60,7 @@ async def test_a_proxy_that_is_none_is_named(
 
 
 @pytest.mark.parametrize("value", ["[::1", "[fd00::1]", "fd00::/8"])
-async def test_an_entry_of_no_proxy_that_cannot_be_read_is_named(
-    connect: Connect, monkeypatch: pytest.MonkeyPatch, value: str
-) -> None:
+async def test_invalid_no_proxy_entry_is_named(connect: Connect, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("NO_PROXY", value)
     monkeypatch.setenv("HTTPS_PROXY", NOBODY)
     # Some versions of the HTTP library can read it: then the proxy is asked.
@@ -70,13 +68,13 @@ async def test_an_entry_of_no_proxy_that_cannot_be_read_is_named(
         await connect(FAR_AWAY)(ME)
 
 
-async def test_a_proxy_that_is_not_there_is_named(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unreachable_proxy_is_named(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("all_proxy", NOBODY)
     with pytest.raises(NotSent, match="Could not connect to the proxy in all_proxy"):
         await connect(FAR_AWAY)(ME)
 
 
-async def test_certificates_that_are_none_are_named(
+async def test_invalid_certificate_file_is_named(
     connect: Connect, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "notes.txt").write_text("no certificates here")
@@ -100,13 +98,15 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize("environ", HARMLESS, ids=str)
-async def test_others_start(monkeypatch: pytest.MonkeyPatch, environ: dict[str, str]) -> None:
+async def test_valid_environment_variables_are_accepted(
+    monkeypatch: pytest.MonkeyPatch, environ: dict[str, str]
+) -> None:
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     await HttpCarrier(FAR_AWAY, None).aclose()
 
 
-async def test_this_machine_is_asked_without_a_proxy(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_requests_to_this_machine_use_no_proxy(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HTTP_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name, NOBODY)
     monkeypatch.setenv("HTTPS_PROXY", "foo://x")
@@ -116,7 +116,7 @@ async def test_this_machine_is_asked_without_a_proxy(connect: Connect, monkeypat
 
 
 @pytest.mark.parametrize(("status", "attempts"), [(407, 1), (403, 4)])
-async def test_a_proxy_is_used_where_it_is_meant(
+async def test_proxy_is_used_except_for_no_proxy(
     connect: Connect, monkeypatch: pytest.MonkeyPatch, status: int, attempts: int
 ) -> None:
     """It is asked to connect, and its refusal becomes a sentence; NO_PROXY goes past it."""
@@ -133,7 +133,7 @@ async def test_a_proxy_is_used_where_it_is_meant(
         assert len(proxy.asked) == attempts
 
 
-def test_blame_looks_at_what_will_be_used() -> None:
+def test_blame_names_only_variables_in_use() -> None:
     strange = {"HTTPS_PROXY": "foo://x", "SSL_CERT_FILE": "/nonexistent"}
     assert "HTTPS_PROXY" in blame(proxies=True, certificates=True, environ=strange)
     assert "SSL_CERT_FILE" in blame(proxies=False, certificates=True, environ=strange)

@@ -78,7 +78,7 @@ async def test_a_write_is_never_sent_twice(connect: Connect, kind: Kind) -> None
     assert len(peer.asked) <= 1
 
 
-async def test_a_write_that_never_left_is_sent_when_the_server_is_back(connect: Connect) -> None:
+async def test_unsent_write_is_sent_when_the_server_is_back(connect: Connect) -> None:
     peer = Peer(answer)
     async with peer:
         port = peer.port
@@ -96,7 +96,7 @@ async def test_a_write_that_never_left_is_sent_when_the_server_is_back(connect: 
     await revived.__aexit__()
 
 
-async def test_where_nothing_answers_there_is_a_sentence(connect: Connect) -> None:
+async def test_unreachable_server_is_reported(connect: Connect) -> None:
     async with Peer(answer) as peer:
         port = peer.port
     with pytest.raises(NotSent, match="Could not connect to 127") as caught:
@@ -104,7 +104,7 @@ async def test_where_nothing_answers_there_is_a_sentence(connect: Connect) -> No
     assert caught.value.trace.attempts == 4
 
 
-async def test_an_answer_that_drips_ends_with_the_deadline(connect: Connect) -> None:
+async def test_dripping_response_ends_at_the_deadline(connect: Connect) -> None:
     """Every byte comes in time, so that only the deadline can end it."""
 
     async def dripping() -> AsyncIterator[bytes]:
@@ -157,7 +157,7 @@ async def cancel_many(client: Client, count: int, chance: random.Random) -> None
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def test_idle_connections_go_before_a_server_closes_them(connect: Connect) -> None:
+async def test_idle_connections_close_before_the_server_closes_them(connect: Connect) -> None:
     async with Peer(answer) as peer:
         client = connect(peer.origin)
         await client(ME)
@@ -168,9 +168,7 @@ async def test_idle_connections_go_before_a_server_closes_them(connect: Connect)
 
 
 @pytest.mark.long
-async def test_no_write_is_lost_in_a_connection_that_just_closes(
-    connect: Connect, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_no_write_is_lost_on_a_closing_connection(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     """The server closes idle connections after 0.4 s, and writes come right then. We leave them after half of that: so
     long may a busy machine stand between the look at a connection and the write in it."""
     monkeypatch.setattr(http, "_LIMITS", httpx.Limits(max_connections=8, keepalive_expiry=0.2))

@@ -20,7 +20,7 @@ async def test_the_same_bytes_again_are_the_same_answer() -> None:
     assert await last.read_as(SPACE, "/b", BODY, "host") is not first, "elsewhere it is another answer"
 
 
-async def test_other_bytes_are_another_answer_and_the_first_ones_after_them_too() -> None:
+async def test_changed_bytes_are_parsed_again() -> None:
     last = LastRead()
     first = await last.read_as(SPACE, "/a", BODY, "host")
     assert (await last.read_as(SPACE, "/a", BODY.replace(b"Hand", b"Note"), "host")).title == "Notebook"
@@ -29,7 +29,7 @@ async def test_other_bytes_are_another_answer_and_the_first_ones_after_them_too(
     assert again is not first
 
 
-async def test_what_nobody_holds_is_not_kept() -> None:
+async def test_unreferenced_response_is_not_kept() -> None:
     last = LastRead()
     await last.read_as(SPACE, "/a", BODY, "host")
     gc.collect()
@@ -37,7 +37,7 @@ async def test_what_nobody_holds_is_not_kept() -> None:
     assert (await last.read_as(SPACE, "/a", BODY, "host")).title == "Handbook"
 
 
-async def test_what_another_operation_makes_of_the_same_bytes_is_another_answer() -> None:
+async def test_same_bytes_of_another_operation_are_parsed_separately() -> None:
     """The words of a page as they were written are no words to show, and those to show are never sent back."""
     page = b'{"object": "page", "type": "document", "id": "p", "title": "Start", "markdown": "a\\u202eb"}'
     last = LastRead()

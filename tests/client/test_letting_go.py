@@ -76,7 +76,7 @@ def in_parts(asked: Asked) -> AsyncIterator[bytes]:
 
 @pytest.mark.parametrize("answer", [at_once, in_parts])
 @pytest.mark.parametrize("again", AGAIN)
-async def test_a_request_given_up_leaves_no_connection_open_and_takes_none_from_others(again: int, answer) -> None:  # type: ignore[no-untyped-def]  # one of two
+async def test_canceled_request_frees_its_connection(again: int, answer) -> None:  # type: ignore[no-untyped-def]  # one of two
     async with Peer(answer) as peer:
         carrier = HttpCarrier(peer.origin, None)
         for turns in TURNS:
@@ -89,7 +89,7 @@ async def test_a_request_given_up_leaves_no_connection_open_and_takes_none_from_
 
 
 @pytest.mark.parametrize("again", AGAIN)
-async def test_connections_the_server_ended_are_all_closed_when_the_request_that_finds_them_is_given_up(
+async def test_dead_connections_are_closed_when_their_finder_is_canceled(
     again: int,
 ) -> None:
     for turns in range(12):
@@ -104,7 +104,7 @@ async def test_connections_the_server_ended_are_all_closed_when_the_request_that
 
 
 @pytest.mark.parametrize("again", AGAIN)
-async def test_requests_that_wait_for_a_connection_and_are_given_up_take_none_from_others(again: int) -> None:
+async def test_canceled_waiting_requests_take_no_connection(again: int) -> None:
     async with Peer(in_parts) as peer:
         carrier = HttpCarrier(peer.origin, None)
         for turns in range(0, 40, 7):
@@ -118,7 +118,7 @@ async def test_requests_that_wait_for_a_connection_and_are_given_up_take_none_fr
 
 
 @pytest.mark.parametrize("again", [0, 1])
-async def test_closing_closes_what_is_under_way_even_when_closing_is_given_up(again: int) -> None:
+async def test_canceled_close_still_closes_connections(again: int) -> None:
     for turns in range(0, 24, 2):
         async with Peer(in_parts) as peer:
             carrier = HttpCarrier(peer.origin, None)
@@ -160,7 +160,7 @@ async def test_a_handshake_given_up_leaves_no_connection_open(again: int) -> Non
         await carrier.aclose()
 
 
-async def test_what_a_closed_carrier_gave_up_was_not_sent_or_its_answer_is_lost() -> None:
+async def test_request_canceled_by_close_is_unsent_or_lost() -> None:
     silent = Silent()
     async with await asyncio.start_server(silent, "127.0.0.1", 0) as server:
         origin = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"

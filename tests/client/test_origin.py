@@ -48,7 +48,7 @@ HERE = SpaceRef(space_id="s1")
         ("https://[fd00::1]", "https://[fd00::1]"),
     ],
 )
-def test_a_base_url_has_one_form(given: str, origin: str) -> None:
+def test_base_url_is_normalized(given: str, origin: str) -> None:
     assert origin_of(given) == origin
     assert origin_of(origin) == origin
 
@@ -92,7 +92,7 @@ def test_a_base_url_has_one_form(given: str, origin: str) -> None:
         ),
     ],
 )
-def test_other_addresses_are_refused_with_a_sentence(given: str) -> None:
+def test_invalid_base_url_is_refused_with_a_sentence(given: str) -> None:
     if given == "https://x\n":
         assert origin_of(given) == "https://x"  # white space around it is not part of it
         return
@@ -153,7 +153,7 @@ def test_an_id_cannot_climb(op: Any) -> None:
         *(".evil.example/", ":80/", "\\\\evil.example", "/v1/a b", "/v1/user\r\nx: y", "/v1/é"),
     ],
 )
-async def test_nothing_but_a_plain_path_is_asked_for(target: str) -> None:
+async def test_only_plain_paths_are_requested(target: str) -> None:
     async with Peer(lambda _: reply(200, MIA)) as peer:
         carrier = HttpCarrier(peer.origin, KEY)
         with pytest.raises(Unsendable):
@@ -173,7 +173,7 @@ async def test_nothing_but_a_plain_path_is_asked_for(target: str) -> None:
         *("https://api.example.com@evil.example/", "https://xapi.example.com/", "http://api.example.com:443/"),
     ],
 )
-def test_the_key_is_added_for_its_origin_only(url: str) -> None:
+def test_key_is_sent_to_its_origin_only(url: str) -> None:
     auth = OriginAuth("https://api.example.com", KEY)
     good = next(auth.auth_flow(httpx.Request("GET", "https://api.example.com:443/v1/user")))
     assert good.headers["authorization"] == f"Bearer {KEY_TEXT}"
@@ -224,7 +224,7 @@ async def two_peers(status: int, location: str) -> AsyncIterator[tuple[Peer, Pee
         "http://127.0.0.1:{here}\\@127.0.0.1:{there}/moved",
     ],
 )
-async def test_nobody_is_followed_to_another_place(connect: Connect, status: int, location: str) -> None:
+async def test_redirect_to_another_origin_is_not_followed(connect: Connect, status: int, location: str) -> None:
     async with two_peers(status, location) as (here, there):
         client = connect(here.origin)
         for op in OPERATIONS:
@@ -238,7 +238,7 @@ async def test_nobody_is_followed_to_another_place(connect: Connect, status: int
     ("status", "location"),
     list(itertools.product(STATUSES, ["/moved?a=b", "../moved?a=b#c", "http://127.0.0.1:{here}/moved?a=b"])),
 )
-async def test_a_read_is_followed_within_its_origin_and_a_write_is_not(
+async def test_redirect_within_the_origin_is_followed_for_reads_only(
     connect: Connect, status: int, location: str
 ) -> None:
     async with two_peers(status, location) as (here, _):
@@ -250,7 +250,7 @@ async def test_a_read_is_followed_within_its_origin_and_a_write_is_not(
     assert [asked.target for asked in here.asked if asked.target.startswith("/moved")] == ["/moved?a=b"]
 
 
-async def test_a_circle_is_left(connect: Connect) -> None:
+async def test_circular_redirect_is_refused(connect: Connect) -> None:
     async with Peer(lambda _: reply(302, None, [("location", "/v1/user")])) as peer:
         with pytest.raises(BadResponse, match="too many redirects"):
             await connect(peer.origin)(ME)
@@ -258,14 +258,14 @@ async def test_a_circle_is_left(connect: Connect) -> None:
 
 
 @pytest.mark.parametrize("status", [300, 304, 305, 306, 399])
-async def test_other_ways_of_sending_on_are_refused(connect: Connect, status: int) -> None:
+async def test_other_redirect_statuses_are_refused(connect: Connect, status: int) -> None:
     async with Peer(lambda _: reply(status, None, [("location", "/v1/user")])) as peer:
         with pytest.raises(BadResponse):
             await connect(peer.origin)(ME)
     assert len(peer.asked) == 1
 
 
-async def test_cookies_are_not_kept(connect: Connect) -> None:
+async def test_cookies_are_not_stored(connect: Connect) -> None:
     async with Peer(lambda _: reply(200, MIA, [("set-cookie", "track=me; Path=/")])) as peer:
         client = connect(peer.origin)
         await client(ME)

@@ -61,7 +61,7 @@ def after_error(error: ApiError, **changes: object) -> policy.Decision:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_only_what_may_pass_is_asked_again(method: str) -> None:
+def test_only_temporary_statuses_are_retried(method: str) -> None:
     read = {408, 425, 429, 500, 502, 503, 504}
     expected = read if method in ("GET", "HEAD") else {429}
     assert {status for status in range(100, 600) if after_status(status, method=method).retry} == expected
@@ -82,7 +82,7 @@ def test_only_what_may_pass_is_asked_again(method: str) -> None:
         (Unsendable("x"), False, False),
     ],
 )
-def test_a_write_is_sent_again_only_when_it_never_left(error: ApiError, read: bool, write: bool) -> None:
+def test_write_is_retried_only_if_it_was_never_sent(error: ApiError, read: bool, write: bool) -> None:
     assert all(after_error(error, method=method).retry is read for method in ("GET", "HEAD"))
     assert all(after_error(error, method=method).retry is write for method in WRITES)
 
@@ -92,7 +92,7 @@ def test_four_attempts_are_enough() -> None:
     assert [after_error(Lost("x"), attempt=attempt).retry for attempt in (3, 4)] == [True, False]
 
 
-def test_waits_grow_to_eight_seconds_and_are_spread_over_all_of_them() -> None:
+def test_delays_grow_to_eight_seconds_with_full_jitter() -> None:
     longest = [after_status(503, attempt=attempt, rng=lambda: 1.0).delay for attempt in (1, 2, 3)]
     assert longest == [0.5, 1.0, 2.0]
     assert after_error(Lost("x"), attempt=1, rng=lambda: 0.0).delay == 0.0
@@ -108,28 +108,28 @@ def test_waits_are_uniform() -> None:
 
 
 @pytest.mark.parametrize("elapsed", [29.9, 29.6])
-def test_there_is_no_wait_past_the_deadline(elapsed: float) -> None:
+def test_no_retry_after_the_deadline(elapsed: float) -> None:
     assert not after_status(503, attempt=3, elapsed=elapsed, rng=lambda: 1.0).retry
     assert not after_error(NotSent("x"), attempt=3, elapsed=elapsed, rng=lambda: 1.0).retry
 
 
-def test_a_wait_may_end_with_the_deadline() -> None:
+def test_delay_may_end_at_the_deadline() -> None:
     assert after_status(503, elapsed=29.75).retry
     assert not after_status(503, elapsed=29.76).retry
 
 
-def test_what_a_server_asks_is_told_where_nobody_tries_again() -> None:
+def test_retry_after_is_returned_without_a_retry() -> None:
     assert after_status(503, {"retry-after": "7"}, method="POST") == policy.Decision(False, 7.0)
     assert after_status(503, method="POST") == policy.Decision(False, 0.0)
 
 
-def test_half_a_description_of_the_limit_is_one() -> None:
+def test_partial_rate_limit_headers_are_accepted() -> None:
     assert policy.limits({"x-ratelimit-limit": "100"}, NOON) == Limits(100, None, None)
     assert policy.limits({"x-ratelimit-remaining": "7"}, NOON) == Limits(None, 7, None)
     assert policy.limits({"x-ratelimit-reset": "1777896000"}, NOON) is None
 
 
-def test_nobody_comes_back_before_the_server_said() -> None:
+def test_retry_is_not_earlier_than_retry_after() -> None:
     assert after_status(429, {"retry-after": "7"}, rng=lambda: 0.0) == policy.Decision(True, 7.0)
     assert after_status(429, {"retry-after": "7"}, rng=lambda: 1.0) == policy.Decision(True, 7.5)
 
@@ -168,7 +168,7 @@ def test_a_minute_is_too_long_to_wait() -> None:
         ({}, None),
     ],
 )
-def test_what_a_server_asks_is_understood_or_ignored(headers: dict[str, str], seconds: float | None) -> None:
+def test_retry_after_is_parsed_or_ignored(headers: dict[str, str], seconds: float | None) -> None:
     assert policy.asked_wait(headers, NOON) == seconds
 
 
@@ -214,7 +214,7 @@ def test_decisions_keep_their_promises(
 
 
 @pytest.mark.parametrize("skew", [timedelta(hours=-1), timedelta(0), timedelta(hours=1)])
-def test_the_server_is_judged_by_its_own_clock(skew: timedelta) -> None:
+def test_rate_limit_reset_uses_the_clock_of_the_server(skew: timedelta) -> None:
     theirs = NOON + skew
     headers = {
         "date": format_datetime(theirs, usegmt=True),
@@ -259,7 +259,7 @@ def test_the_budget_fills_up_again_and_not_further(time: Time) -> None:
         (1000, None, 0.0),
     ],
 )
-def test_a_quarter_of_what_the_server_allows_is_left_for_what_somebody_waits_for(
+def test_quarter_of_the_rate_limit_is_reserved_for_the_user(
     limit: int | None, remaining: int | None, seconds: float
 ) -> None:
     assert policy.low(Limits(limit, remaining, NOON + timedelta(minutes=5)), NOON) == seconds

@@ -27,7 +27,7 @@ def test_profiles_are_written_and_read_back(tmp_path: Path) -> None:
 
 
 @given(st.text(max_size=50))
-def test_any_name_of_a_person_is_written_so_that_it_can_be_read(name: str) -> None:
+def test_any_user_name_survives_the_profile_file(name: str) -> None:
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
@@ -72,7 +72,7 @@ def test_a_broken_file_is_a_sentence_and_is_set_aside(tmp_path: Path, text: str)
         ),
     ],
 )
-def test_a_profile_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path, entry: str, why: str) -> None:
+def test_unreadable_profile_does_not_hide_the_others(tmp_path: Path, entry: str, why: str) -> None:
     path = tmp_path / "profiles.toml"
     path.write_text(f'current = "bad"\n[profiles.bad]\n{entry}\n[profiles.work]\norigin = "https://x"\nstore = "env"\n')
     found = profiles.read(path)
@@ -81,7 +81,7 @@ def test_a_profile_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path, 
     assert found.problem.startswith(f"Could not read some of the profiles in {path}: profile 'bad': {why}")
 
 
-def test_all_that_is_wrong_with_the_profiles_is_said(tmp_path: Path) -> None:
+def test_all_problems_of_the_profiles_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "profiles.toml"
     path.write_text('curent = "work"\n[profiles.a]\nstore = "env"\n[profiles.b]\norigin = "https://x"\n')
     problem = profiles.read(path).problem
@@ -92,7 +92,7 @@ def test_all_that_is_wrong_with_the_profiles_is_said(tmp_path: Path) -> None:
     assert "current is set to 'wrk', which is not a profile." in profiles.read(path).problem
 
 
-def test_a_key_of_the_environment_is_for_no_server_while_the_profiles_cannot_be_read(tmp_path: Path) -> None:
+def test_environment_key_needs_readable_profiles(tmp_path: Path) -> None:
     path = tmp_path / "profiles.toml"
     path.write_text('current = "work"\n[profiles.work]\norigin = "https://own.example"\n')  # store is missing
     known = profiles.read(path)
@@ -104,7 +104,7 @@ def test_a_key_of_the_environment_is_for_no_server_while_the_profiles_cannot_be_
     assert resolve(known, {}).problem == known.problem
 
 
-def test_anything_in_the_file_is_read_without_a_crash(tmp_path: Path) -> None:
+def test_malformed_profile_files_cause_no_crash(tmp_path: Path) -> None:
     path = tmp_path / "profiles.toml"
     for text in (
         "profiles = 7",
@@ -125,7 +125,7 @@ def test_anything_in_the_file_is_read_without_a_crash(tmp_path: Path) -> None:
     assert f"Could not read the profiles: {path}: Is a directory." in profiles.read(path).problem
 
 
-def test_the_next_profile_takes_the_place_of_one_that_goes() -> None:
+def test_next_profile_replaces_a_removed_one() -> None:
     left = BOTH.without("work")
     assert (left.current, list(left.entries)) == ("home", ["home"])
     assert left.without("home").current == ""
@@ -156,7 +156,7 @@ THERE = {"OCTAVO_BASE_URL": "https://there.example/v1"}
         (Profiles("", {"work": WORK}), {}, {}, "https://api.gitbook.com", None, "none"),
     ],
 )  # fmt: skip
-def test_a_key_belongs_to_the_base_url_beside_it_or_to_the_profile_or_to_the_default(
+def test_key_belongs_to_its_base_url_profile_or_the_default(
     known: Profiles, environ: dict[str, str], options: dict[str, str], origin: str, profile: Profile | None, source: str
 ) -> None:
     access = resolve(known, environ, **options)
@@ -181,19 +181,19 @@ def test_a_key_belongs_to_the_base_url_beside_it_or_to_the_profile_or_to_the_def
         ({"OCTAVO_API_KEY": "two words"}, {}, "OCTAVO_API_KEY cannot be used. This is not an API key"),
     ],
 )
-def test_what_cannot_be_resolved_is_a_sentence(environ: dict[str, str], options: dict[str, str], sentence: str) -> None:
+def test_unresolvable_access_is_reported(environ: dict[str, str], options: dict[str, str], sentence: str) -> None:
     with pytest.raises(ValueError) as caught:
         resolve(BOTH, environ, **options)
     assert str(caught.value).startswith(sentence)
 
 
 @pytest.mark.parametrize("name", ["", "A", "-x", "a b", "a" * 33, "../x", "ä", "a\n"])
-def test_a_name_that_could_be_more_than_a_name_is_refused(name: str) -> None:
+def test_unsafe_profile_name_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="is not a valid profile name"):
         profiles.check_name(name)
 
 
-def test_a_file_that_cannot_be_read_stays_until_the_new_one_is_sure(tmp_path: Path) -> None:
+def test_unreadable_profile_file_is_kept_until_replaced(tmp_path: Path) -> None:
     path = tmp_path / "profiles.toml"
     path.write_bytes(b"\xff not toml")
     found = profiles.read(path)
@@ -211,7 +211,7 @@ def test_a_file_that_cannot_be_read_stays_until_the_new_one_is_sure(tmp_path: Pa
     assert path.read_bytes() != b"\xff not toml"
 
 
-def test_a_profile_may_be_read_only_and_stays_so(tmp_path: Path) -> None:
+def test_read_only_profile_stays_read_only(tmp_path: Path) -> None:
     path = tmp_path / "profiles.toml"
     profiles.write(path, BOTH)
     path.write_text(path.read_text().replace('[profiles."work"]', '[profiles."work"]\nread_only = true'))
@@ -224,7 +224,7 @@ def test_a_profile_may_be_read_only_and_stays_so(tmp_path: Path) -> None:
     assert profiles.read(path).entries["work"].read_only
 
 
-def test_what_is_neither_true_nor_false_is_not_taken_for_false(tmp_path: Path) -> None:
+def test_invalid_boolean_is_not_false(tmp_path: Path) -> None:
     path = tmp_path / "profiles.toml"
     profiles.write(path, BOTH)
     path.write_text(path.read_text().replace('[profiles."work"]', '[profiles."work"]\nread_only = "yes"'))

@@ -60,7 +60,7 @@ async def test_no_write_of_the_interface_is_sent() -> None:
     platform.world.store.close()
 
 
-async def test_a_platform_that_is_served_read_only_refuses_them_too() -> None:
+async def test_read_only_platform_refuses_writes() -> None:
     platform = Platform(furnish(Clock()))
     platform.read_only = WHY
     client = Client("http://octavo.test", SecretStr("key-ada"), transport=platform)

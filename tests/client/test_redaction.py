@@ -19,7 +19,7 @@ from tests.client.test_client import MIA
 ODD = 'odd"key\\with%signs&more'
 
 
-def test_a_known_key_goes_whatever_it_looks_like() -> None:
+def test_known_key_is_redacted_in_any_form() -> None:
     remember_token(ODD)
     for form in (
         ODD,
@@ -46,7 +46,7 @@ def test_a_known_key_goes_whatever_it_looks_like() -> None:
         ("", ""),
     ],
 )
-def test_what_has_the_shape_of_a_key_goes(text: str, clean: str) -> None:
+def test_text_with_the_shape_of_a_key_is_redacted(text: str, clean: str) -> None:
     assert redact(text) == clean
 
 
@@ -81,7 +81,7 @@ def test_logs_hold_no_key() -> None:
     assert "it happened" in out.getvalue()
 
 
-async def test_a_session_writes_its_key_nowhere(
+async def test_session_logs_its_key_nowhere(
     connect: Connect, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """With every logger at DEBUG, in good and in bad answers, in errors and their tracebacks."""
@@ -113,7 +113,7 @@ async def test_a_session_writes_its_key_nowhere(
     assert "MIA" in everything.upper()
 
 
-def test_a_key_is_masked_wherever_it_is_kept() -> None:
+def test_key_is_masked_in_all_objects() -> None:
     client = Client("https://api.example.com", KEY)
     assert KEY_TEXT not in repr(client) + repr(vars(client)) + str(KEY)
     assert isinstance(KEY, SecretStr)

@@ -73,14 +73,14 @@ def sign_in(home: Home, platform: Platform, connect: Connect) -> SignIn:
     return go
 
 
-async def test_a_key_says_who_it_belongs_to(connect: Connect, platform: Platform) -> None:
+async def test_check_returns_the_user_of_a_key(connect: Connect, platform: Platform) -> None:
     identity = await check(connect(ORIGIN, key_of_person("mia"), transport=platform))
     assert identity.user.name == "Mia Lund"
     assert identity.facts == ("You are Mia Lund, mia@acme.example.", "1 organization: Acme.")
     assert [each.id for each in identity.organizations] == ["acme"]
 
 
-async def test_what_a_key_may_not_do_is_a_fact(connect: Connect, platform: Platform) -> None:
+async def test_missing_permissions_of_a_key_are_reported(connect: Connect, platform: Platform) -> None:
     client = connect(ORIGIN, key_of_person("sam"), transport=platform)
     acme = (await client(organizations.List())).items[0]
     identity = await check(client)
@@ -104,7 +104,7 @@ async def test_a_stranger_has_no_organization(connect: Connect, platform: Platfo
     assert identity.facts[1] == "This API key does not give access to any organization."
 
 
-async def test_a_wrong_key_is_not_kept(sign_in: SignIn, home: Home, memory: Memory) -> None:
+async def test_rejected_key_is_not_stored(sign_in: SignIn, home: Home, memory: Memory) -> None:
     with pytest.raises(Unauthorized, match="did not accept your API key"):
         await sign_in("nobody")
     assert not home.profiles.exists()
@@ -124,7 +124,7 @@ async def test_signing_in_keeps_the_key_and_makes_a_profile(sign_in: SignIn, hom
     assert key_of(home, access) == key
 
 
-async def test_the_same_account_keeps_its_profile_and_another_gets_its_own(sign_in: SignIn, home: Home) -> None:
+async def test_same_account_keeps_its_profile_and_another_gets_a_new_one(sign_in: SignIn, home: Home) -> None:
     assert [(await sign_in(person)).profile.name for person in ("mia", "ada", "mia")] == [
         "default",
         "default-2",
@@ -138,7 +138,7 @@ async def test_the_same_account_keeps_its_profile_and_another_gets_its_own(sign_
         await sign_in("ada", name="../x")
 
 
-async def test_without_a_keyring_the_key_is_for_this_session(sign_in: SignIn, home: Home, tmp_path: Path) -> None:
+async def test_key_without_a_keyring_is_for_this_session(sign_in: SignIn, home: Home, tmp_path: Path) -> None:
     keyring.set_keyring(keyring.backends.fail.Keyring())  # type: ignore[no-untyped-call]  # the library does not say
     signed = await sign_in()
     assert signed.profile.store == "session"
@@ -149,9 +149,7 @@ async def test_without_a_keyring_the_key_is_for_this_session(sign_in: SignIn, ho
     assert key_of(home, resolve(home.read(), {})) is None
 
 
-async def test_a_keyring_that_waits_is_not_replaced_by_anything(
-    sign_in: SignIn, home: Home, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_blocked_keyring_is_not_replaced(sign_in: SignIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     backend = Waiting()
     keyring.set_keyring(backend)
     monkeypatch.setattr(Keyring, "patient", lambda self: Keyring(trusted=HERE, seconds=0.05))
@@ -161,7 +159,7 @@ async def test_a_keyring_that_waits_is_not_replaced_by_anything(
     backend.answered.set()
 
 
-async def test_a_plain_file_is_used_when_asked_for(sign_in: SignIn, home: Home, memory: Memory, tmp_path: Path) -> None:
+async def test_key_file_is_used_on_request(sign_in: SignIn, home: Home, memory: Memory, tmp_path: Path) -> None:
     assert (await sign_in(insecure_storage=True)).profile.store == "file"
     assert memory.calls == []
     assert key_of(home, resolve(home.read(), {})) == key_of_person("mia")
@@ -169,7 +167,7 @@ async def test_a_plain_file_is_used_when_asked_for(sign_in: SignIn, home: Home, 
     assert list((tmp_path / "data" / "keys").iterdir()) == []
 
 
-async def test_a_key_may_be_for_this_session_only(sign_in: SignIn, memory: Memory) -> None:
+async def test_key_may_be_for_this_session_only(sign_in: SignIn, memory: Memory) -> None:
     signed = await sign_in(keep=False)
     assert (signed.profile.store, signed.notice, memory.calls) == ("session", "", [])
 
@@ -185,9 +183,7 @@ async def test_signing_out_deletes_the_key_and_then_the_profile(sign_in: SignIn,
         logout(home)
 
 
-async def test_signing_out_without_the_keyring_says_where_the_key_still_is(
-    sign_in: SignIn, home: Home, memory: Memory
-) -> None:
+async def test_sign_out_without_the_keyring_says_where_the_key_is(sign_in: SignIn, home: Home, memory: Memory) -> None:
     await sign_in("mia")
     keyring.set_keyring(Locked())
     out = logout(home)
@@ -208,7 +204,7 @@ async def test_switching_changes_the_current_profile(sign_in: SignIn, home: Home
         switch(home, "x")
 
 
-async def test_status_says_where_a_key_is_and_little_of_it(sign_in: SignIn, home: Home, memory: Memory) -> None:
+async def test_status_shows_the_store_and_a_masked_key(sign_in: SignIn, home: Home, memory: Memory) -> None:
     await sign_in("mia")
     await sign_in("ada", insecure_storage=True)
     first, second = status(home, resolve(home.read(), {}))
@@ -229,16 +225,14 @@ async def test_status_says_where_a_key_is_and_little_of_it(sign_in: SignIn, home
     assert (used.profile, used.origin, used.source, used.ending) == (None, "https://there.example", "env", "_sam")
 
 
-async def test_a_key_that_was_put_in_the_place_of_another_is_not_used(
-    sign_in: SignIn, home: Home, memory: Memory
-) -> None:
+async def test_replaced_key_in_the_keyring_is_not_used(sign_in: SignIn, home: Home, memory: Memory) -> None:
     await sign_in("mia")
     memory.kept[f"octavo:{ORIGIN}", "default"] = key_of_person("ada").get_secret_value()
     with pytest.raises(StoreUnavailable, match="is not the API key that you signed in with"):
         key_of(home, resolve(home.read(), {}))
 
 
-def test_nobody_is_signed_in_at_first(home: Home) -> None:
+def test_no_account_is_signed_in_at_first(home: Home) -> None:
     (only,) = status(home, resolve(home.read(), {}))
     assert (only.origin, only.problem) == (
         "https://api.gitbook.com",
@@ -259,7 +253,7 @@ async def test_two_profiles_of_one_server_never_mix(
             assert (await client(users.Me())).id == person
 
 
-def test_a_profile_file_that_is_broken_lets_people_sign_in_again(home: Home) -> None:
+def test_broken_profile_file_allows_to_sign_in_again(home: Home) -> None:
     home.profiles.parent.mkdir(parents=True)
     home.profiles.write_text("[[[")
     assert home.read().problem

@@ -83,12 +83,12 @@ async def failure(connect: Connect, server: ssl.SSLContext, ca_file: Path | None
     return caught.value, peer
 
 
-async def test_an_authority_of_ones_own_is_trusted_by_its_file(connect: Connect, authority: Authority) -> None:
+async def test_private_certificate_authority_is_trusted_by_its_file(connect: Connect, authority: Authority) -> None:
     async with Peer(lambda _: reply(200, MIA), tls=authority.server()) as peer:
         assert (await connect(peer.origin, ca_file=authority.file)(ME)).id == "mia"
 
 
-async def test_the_environment_may_name_that_file(
+async def test_environment_names_the_certificate_file(
     connect: Connect, authority: Authority, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
@@ -97,7 +97,7 @@ async def test_the_environment_may_name_that_file(
 
 
 @pytest.mark.parametrize("trouble", ["unknown authority", "another address", "expired"])
-async def test_a_certificate_that_is_not_right_is_told_at_once(
+async def test_invalid_certificate_is_reported_without_retries(
     connect: Connect, authority: Authority, trouble: str
 ) -> None:
     address = "127.0.0.9" if trouble == "another address" else "127.0.0.1"
@@ -110,7 +110,7 @@ async def test_a_certificate_that_is_not_right_is_told_at_once(
     assert peer.asked == []
 
 
-async def test_a_server_without_tls_is_told_at_once(connect: Connect) -> None:
+async def test_server_without_tls_is_reported_without_retries(connect: Connect) -> None:
     calls = 0
 
     async def plain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -129,9 +129,7 @@ async def test_a_server_without_tls_is_told_at_once(connect: Connect) -> None:
 
 
 @pytest.mark.parametrize("address", ["127.0.0.9", "127.0.0.1"])
-async def test_at_an_address_looked_up_before_the_certificate_is_still_that_of_the_name(
-    authority: Authority, address: str
-) -> None:
+async def test_certificate_is_checked_by_name_at_a_resolved_address(authority: Authority, address: str) -> None:
     from octavo.client.carrier import Outgoing
     from octavo.client.http import HttpCarrier
 

@@ -55,7 +55,7 @@ async def test_a_file_is_put_once_and_without_the_key_to_our_own_server_too(conn
         assert len(asked) == 4
 
 
-async def test_another_host_gets_the_file_and_never_the_key(
+async def test_upload_to_another_host_never_sends_the_key(
     connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Asked] = []
@@ -79,12 +79,12 @@ async def test_another_host_gets_the_file_and_never_the_key(
 
 
 @pytest.mark.parametrize("url", ["http://elsewhere.example/x", "https://127.0.0.1:9/x", "https://", "file:///x"])
-async def test_nothing_is_sent_to_an_address_that_is_not_to_be_asked(connect: Connect, url: str) -> None:
+async def test_upload_to_a_forbidden_address_is_refused(connect: Connect, url: str) -> None:
     with pytest.raises(ApiError):
         await put(connect("https://api.example.com"), url)
 
 
-async def test_what_is_stopped_sends_no_more(connect: Connect) -> None:
+async def test_stopped_upload_sends_no_more(connect: Connect) -> None:
     begun, gone = asyncio.Event(), asyncio.Event()
 
     async def endless() -> AsyncIterator[bytes]:

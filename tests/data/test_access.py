@@ -46,7 +46,7 @@ def test_the_role_in_the_organization() -> None:
     )
 
 
-def test_the_role_in_the_organization_is_let_in_as_far_as_the_default_level() -> None:
+def test_organization_role_is_limited_by_default_access() -> None:
     mara = Person("mara", "Mara", "create")
     assert said(mara, Place("api", "API", "comment")) == (
         "Mara can comment and read in API: Creator in Saltmarsh, but the default access here limits this role to Commenter."
@@ -58,13 +58,13 @@ def test_the_role_in_the_organization_is_let_in_as_far_as_the_default_level() ->
     assert "API gives no default access" in said(mara, Place("api", "API", None))
 
 
-def test_an_administrator_is_never_kept_out() -> None:
+def test_admin_always_has_access() -> None:
     assert said(ADMIN, Place("api", "API", None)) == (
         "Ada can administer, merge, review, edit, comment, and read in API: Admin in Saltmarsh, and Admins have access everywhere."
     )
 
 
-def test_the_highest_counts_and_the_others_are_told_after_it() -> None:
+def test_highest_role_counts_and_the_others_follow() -> None:
     chain = (
         Place("api", "API", people={"jun": "comment"}),
         Place("pay", "Pay", people={"jun": "edit"}, teams={"docs": ("Docs", "create")}),
@@ -78,7 +78,7 @@ def test_the_highest_counts_and_the_others_are_told_after_it() -> None:
     ]
 
 
-def test_who_has_none_is_told_why() -> None:
+def test_user_without_access_is_told_why() -> None:
     assert said(GUEST, Place("api", "API")) == (
         "Gus has no access to API. Gus is a Guest in Saltmarsh. Guests have only the roles that they have been given."
     )
@@ -88,7 +88,7 @@ def test_who_has_none_is_told_why() -> None:
     )
 
 
-def test_a_role_nobody_can_explain_is_not_explained() -> None:
+def test_unexplained_role_has_no_explanation() -> None:
     chain = Place("api", "API", None), Place("pay", "Pay", unread="You may not see it.")
     assert access_sentence(JUN, chain, HERE, "edit") == (
         "Jun can edit, comment, and read in API as Editor. The server does not say where this role comes from. "

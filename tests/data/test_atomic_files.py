@@ -44,11 +44,11 @@ def test_any_name_is_a_plain_name(name: str) -> None:
         ("é" * 200 + ".png", "é" * 58 + ".png"),
     ],
 )
-def test_names_that_mean_more_become_plain(name: str, plain: str) -> None:
+def test_special_file_names_become_plain(name: str, plain: str) -> None:
     assert safe_name(name) == plain
 
 
-async def test_a_file_is_written_whole_for_its_owner_only(tmp_path: Path) -> None:
+async def test_file_is_written_completely_for_its_owner_only(tmp_path: Path) -> None:
     path = tmp_path / "a.bin"
     assert await save(path, chunks(b"x" * 300_000, b"y")) == 300_001
     assert path.read_bytes() == b"x" * 300_000 + b"y"
@@ -56,7 +56,7 @@ async def test_a_file_is_written_whole_for_its_owner_only(tmp_path: Path) -> Non
     assert os.listdir(tmp_path) == ["a.bin"]
 
 
-async def test_what_is_there_stays_unless_it_is_to_be_replaced(tmp_path: Path) -> None:
+async def test_existing_file_is_kept_unless_replacement_is_allowed(tmp_path: Path) -> None:
     path, elsewhere = tmp_path / "a", tmp_path / "b"
     elsewhere.write_text("mine")
     path.symlink_to(elsewhere)
@@ -67,7 +67,7 @@ async def test_what_is_there_stays_unless_it_is_to_be_replaced(tmp_path: Path) -
     assert (path.is_symlink(), path.read_text(), elsewhere.read_text()) == (False, "new", "mine")
 
 
-async def test_what_comes_there_meanwhile_stays(tmp_path: Path) -> None:
+async def test_file_created_during_the_save_is_kept(tmp_path: Path) -> None:
     async def slow() -> AsyncIterator[bytes]:
         yield b"new"
         (tmp_path / "a").write_text("theirs")
@@ -78,18 +78,18 @@ async def test_what_comes_there_meanwhile_stays(tmp_path: Path) -> None:
     assert (tmp_path / "a").read_text() == "theirs"
 
 
-async def test_what_does_not_come_whole_leaves_nothing(tmp_path: Path) -> None:
+async def test_incomplete_content_leaves_no_file(tmp_path: Path) -> None:
     with pytest.raises(ValueError):
         await save(tmp_path / "a", chunks(b"half", failing=True))
     assert os.listdir(tmp_path) == []
 
 
-async def test_where_nothing_can_be_written_that_is_said(tmp_path: Path) -> None:
+async def test_save_to_a_missing_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(FileNotSaved, match=r"Could not write .*: No such file"):
         await save(tmp_path / "no" / "a", chunks(b"new"))
 
 
-def test_a_folder_that_is_written_gets_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folder_as_destination_gets_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     assert destination("~", "a.md") == tmp_path / "a.md"
     assert destination(f"{tmp_path}/", "a.md") == tmp_path / "a.md"
@@ -102,7 +102,7 @@ def test_a_folder_that_is_written_gets_the_file(tmp_path: Path, monkeypatch: pyt
             destination(wrong, "a.md")
 
 
-async def test_a_folder_is_written_whole_with_plain_names_each_once(tmp_path: Path) -> None:
+async def test_folder_is_written_completely_with_unique_plain_names(tmp_path: Path) -> None:
     async def files(*, failing: bool = False) -> AsyncIterator[tuple[tuple[str, ...], bytes]]:
         for number, steps in enumerate([("a.md",), ("A.md",), ("..", "..", "b.md"), ("a.md",)]):
             yield steps, str(number).encode()
@@ -119,7 +119,7 @@ async def test_a_folder_is_written_whole_with_plain_names_each_once(tmp_path: Pa
         await save_folder(tmp_path / "new", files())
 
 
-async def test_what_is_given_up_at_any_time_leaves_nothing(tmp_path: Path) -> None:
+async def test_canceled_save_leaves_no_file(tmp_path: Path) -> None:
     async def endless() -> AsyncIterator[bytes]:
         while True:
             yield b"x" * (1 << 18)

@@ -25,7 +25,7 @@ async def refused(live: Live, op: Operation[Any]) -> None:
 
 
 @pytest.mark.parametrize("status", [405, 501])
-async def test_a_status_about_the_operation_says_that_it_is_not_there(
+async def test_status_for_an_unknown_route_marks_the_operation_unavailable(
     live: Live, platform: Platform, status: int
 ) -> None:
     platform.refuse_next(sites.List, status, NO_ROUTE)
@@ -39,7 +39,7 @@ async def test_a_status_about_the_operation_says_that_it_is_not_there(
     assert live.unavailable(sites.Create) is None, "each operation by itself"
 
 
-async def test_a_list_that_is_not_found_where_its_place_is_there_is_not_there(
+async def test_list_not_found_in_an_existing_place_is_unavailable(
     live: Live, platform: Platform, here: SpaceRef
 ) -> None:
     op = links.ListOfSpace(at=here)
@@ -54,7 +54,7 @@ async def test_a_list_that_is_not_found_where_its_place_is_there_is_not_there(
     assert live.unavailable(links.ListToPage) is not None, "the page it is about is there"
 
 
-async def test_what_is_not_there_itself_says_nothing_of_the_operation(live: Live, here: SpaceRef) -> None:
+async def test_missing_place_says_nothing_about_the_operation(live: Live, here: SpaceRef) -> None:
     gone = SpaceRef(space_id="gone")
     for op in (
         links.ListOfSpace(at=gone),
@@ -67,7 +67,9 @@ async def test_what_is_not_there_itself_says_nothing_of_the_operation(live: Live
         assert live.unavailable(op) is None, f"{op} is there for others"
 
 
-async def test_only_what_is_refused_is_looked_into(live: Live, gate: Gate, platform: Platform, here: SpaceRef) -> None:
+async def test_only_refused_operations_are_investigated(
+    live: Live, gate: Gate, platform: Platform, here: SpaceRef
+) -> None:
     before = len(gate.asked)
     await live.send(links.ListOfSpace(at=here))
     assert len(gate.asked) == before + 1
@@ -79,9 +81,7 @@ async def test_only_what_is_refused_is_looked_into(live: Live, gate: Gate, platf
     assert live.unavailable(links.ListOfSpace) is None
 
 
-async def test_what_the_plan_does_not_include_is_not_included_there_and_is_elsewhere(
-    live: Live, platform: Platform
-) -> None:
+async def test_operation_outside_the_plan_is_unavailable_in_that_place_only(live: Live, platform: Platform) -> None:
     platform.refuse_next(fonts.List, 402, "Custom fonts take the plan pro.")
     await refused(live, fonts.List(at=ACME))
     north = ACME.model_copy(update={"organization_id": "north"})
@@ -92,7 +92,7 @@ async def test_what_the_plan_does_not_include_is_not_included_there_and_is_elsew
     assert live.unavailable(fonts.List(at=north)) is None
 
 
-async def test_what_answers_again_is_there_again_and_who_listens_is_told(live: Live, platform: Platform) -> None:
+async def test_successful_response_makes_the_operation_available_and_notifies(live: Live, platform: Platform) -> None:
     told: list[str | None] = []
     live.availability.changed = lambda: told.append(live.unavailable(sites.List))
     for _ in range(2):
@@ -104,7 +104,7 @@ async def test_what_answers_again_is_there_again_and_who_listens_is_told(live: L
     assert told[1:] == [None]
 
 
-def test_a_frozen_feature_says_which_plan_it_takes() -> None:
+def test_frozen_feature_names_the_required_plan() -> None:
     site = sites.Site(
         id="s",
         title="Docs",

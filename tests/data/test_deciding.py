@@ -106,7 +106,7 @@ def sent(gate: Gate, kind: str) -> int:
     return sum(isinstance(op, OPS[kind]) for op in gate.writes)
 
 
-async def test_it_is_done(
+async def test_decision_is_sent_once(
     kind: str, deed: Deed, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest, state: StateDb
 ) -> None:
     outcome = await deed()
@@ -116,7 +116,7 @@ async def test_it_is_done(
     assert unfinished_writes(state) == ()
 
 
-async def test_a_lost_answer_is_found_and_nothing_is_sent_again(
+async def test_lost_response_is_found_and_nothing_is_resent(
     kind: str, deed: Deed, live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
 ) -> None:
     async def losing(op: Operation[Any]) -> Any:
@@ -132,7 +132,7 @@ async def test_a_lost_answer_is_found_and_nothing_is_sent_again(
     assert (await times(ask, kind, at, seen), sent(gate, kind)) == (1, 1)
 
 
-async def test_a_lost_request_is_told_after_a_minute(
+async def test_lost_request_is_reported_after_a_minute(
     kind: str, deed: Deed, live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
 ) -> None:
     async def losing(op: Operation[Any]) -> Any:
@@ -159,7 +159,7 @@ async def test_a_conflict_is_a_sentence(
     assert (await times(ask, kind, at, seen), sent(gate, kind)) == (0, 1)
 
 
-async def test_offline_it_is_refused_and_not_queued(
+async def test_offline_decision_is_refused_and_not_queued(
     kind: str, deed: Deed, live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
 ) -> None:
     gate.errors.extend(NotSent("Can't reach the server.") for _ in range(2 if kind == "review" else 1))
@@ -170,7 +170,7 @@ async def test_offline_it_is_refused_and_not_queued(
     assert (await times(ask, kind, at, seen), sent(gate, kind)) == (0, 0)
 
 
-async def test_two_presses_are_one_request(
+async def test_two_key_presses_send_one_request(
     kind: str, deed: Deed, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
 ) -> None:
     first, second = await asyncio.gather(deed(), deed())
@@ -178,7 +178,7 @@ async def test_two_presses_are_one_request(
     assert (await times(ask, kind, at, seen), sent(gate, kind)) == (1, 1)
 
 
-async def test_what_was_edited_since_is_neither_reviewed_nor_updated(
+async def test_change_request_edited_since_is_neither_reviewed_nor_updated(
     live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest, checked: MergeBasis
 ) -> None:
     await edit(ask, at, "intro", "# Intro\n\nSomething else.")
@@ -191,7 +191,7 @@ async def test_what_was_edited_since_is_neither_reviewed_nor_updated(
     assert gate.writes == []
 
 
-async def test_an_update_for_an_older_main_is_not_sent_and_names_what_was_merged(
+async def test_update_for_an_older_main_is_refused_and_names_the_merges(
     live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, here: SpaceRef, checked: MergeBasis
 ) -> None:
     other = await ask(change_requests.Create(at=here, subject="Press less"))
@@ -203,7 +203,7 @@ async def test_an_update_for_an_older_main_is_not_sent_and_names_what_was_merged
     assert gate.writes == []
 
 
-async def test_an_edit_in_the_moment_of_a_review_is_told(
+async def test_edit_during_a_review_is_reported(
     live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
 ) -> None:
     async def overtaken(op: Operation[Any]) -> Any:
@@ -217,7 +217,7 @@ async def test_an_edit_in_the_moment_of_a_review_is_told(
     assert "edited at the same time" in outcome.message
 
 
-async def test_what_is_up_to_date_is_not_updated(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
+async def test_up_to_date_change_request_is_not_updated(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
     before = await ask(change_requests.Get(at=at))
     await ask(change_requests.UpdateFromMain(at=at))
     outcome = await update(live, at, MergeBasis(before, None))
@@ -225,7 +225,9 @@ async def test_what_is_up_to_date_is_not_updated(live: Live, gate: Gate, ask: As
     assert gate.writes == []
 
 
-async def test_who_is_asked_already_is_not_asked_again(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
+async def test_requested_reviewer_is_not_requested_again(
+    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef
+) -> None:
     await ask(reviews.Request(at=at, users=("tom",)))
     outcome = await request_reviews(live, at, ["tom"])
     assert (outcome.kind, outcome.message) == ("done", "These reviews are already requested.")
@@ -233,7 +235,7 @@ async def test_who_is_asked_already_is_not_asked_again(live: Live, gate: Gate, a
     assert gate.writes == []
 
 
-async def test_an_earlier_review_of_the_same_kind_is_not_taken_for_the_lost_one(
+async def test_earlier_review_is_not_mistaken_for_the_lost_one(
     live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, seen: ChangeRequest
 ) -> None:
     await ask(reviews.Submit(at=at, status="approved"), "mia")
@@ -247,7 +249,7 @@ async def test_an_earlier_review_of_the_same_kind_is_not_taken_for_the_lost_one(
     assert (await review(live, at, "approved", seen.revision, "Again.", action="approve #1")).kind == "unknown"
 
 
-async def test_what_is_cut_off_in_the_middle_is_known_to_be_under_way(
+async def test_canceled_decision_stays_in_progress(
     live: Live, state: StateDb, at: ChangeRequestRef, checked: MergeBasis, clock: Clock
 ) -> None:
     asked = asyncio.Event()
@@ -269,7 +271,7 @@ async def test_what_is_cut_off_in_the_middle_is_known_to_be_under_way(
 
 
 @pytest.mark.parametrize("arrives", [True, False])
-async def test_what_was_cut_off_is_found_at_the_next_start(
+async def test_canceled_decision_is_checked_at_the_next_start(
     arrives: bool, kind: str, deed: Deed, live: Live, gate: Gate, state: StateDb, ask: Ask
 ) -> None:
     asked = asyncio.Event()
@@ -295,7 +297,7 @@ async def test_what_was_cut_off_is_found_at_the_next_start(
     assert sent(gate, kind) == arrives
 
 
-async def test_a_claim_that_an_older_octavo_stored_has_no_attempt(live: Live, state: StateDb) -> None:
+async def test_claim_stored_by_an_older_version_has_no_attempt(live: Live, state: StateDb) -> None:
     now, claims = state.now().timestamp(), (("merge a/b", None), ("merge c/d", '{"method": "BREW"}'))
     rows = [(state.namespace, name, now, attempt) for name, attempt in claims]
     await state.write(lambda db: db.executemany("INSERT INTO once VALUES (?, ?, ?, ?)", rows))

@@ -25,7 +25,7 @@ def opened(folder: Path, clock: Clock) -> tuple[StateDb, Drafts]:
     return state, Drafts(state)
 
 
-async def test_a_draft_survives_its_instance(tmp_path: Path, clock: Clock) -> None:
+async def test_draft_survives_a_restart(tmp_path: Path, clock: Clock) -> None:
     state, drafts = opened(tmp_path, clock)
     await drafts.save("a", "One")
     await drafts.save("a", "One two")
@@ -45,7 +45,7 @@ async def test_blank_text_is_no_draft(drafts: Drafts) -> None:
     assert drafts.all() == ()
 
 
-async def test_the_next_instance_takes_over_what_it_was_shown(tmp_path: Path, clock: Clock) -> None:
+async def test_next_instance_takes_over_shown_drafts(tmp_path: Path, clock: Clock) -> None:
     state, drafts = opened(tmp_path, clock)
     await drafts.save("a", "One")
     state.close()
@@ -56,7 +56,7 @@ async def test_the_next_instance_takes_over_what_it_was_shown(tmp_path: Path, cl
     state.close()
 
 
-async def test_two_instances_at_one_place_keep_two_versions(tmp_path: Path, clock: Clock) -> None:
+async def test_two_instances_in_one_place_keep_two_versions(tmp_path: Path, clock: Clock) -> None:
     (first, one), (second, two) = opened(tmp_path, clock), opened(tmp_path, clock)
     await one.save("a", "One")
     assert two.get("a") == "One"
@@ -72,14 +72,14 @@ async def test_two_instances_at_one_place_keep_two_versions(tmp_path: Path, cloc
     second.close()
 
 
-async def test_places_that_were_written_last_come_first(drafts: Drafts, clock: Clock) -> None:
+async def test_most_recent_drafts_come_first(drafts: Drafts, clock: Clock) -> None:
     for place in ("a", "b", "a"):
         clock.forward(seconds=1)
         await drafts.save(place, f"At {place}")
     assert [(draft.key, draft.saved_at == clock()) for draft in drafts.all()] == [("a", True), ("b", False)]
 
 
-def test_what_is_acknowledged_survives_a_kill(tmp_path: Path) -> None:
+def test_acknowledged_draft_survives_a_kill(tmp_path: Path) -> None:
     code = (
         "import asyncio, sys; from pathlib import Path\n"
         "from octavo.data.drafts import Drafts; from octavo.data.state_db import StateDb\n"
@@ -109,7 +109,7 @@ def test_what_is_acknowledged_survives_a_kill(tmp_path: Path) -> None:
         state.close()
 
 
-async def test_what_is_saved_last_stays_whenever_it_is_waited_for(tmp_path: Path) -> None:
+async def test_last_save_wins_in_any_order_of_waiting(tmp_path: Path) -> None:
     state = StateDb(tmp_path)
     drafts = Drafts(state)
     first, second = drafts.save("a", "One"), drafts.save("a", "One two")
@@ -130,7 +130,7 @@ async def test_what_is_saved_last_stays_whenever_it_is_waited_for(tmp_path: Path
     state.close()
 
 
-async def test_what_is_written_while_the_outbox_takes_a_draft_stays(outbox: ByHand, here: SpaceRef) -> None:
+async def test_text_typed_while_a_draft_is_queued_is_kept(outbox: ByHand, here: SpaceRef) -> None:
     drafts = outbox._drafts
     await drafts.save("a", "Hello")
     op = comments.Create(at=here, body=Markdown(markdown="Hello"))
@@ -150,7 +150,7 @@ def _versions(drafts: Drafts, place: str) -> list[str]:
     return [str(text) for (text,) in rows]
 
 
-async def test_what_is_on_its_way_to_the_disk_is_told_already(tmp_path: Path, clock: Clock) -> None:
+async def test_draft_is_readable_before_it_is_on_disk(tmp_path: Path, clock: Clock) -> None:
     state, drafts = opened(tmp_path, clock)
     await drafts.save("a", "One")
     clock.forward(seconds=1)
@@ -163,7 +163,7 @@ async def test_what_is_on_its_way_to_the_disk_is_told_already(tmp_path: Path, cl
     state.close()
 
 
-async def test_a_draft_behind_a_lock_is_saved_once_the_lock_is_gone(tmp_path: Path, clock: Clock) -> None:
+async def test_draft_is_saved_after_a_database_lock(tmp_path: Path, clock: Clock) -> None:
     state, drafts = opened(tmp_path, clock)
     await drafts.save("a", "sixteen letters.")
     with closing(sqlite3.connect(tmp_path / "state.db", isolation_level=None)) as other:
@@ -187,7 +187,7 @@ async def test_a_draft_behind_a_lock_is_saved_once_the_lock_is_gone(tmp_path: Pa
     state.close()
 
 
-async def test_a_draft_is_counted_as_one_when_it_is_on_disk(tmp_path: Path, clock: Clock) -> None:
+async def test_draft_counts_as_saved_when_it_is_on_disk(tmp_path: Path, clock: Clock) -> None:
     state, drafts = opened(tmp_path, clock)
     state.write_now(lambda db: None)
     with closing(sqlite3.connect(tmp_path / "state.db", isolation_level=None)) as other:
@@ -237,7 +237,7 @@ asyncio.run(main())
 """
 
 
-def test_a_draft_on_a_full_disk_is_saved_once_there_is_room(tmp_path: Path, clock: Clock) -> None:
+def test_draft_on_a_full_disk_is_saved_when_there_is_space(tmp_path: Path, clock: Clock) -> None:
     done = subprocess.run([sys.executable, "-c", FULL, str(tmp_path)], capture_output=True, text=True, check=True)
     failed, unsaved, still, then = done.stdout.splitlines()
     assert failed.startswith("Nothing is being saved: ")

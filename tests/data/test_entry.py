@@ -93,7 +93,7 @@ STEPS: dict[str, tuple[Callable[[OutboxEntry], OutboxEntry], dict[str, str]]] = 
 
 @pytest.mark.parametrize("name", STEPS)
 @pytest.mark.parametrize("state", get_args(EntryState))
-def test_each_step_leads_from_its_states_only(name: str, state: EntryState) -> None:
+def test_each_step_is_allowed_from_its_states_only(name: str, state: EntryState) -> None:
     step, leads = STEPS[name]
     if state in leads:
         assert step(entry(state)).state == leads[state]
@@ -102,11 +102,11 @@ def test_each_step_leads_from_its_states_only(name: str, state: EntryState) -> N
             step(entry(state))
 
 
-def test_there_is_no_way_out_of_done() -> None:
+def test_done_is_a_final_state() -> None:
     assert not any("done" in leads for _, leads in STEPS.values())
 
 
-def test_what_would_be_there_twice_is_never_sent_again_unasked() -> None:
+def test_creating_write_is_never_resent_without_the_user() -> None:
     settling = entry("unknown")
     absent = steps.mark_not_found(settling, LATER)
     assert (settling.needs_user, absent.state, absent.needs_user) == (False, "unknown", True)
@@ -118,13 +118,13 @@ def test_what_would_be_there_twice_is_never_sent_again_unasked() -> None:
     assert not steps.lose_response(steps.start(again, LATER), LATER, LATER, "?").needs_user
 
 
-def test_what_only_says_how_it_shall_be_is_sent_again_unasked() -> None:
+def test_idempotent_write_is_resent_automatically() -> None:
     wish = comments.Update(at=HERE, comment_id="c", resolved=True)
     absent = steps.mark_not_found(with_op(entry("unknown"), op=wish), LATER)
     assert (absent.state, absent.due_at, absent.needs_user) == ("queued", LATER, False)
 
 
-def test_it_is_looked_for_less_and_less_often_and_not_for_ever() -> None:
+def test_lookups_become_rarer_and_end() -> None:
     lost, now, pauses = entry("unknown"), START, []
     while lost.due_at is not None:
         lost = steps.mark_not_found(lost, now)
@@ -140,7 +140,7 @@ def test_a_retry_does_not_look_before_the_server_can_have_acted() -> None:
     assert steps.retry(entry("unknown", due_at=None, may_arrive_until=None), LATER).due_at == LATER
 
 
-def test_the_oldest_that_is_due_comes_first() -> None:
+def test_oldest_due_entry_comes_first() -> None:
     elsewhere = comments.Create(at=SpaceRef(space_id="other"), body=OP.body)
     early, late = entry("queued"), with_op(entry("queued"), id="e2", op=elsewhere)
     assert next_due((early, late), START) == early
@@ -151,7 +151,7 @@ def test_the_oldest_that_is_due_comes_first() -> None:
 
 @pytest.mark.parametrize("state", ["held", "queued", "sending", "unknown"])
 @pytest.mark.parametrize("page", ["intro", "usage"])
-def test_what_is_under_way_is_not_overtaken_in_its_place(state: EntryState, page: str) -> None:
+def test_entry_in_progress_is_not_overtaken_in_its_place(state: EntryState, page: str) -> None:
     before, after = entry(state, due_at=LATER), with_op(entry("queued"), id="e2", op=_on(page))
     assert next_due((before, after), START) is None
     assert blocked_by(after, (before, after)) == before
@@ -163,13 +163,13 @@ def test_what_is_under_way_is_not_overtaken_in_its_place(state: EntryState, page
 
 
 @pytest.mark.parametrize("state", ["pending", "held", "unknown", "failed"])
-def test_what_waits_for_a_person_stands_in_nobodys_way(state: EntryState) -> None:
+def test_entry_that_needs_the_user_blocks_no_other(state: EntryState) -> None:
     before = entry(state, held_until=None, due_at=None, may_arrive_until=None, failed_lookups=MAX_BLOCKING_LOOKUPS)
     after = replace(entry("queued"), id="e2")
     assert next_due((before, after), START) == after
 
 
-def test_what_is_in_doubt_has_a_moment_before_others_go_first() -> None:
+def test_uncertain_entry_goes_first_for_a_moment() -> None:
     doubted, after = steps.mark_not_found(entry("unknown"), START), replace(entry("queued"), id="e2")
     now = START
     while next_due((doubted, after), now) != after:
@@ -183,7 +183,7 @@ def test_what_is_in_doubt_has_a_moment_before_others_go_first() -> None:
     assert next_due((lost, after), now) is None
 
 
-def test_what_needs_one_that_waits_for_a_person_stands_in_nobodys_way_either() -> None:
+def test_entry_behind_one_that_needs_the_user_blocks_no_other() -> None:
     asked = replace(entry("unknown", may_arrive_until=None, failed_lookups=MAX_BLOCKING_LOOKUPS), review="r")
     reply = with_op(entry("queued"), id="e2", op=_reply(asked.created_id))
     of_review = replace(entry("queued"), id="e3", review="r")
@@ -193,7 +193,7 @@ def test_what_needs_one_that_waits_for_a_person_stands_in_nobodys_way_either() -
     assert [blocked_by(each, entries) for each in entries] == [None, asked, asked, None]
 
 
-def test_what_is_in_trouble_of_its_own_holds_up_no_more_than_its_thread() -> None:
+def test_failing_entry_blocks_only_its_thread() -> None:
     before = with_op(entry("queued"), op=comments.Update(at=HERE, comment_id="c", resolved=True))
     after, same = replace(entry("queued"), id="e2"), with_op(entry("queued"), id="e3", op=_reply("c"))
     for _ in range(MAX_OWN_FAILURES):
@@ -209,13 +209,13 @@ def test_what_is_in_trouble_of_its_own_holds_up_no_more_than_its_thread() -> Non
     assert next_due((replace(absent, due_at=LATER), same), START) is None
 
 
-def test_what_is_lost_is_looked_for_though_another_of_its_place_is_under_way() -> None:
+def test_lost_entry_is_looked_up_beside_another_of_its_place() -> None:
     before, lost = entry("queued", due_at=LATER), replace(entry("unknown"), id="e2", due_at=START)
     assert next_due((before, lost), START) == lost
     assert next_due((before, lost), START, busy_places={lost.ordering_key}) is None
 
 
-def test_a_thread_resolved_and_reopened_before_it_left_is_asked_for_once() -> None:
+def test_resolve_and_reopen_before_sending_become_one_write() -> None:
     resolve, reopen = (
         with_op(entry("queued"), id=str(wish), op=comments.Update(at=HERE, comment_id="c", resolved=wish))
         for wish in (True, False)
@@ -229,7 +229,7 @@ def test_a_thread_resolved_and_reopened_before_it_left_is_asked_for_once() -> No
     assert next_due((resolve, elsewhere), START) == resolve
 
 
-def test_a_reply_waits_for_its_thread_unless_that_failed() -> None:
+def test_reply_waits_for_its_thread_unless_the_thread_failed() -> None:
     thread = entry("unknown", due_at=LATER)
     reply = with_op(entry("queued"), id="e2", op=_reply(thread.created_id))
     doubted = replace(thread, may_arrive_until=None, failed_lookups=MAX_BLOCKING_LOOKUPS)
@@ -257,7 +257,7 @@ def test_a_reply_waits_for_its_thread_unless_that_failed() -> None:
         (BadResponse("-"), "unknown", "waiting"),
     ],
 )
-def test_what_an_error_means_for_a_write(error: ApiError, of_write: Failure, of_read: Failure) -> None:
+def test_error_is_classified_for_writes(error: ApiError, of_write: Failure, of_read: Failure) -> None:
     assert classify_failure(error, has_left=True) == of_write
     assert classify_failure(error, has_left=False) == of_read
 

@@ -53,7 +53,7 @@ async def approve(live: Live, of: ChangeRequest, place: ChangeRequestRef, words:
     ).kind
 
 
-async def test_what_is_held_stays_until_the_verdict_and_goes_out_before_it(
+async def test_pending_comments_are_sent_before_the_review(
     live: Live,
     outbox: ByHand,
     at: ChangeRequestRef,
@@ -74,7 +74,7 @@ async def test_what_is_held_stays_until_the_verdict_and_goes_out_before_it(
     assert (await verdicts(ask, at), outbox.entries) == (["approved"], ())
 
 
-async def test_a_comment_whose_answer_is_lost_holds_up_the_others_and_the_verdict(
+async def test_lost_comment_delays_other_comments_and_the_review(
     live: Live,
     outbox: ByHand,
     at: ChangeRequestRef,
@@ -107,7 +107,7 @@ async def test_a_comment_whose_answer_is_lost_holds_up_the_others_and_the_verdic
     assert (await posted(ask, at), await verdicts(ask, at)) == (["One", "Two"], ["approved"])
 
 
-async def test_without_one_of_its_comments_the_verdict_is_not_sent(
+async def test_review_is_not_sent_without_all_its_comments(
     live: Live,
     outbox: ByHand,
     at: ChangeRequestRef,
@@ -137,7 +137,7 @@ async def test_without_one_of_its_comments_the_verdict_is_not_sent(
     assert outbox.entries == ()
 
 
-async def test_taken_back_it_is_held_again_and_the_words_of_the_verdict_are_a_draft(
+async def test_undone_review_leaves_pending_comments_and_a_draft(
     live: Live,
     outbox: ByHand,
     at: ChangeRequestRef,
@@ -160,7 +160,7 @@ async def test_taken_back_it_is_held_again_and_the_words_of_the_verdict_are_a_dr
 
 
 @pytest.mark.parametrize("how", ["edited", "archived"])
-async def test_where_the_change_request_went_on_nothing_leaves(
+async def test_changed_change_request_stops_the_review_and_its_comments(
     how: str,
     live: Live,
     outbox: ByHand,
@@ -180,7 +180,7 @@ async def test_where_the_change_request_went_on_nothing_leaves(
 
 
 @pytest.mark.parametrize("how", ["edited", "archived"])
-async def test_where_it_went_on_after_its_comments_the_verdict_stays_a_draft(
+async def test_change_after_the_comments_makes_the_review_a_draft(
     how: str,
     live: Live,
     outbox: ByHand,
@@ -203,7 +203,7 @@ async def test_where_it_went_on_after_its_comments_the_verdict_stays_a_draft(
     assert drafts.get("verdict") == "Well done."
 
 
-async def test_without_a_connection_nothing_is_let_go(
+async def test_review_offline_sends_nothing(
     live: Live,
     outbox: ByHand,
     at: ChangeRequestRef,
@@ -216,7 +216,7 @@ async def test_without_a_connection_nothing_is_let_go(
     assert [each.state for each in outbox.entries] == ["pending"]
 
 
-async def test_who_presses_twice_gives_one_verdict(
+async def test_two_key_presses_give_one_review(
     live: Live,
     outbox: ByHand,
     at: ChangeRequestRef,
@@ -233,7 +233,7 @@ async def test_who_presses_twice_gives_one_verdict(
     assert await verdicts(ask, at) == ["approved"]
 
 
-async def test_what_is_held_can_be_reworded_and_dropped(
+async def test_pending_comment_can_be_edited_and_discarded(
     outbox: ByHand,
     at: ChangeRequestRef,
     drafts: Drafts,
@@ -250,7 +250,7 @@ async def test_what_is_held_can_be_reworded_and_dropped(
     assert not await outbox.edit_pending_comment(two.id, op, "rewording")
 
 
-async def test_a_comment_sent_at_once_does_not_wait_for_what_is_held_on_its_page(
+async def test_immediate_comment_does_not_wait_for_pending_ones(
     outbox: ByHand,
     at: ChangeRequestRef,
     ask: Ask,
@@ -268,7 +268,7 @@ async def test_a_comment_sent_at_once_does_not_wait_for_what_is_held_on_its_page
 
 
 @pytest.mark.parametrize("asked", [False, True], ids=["unasked", "asked"])
-async def test_a_verdict_that_is_withdrawn_counts_no_more(
+async def test_withdrawn_review_does_not_count(
     asked: bool,
     live: Live,
     at: ChangeRequestRef,
@@ -288,7 +288,7 @@ async def test_a_verdict_that_is_withdrawn_counts_no_more(
 
 @pytest.mark.parametrize("submits_again", [False, True], ids=["pending", "submitted again"])
 @pytest.mark.parametrize("submitter", ["the other instance", "an earlier instance"])
-async def test_undo_of_a_review_that_another_instance_has_undone_changes_nothing(
+async def test_undo_of_a_review_undone_by_another_instance_does_nothing(
     submitter: str, submits_again: bool, outbox: ByHand, at: ChangeRequestRef, gate: Gate, drafts: Drafts
 ) -> None:
     await hold(outbox, at, "One", "Two")
@@ -310,7 +310,7 @@ async def test_undo_of_a_review_that_another_instance_has_undone_changes_nothing
     assert (undone, outbox.entries, drafts.all()) == (None, before, ())
 
 
-async def test_undo_of_a_review_leaves_the_comments_that_another_instance_has_withdrawn(
+async def test_undo_of_a_review_keeps_comments_withdrawn_elsewhere(
     outbox: ByHand, at: ChangeRequestRef, gate: Gate, drafts: Drafts
 ) -> None:
     other = ByHand(gate, outbox.state, Drafts(outbox.state), me=outbox.me)

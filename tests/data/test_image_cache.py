@@ -6,7 +6,7 @@ from pathlib import Path
 from octavo.data.image_cache import ImageCache
 
 
-def test_a_picture_is_kept_for_one_account_alone(tmp_path: Path) -> None:
+def test_images_are_cached_for_each_account(tmp_path: Path) -> None:
     mine, theirs = ImageCache(tmp_path, "me"), ImageCache(tmp_path, "they")
     mine.put("https://a.example/../../x.png", b"bytes")
     assert ImageCache(tmp_path, "me").get("https://a.example/../../x.png") == b"bytes"
@@ -17,7 +17,7 @@ def test_a_picture_is_kept_for_one_account_alone(tmp_path: Path) -> None:
     assert mine.get("https://a.example/../../x.png") is None
 
 
-def test_what_was_not_looked_at_longest_is_let_go(tmp_path: Path) -> None:
+def test_least_recently_used_image_is_evicted(tmp_path: Path) -> None:
     pictures = ImageCache(tmp_path, most_bytes=250)
     for number, name in enumerate(("old", "older", "new")):
         pictures.put(name, bytes(100))
@@ -32,7 +32,7 @@ def test_what_was_not_looked_at_longest_is_let_go(tmp_path: Path) -> None:
     assert pictures.get("new")
 
 
-def test_without_a_folder_and_without_a_disk_nothing_is_kept(tmp_path: Path) -> None:
+def test_image_cache_without_a_folder_stores_nothing(tmp_path: Path) -> None:
     ImageCache(None).put("a", b"bytes")
     assert ImageCache(None).get("a") is None
     (tmp_path / "pictures").write_text("a file in its place")

@@ -319,7 +319,7 @@ READER = SPACE.model_copy(update={"permissions": Permissions()})
         ),
     ],
 )
-def test_a_reason_makes_a_row_and_what_comes_nearest_to_it_makes_none(
+def test_each_reason_makes_a_row_and_its_closest_case_makes_none(
     reason: str, words: str, there: InboxFacts, nearest: InboxFacts
 ) -> None:
     row = only(inbox_of(there)) if len(inbox_of(there).rows) == 1 else inbox_of(there).rows[-1]
@@ -327,7 +327,7 @@ def test_a_reason_makes_a_row_and_what_comes_nearest_to_it_makes_none(
     assert not [each for each in inbox_of(nearest).rows if reason in (each.reason, *each.also)]
 
 
-def test_a_row_says_what_where_whose_and_since_when() -> None:
+def test_row_has_title_place_author_and_time() -> None:
     row = only(inbox_of(known(request(comments=2), requested={AT: (asked(),)})))
     assert (row.title, row.context) == ("#7 Rotate secrets", "Handbook · Tom Lund")
     assert (row.moment, row.space_id, row.target) == (at_hour(1), "s", AT)
@@ -337,7 +337,7 @@ def test_a_row_says_what_where_whose_and_since_when() -> None:
     assert row.target == ThreadRef(HERE, "k")
 
 
-def test_one_thing_is_one_row_that_says_all_its_reasons_the_most_urgent_first() -> None:
+def test_item_with_several_reasons_is_one_row_by_urgency() -> None:
     row = only(inbox_of(in_thread(comment(MIA), reply(TOM, MENTION))))
     assert (row.reason, row.also) == ("new replies", ("mentioned",))
     assert row.words == "1 new reply from Tom Lund · Tom Lund mentioned you"
@@ -349,7 +349,7 @@ def test_one_thing_is_one_row_that_says_all_its_reasons_the_most_urgent_first() 
     assert (row.reason, row.also, row.target) == ("new replies", ("unsent draft",), ThreadRef(HERE, "k"))
 
 
-def test_rows_stand_by_urgency_and_those_of_one_reason_by_what_happened_last() -> None:
+def test_rows_are_sorted_by_urgency_then_by_time() -> None:
     early, late = (comment(MIA, name=name, replies=1) for name in ("k1", "k2"))
     replies = {HERE: {"k1": (reply(TOM, hour=3),), "k2": (reply(TOM, hour=4),)}}
     failed = entry(new_reply(), "failed", reason="No.")
@@ -376,7 +376,7 @@ def test_rows_stand_by_urgency_and_those_of_one_reason_by_what_happened_last() -
     assert len({row.key for row in rows}) == len(rows)
 
 
-def test_the_stamp_changes_when_something_new_happens_and_at_nothing_else() -> None:
+def test_stamp_of_a_row_changes_only_with_news() -> None:
     before = only(inbox_of(known(request(), requested={AT: (asked(),)})))
     renamed = request(subject="Rotate them", updated_at=at_hour(8), comments=3)
     same = only(inbox_of(known(renamed, requested={AT: (asked(),)})))
@@ -391,7 +391,7 @@ def test_the_stamp_changes_when_something_new_happens_and_at_nothing_else() -> N
     assert thread.stamp != more.stamp
 
 
-def test_what_was_not_read_makes_no_row_and_is_counted() -> None:
+def test_unread_lists_make_no_rows_and_are_counted() -> None:
     unread = known(
         request(comments=2),
         reviews={},
@@ -409,7 +409,7 @@ def test_what_was_not_read_makes_no_row_and_is_counted() -> None:
     assert inbox_of(known(request())).unknown.words == ""
 
 
-def test_without_knowing_who_one_is_only_what_lies_here_is_said() -> None:
+def test_unknown_user_sees_only_local_rows() -> None:
     nobody = replace(
         in_thread(comment(MIA), reply(TOM)), me=None, entries=(entry(new_reply(), "failed", reason="No."),)
     )
@@ -418,7 +418,7 @@ def test_without_knowing_who_one_is_only_what_lies_here_is_said() -> None:
     assert inbox.unknown.words == "not loaded yet: your account"
 
 
-def test_words_of_others_are_one_line_of_safe_text() -> None:
+def test_text_of_other_users_is_one_line_of_safe_text() -> None:
     row = only(inbox_of(known(entries=(entry(new_reply(), "failed", reason="No\x1b[2J\nway"),))))
     assert "\x1b" not in row.context
     assert "\n" not in row.context
@@ -445,14 +445,14 @@ def test_words_of_others_are_one_line_of_safe_text() -> None:
     ],
     ids=lambda value: value.name if isinstance(value, InboxFilter) else "",
 )
-def test_a_saved_filter_shows_what_all_of_it_holds_for(by: InboxFilter, is_among: bool) -> None:
+def test_saved_filter_shows_rows_that_match_all_conditions(by: InboxFilter, is_among: bool) -> None:
     before = review(MIA, revision="r1")
     row = only(inbox_of(known(request(), reviews={AT: (before,)}, requested={AT: (asked(),)})))
     assert (row.reason, row.also) == ("review requested", ("changed since review",))
     assert matches(row, by, "Handbook") is is_among
 
 
-def test_only_places_where_something_came_are_looked_through_again() -> None:
+def test_only_changed_places_are_rebuilt() -> None:
     other = SpaceRef(space_id="t")
     spaces = {"s": SPACE, "t": SPACE.model_copy(update={"id": "t", "title": "Manual"})}
     roots = {at: (comment(MIA, name=f"of {at.space_id}", replies=1),) for at in (HERE, other)}

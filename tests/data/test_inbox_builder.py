@@ -23,7 +23,7 @@ def row(about: RowTarget, moment: datetime | None = None) -> InboxRow:
 @pytest.mark.parametrize(
     "about", [AT, ThreadRef(HERE, "k1"), ThreadRef(AT, "k1"), DraftRef("reply s c k1"), WriteRef("e1")]
 )
-def test_a_row_is_the_same_after_it_was_kept(about: RowTarget) -> None:
+def test_cached_row_is_equal_to_the_row(about: RowTarget) -> None:
     rows = (row(about), row(about, datetime(2026, 11, 23, 8, 30, 1, 250_000, UTC)))
     assert unpack_rows(pack_rows(rows)) == rows
 
@@ -31,5 +31,5 @@ def test_a_row_is_the_same_after_it_was_kept(about: RowTarget) -> None:
 @pytest.mark.parametrize(
     "kept", [b"", b"{", b"[1]", b'[{"about": ["moon"]}]', pack_rows((row(AT),)).replace(b"mentioned", b"dreamt of")]
 )
-def test_what_cannot_be_read_is_no_row(kept: bytes) -> None:
+def test_unreadable_cached_rows_are_ignored(kept: bytes) -> None:
     assert unpack_rows(kept) == ()

@@ -95,9 +95,7 @@ def says(text: str) -> Markdown:
 MENTION = f"[@Mia{mention_suffix('mia')} look"
 
 
-async def test_nothing_is_asked_before_anybody_watches_and_after_the_last_one_left(
-    inbox: InboxLoader, gate: Gate, here: SpaceRef
-) -> None:
+async def test_inbox_without_watchers_sends_no_requests(inbox: InboxLoader, gate: Gate, here: SpaceRef) -> None:
     await inbox.refresh()
     assert gate.asked == []
     leave = inbox.subscribe(View())
@@ -109,7 +107,7 @@ async def test_nothing_is_asked_before_anybody_watches_and_after_the_last_one_le
     assert gate.asked == []
 
 
-async def test_no_rows_are_made_once_the_last_one_left_in_the_middle_of_a_turn(inbox: InboxLoader, gate: Gate) -> None:
+async def test_inbox_builds_no_rows_after_the_last_watcher_left(inbox: InboxLoader, gate: Gate) -> None:
     gate.hold()
     leave = inbox.subscribe(View())
     inbox.rebuild()
@@ -122,7 +120,7 @@ async def test_no_rows_are_made_once_the_last_one_left_in_the_middle_of_a_turn(i
         assert inbox.is_idle, "what rows are made of may be closed by now"
 
 
-async def test_what_others_do_makes_rows(inbox: InboxLoader, ask: Ask, here: SpaceRef) -> None:
+async def test_actions_of_other_users_make_rows(inbox: InboxLoader, ask: Ask, here: SpaceRef) -> None:
     asked_of_mia = await opened(ask, here)
     await ask(reviews.Request(at=asked_of_mia, users=("mia",)))
     mine = await opened(ask, here, "mia")
@@ -150,7 +148,7 @@ async def test_a_team_of_mine_is_known(inbox: InboxLoader, ask: Ask, here: Space
     assert view.now.failed == ()
 
 
-async def test_a_turn_with_nothing_changed_asks_the_lists_and_a_few_that_nothing_speaks_for(
+async def test_round_without_changes_requests_lists_and_few_others(
     inbox: InboxLoader, ask: Ask, gate: Gate, here: SpaceRef
 ) -> None:
     for number in range(12):
@@ -166,7 +164,7 @@ async def test_a_turn_with_nothing_changed_asks_the_lists_and_a_few_that_nothing
     assert (again["reviews.List"], again["reviews.ListRequested"], again["comments.List"]) == (1, 1, 5)
 
 
-async def test_a_turn_asks_for_what_moved(
+async def test_round_requests_only_changed_responses(
     inbox: InboxLoader, ask: Ask, gate: Gate, here: SpaceRef, clock: Clock
 ) -> None:
     ats = [await opened(ask, here, subject=f"n{number}") for number in range(20)]
@@ -180,9 +178,7 @@ async def test_a_turn_asks_for_what_moved(
     assert asked(gate).total() <= 12
 
 
-async def test_what_moves_no_list_is_found_all_the_same(
-    inbox: InboxLoader, ask: Ask, gate: Gate, here: SpaceRef
-) -> None:
+async def test_changes_without_a_stamp_are_found(inbox: InboxLoader, ask: Ask, gate: Gate, here: SpaceRef) -> None:
     thread = await ask(comments.Create(at=here, body=says("Why 24 hours?")), "mia")
     for number in range(12):
         other = await space_with(ask, f"Space {number}")
@@ -197,7 +193,7 @@ async def test_what_moves_no_list_is_found_all_the_same(
     assert view.reasons() == ["new replies"]
 
 
-async def test_a_mention_in_a_new_reply_to_a_thread_of_others_is_found(
+async def test_mention_in_a_new_reply_to_a_thread_of_others_is_found(
     inbox: InboxLoader, ask: Ask, here: SpaceRef
 ) -> None:
     thread = await ask(comments.Create(at=here, body=says("Why 24 hours?")), "zoe")
@@ -209,7 +205,7 @@ async def test_a_mention_in_a_new_reply_to_a_thread_of_others_is_found(
     assert view.reasons() == ["mentioned"]
 
 
-async def test_a_thread_of_another_that_one_only_answered_is_found(
+async def test_thread_of_another_user_with_a_reply_of_yours_is_found(
     inbox: InboxLoader, ask: Ask, here: SpaceRef
 ) -> None:
     thread = await ask(comments.Create(at=here, body=says("Why 24 hours?")), "zoe")
@@ -219,7 +215,7 @@ async def test_a_thread_of_another_that_one_only_answered_is_found(
     assert view.reasons() == ["new replies"]
 
 
-async def test_the_next_start_shows_what_is_kept_and_asks_as_little(
+async def test_next_start_shows_cached_rows_with_few_requests(
     inbox: InboxLoader,
     live: Live,
     ask: Ask,
@@ -264,7 +260,7 @@ async def test_the_next_start_shows_what_is_kept_and_asks_as_little(
     assert asked(gate)["teams.ListOfMember"] == 1
 
 
-async def test_what_is_on_its_way_is_out_of_the_inbox_and_stays_out(
+async def test_row_with_a_write_in_flight_is_hidden_and_stays_hidden(
     inbox: InboxLoader, ask: Ask, gate: Gate, here: SpaceRef, outbox: ByHand, clock: Clock
 ) -> None:
     thread = await ask(comments.Create(at=here, body=says("Why 24 hours?")), "mia")
@@ -287,7 +283,7 @@ async def test_what_is_on_its_way_is_out_of_the_inbox_and_stays_out(
     assert view.reasons() == ["new replies"]
 
 
-async def test_what_fails_is_said_and_the_rest_is_there(
+async def test_failed_lists_are_reported_and_the_rest_is_shown(
     inbox: InboxLoader, ask: Ask, gate: Gate, here: SpaceRef
 ) -> None:
     await ask(comments.Create(at=here, body=says(MENTION)), "zoe")
@@ -302,7 +298,7 @@ async def test_what_fails_is_said_and_the_rest_is_there(
     assert view.now.failed == ()
 
 
-async def test_a_server_that_fails_at_everything_is_not_asked_for_everything(
+async def test_server_that_always_fails_gets_few_requests(
     inbox: InboxLoader, ask: Ask, gate: Gate, platform: Platform, here: SpaceRef
 ) -> None:
     for number in range(12):
@@ -319,7 +315,7 @@ async def test_a_server_that_fails_at_everything_is_not_asked_for_everything(
     assert (view.now.failed, view.now.unknown.words) == ((), "")
 
 
-async def test_one_answer_that_the_server_fails_at_keeps_no_other_away(
+async def test_one_failing_response_blocks_no_other(
     inbox: InboxLoader, ask: Ask, platform: Platform, here: SpaceRef
 ) -> None:
     places = [await opened(ask, here, subject=f"n{number}") for number in range(12)]
@@ -330,7 +326,7 @@ async def test_one_answer_that_the_server_fails_at_keeps_no_other_away(
     assert view.now.unknown == Unknown(places=1)
 
 
-async def test_what_could_not_be_asked_offline_is_asked_once_the_server_answers_anything(
+async def test_offline_requests_are_repeated_after_the_first_response(
     inbox: InboxLoader, ask: Ask, gate: Gate, here: SpaceRef, live: Live
 ) -> None:
     await ask(comments.Create(at=here, body=says(MENTION)), "zoe")
@@ -346,7 +342,7 @@ async def test_what_could_not_be_asked_offline_is_asked_once_the_server_answers_
     assert view.reasons() == ["mentioned"]
 
 
-async def test_drafts_and_held_comments_are_rows_at_once(
+async def test_drafts_and_pending_comments_are_rows_at_once(
     inbox: InboxLoader, ask: Ask, here: SpaceRef, drafts: Drafts, outbox: ByHand, state: StateDb
 ) -> None:
     at = await opened(ask, here)
@@ -361,7 +357,7 @@ async def test_drafts_and_held_comments_are_rows_at_once(
     assert view.now.failed == ()
 
 
-async def test_a_space_without_open_threads_is_not_asked_for_them(
+async def test_threads_of_a_space_without_open_threads_are_not_requested(
     inbox: InboxLoader, ask: Ask, gate: Gate, here: SpaceRef
 ) -> None:
     thread = await ask(comments.Create(at=here, body=says(MENTION)), "zoe")
@@ -375,7 +371,7 @@ async def test_a_space_without_open_threads_is_not_asked_for_them(
     assert (await ask(spaces.Get(at=here))).comments == 0
 
 
-async def test_a_list_that_moved_leaves_the_replies_that_are_kept(
+async def test_changed_list_keeps_cached_replies(
     inbox: InboxLoader,
     live: Live,
     ask: Ask,
@@ -473,7 +469,7 @@ async def test_remaining_replies_are_loaded_after_the_round(
     assert asked(gate)["comments.ListReplies"] == 7, "each once"
 
 
-async def test_what_the_inbox_fetched_is_not_fetched_again_for_an_offline_space(
+async def test_offline_space_reuses_responses_of_the_inbox(
     inbox: InboxLoader, live: Live, state: StateDb, gate: Gate, ask: Ask, here: SpaceRef
 ) -> None:
     for by in ("ada", "mia"):
@@ -495,7 +491,7 @@ async def test_what_the_inbox_fetched_is_not_fetched_again_for_an_offline_space(
     await offline.close()
 
 
-async def test_what_an_offline_space_fetched_is_shown_in_the_inbox_and_not_fetched_again(
+async def test_inbox_reuses_responses_of_an_offline_space(
     inbox: InboxLoader, live: Live, state: StateDb, gate: Gate, ask: Ask, here: SpaceRef, clock: Clock
 ) -> None:
     mine = await opened(ask, here, "mia")

@@ -32,7 +32,7 @@ def here(marks: InboxMarks, *rows: InboxRow) -> list[str]:
     return [each.key for each in marks.sort(rows).here]
 
 
-async def test_what_is_done_is_away_until_something_new_happens_to_it(marks: InboxMarks, clock: Clock) -> None:
+async def test_done_row_returns_with_news(marks: InboxMarks, clock: Clock) -> None:
     await marks.mark_done(row("a"))
     sorted_ = marks.sort([row("a"), row("b")])
     assert (sorted_.here, sorted_.done) == ((row("b"),), (row("a"),))
@@ -41,7 +41,7 @@ async def test_what_is_done_is_away_until_something_new_happens_to_it(marks: Inb
     assert here(marks, row("a", "2")) == ["a"]
 
 
-async def test_what_is_put_off_until_a_moment_comes_back_then_and_not_before(marks: InboxMarks, clock: Clock) -> None:
+async def test_snoozed_row_returns_at_its_time(marks: InboxMarks, clock: Clock) -> None:
     await marks.snooze(row("a"), until=clock() + timedelta(hours=1))
     clock.forward(minutes=59)
     assert here(marks, row("a"), row("a", "2")) == [], "Also when something new happened: it was put off until then"
@@ -50,7 +50,7 @@ async def test_what_is_put_off_until_a_moment_comes_back_then_and_not_before(mar
     assert here(marks, row("a")) == ["a"]
 
 
-async def test_what_is_put_off_until_it_changes_comes_back_with_that(marks: InboxMarks, clock: Clock) -> None:
+async def test_row_snoozed_until_a_change_returns_with_the_change(marks: InboxMarks, clock: Clock) -> None:
     await marks.snooze(row("a"), until=None)
     await marks.snooze(row("b"), until=clock() + timedelta(days=1))
     clock.forward(days=30)
@@ -58,14 +58,14 @@ async def test_what_is_put_off_until_it_changes_comes_back_with_that(marks: Inbo
     assert here(marks, row("a", "2")) == ["a"]
 
 
-async def test_those_that_sleep_stand_by_when_they_wake(marks: InboxMarks, clock: Clock) -> None:
+async def test_snoozed_rows_are_sorted_by_their_time(marks: InboxMarks, clock: Clock) -> None:
     await marks.snooze(row("a"), until=None)
     await marks.snooze(row("b"), until=clock() + timedelta(days=7))
     await marks.snooze(row("c"), until=clock() + timedelta(hours=1))
     assert [each.key for each, _ in marks.sort([row("a"), row("b"), row("c")]).snoozed] == ["c", "b", "a"]
 
 
-async def test_what_is_read_is_unread_again_once_something_happened(marks: InboxMarks) -> None:
+async def test_read_row_is_unread_after_news(marks: InboxMarks) -> None:
     assert marks.sort([row("a")]).unread == {"a"}
     await marks.mark_read(row("a"))
     assert marks.sort([row("a")]).unread == set()
@@ -75,7 +75,7 @@ async def test_what_is_read_is_unread_again_once_something_happened(marks: Inbox
 
 
 @pytest.mark.parametrize("deed", ["done", "snoozed", "read", "unread", "put back"])
-async def test_each_mark_is_taken_back(marks: InboxMarks, deed: str) -> None:
+async def test_each_mark_can_be_undone(marks: InboxMarks, deed: str) -> None:
     await marks.mark_done(row("x"))
     await marks.mark_read(row("y"))
     rows = [row("a"), row("b"), row("x"), row("y")]
@@ -96,7 +96,7 @@ async def test_each_mark_is_taken_back(marks: InboxMarks, deed: str) -> None:
     assert marks.sort(rows) == before
 
 
-async def test_marks_are_taken_back_one_after_the_other_and_then_no_more(marks: InboxMarks) -> None:
+async def test_marks_are_undone_one_by_one_until_none_is_left(marks: InboxMarks) -> None:
     assert await marks.undo() == ()
     await marks.mark_done(row("a"))
     await marks.snooze(row("a"), until=None)
@@ -107,7 +107,7 @@ async def test_marks_are_taken_back_one_after_the_other_and_then_no_more(marks: 
     assert await marks.undo() == ()
 
 
-async def test_what_was_done_today_is_listed_also_when_it_is_gone(marks: InboxMarks, clock: Clock) -> None:
+async def test_rows_done_today_are_listed_even_if_they_disappeared(marks: InboxMarks, clock: Clock) -> None:
     await marks.mark_done(row("a"))
     clock.forward(days=1)
     await marks.mark_done(row("b"), row("c"))
@@ -118,7 +118,7 @@ async def test_what_was_done_today_is_listed_also_when_it_is_gone(marks: InboxMa
     assert (of_c.title, of_c.words, of_c.context) == ("#c Rotate", "review requested", "Handbook")
 
 
-async def test_marks_are_there_after_a_start_and_of_one_profile_alone(tmp_path: Path, clock: Clock) -> None:
+async def test_marks_survive_a_restart_and_belong_to_one_profile(tmp_path: Path, clock: Clock) -> None:
     state = StateDb(tmp_path, "mia", now=clock)
     marks = InboxMarks(state)
     until = clock() + timedelta(hours=1)
@@ -139,7 +139,7 @@ async def test_marks_are_there_after_a_start_and_of_one_profile_alone(tmp_path: 
     state.close()
 
 
-async def test_what_another_terminal_marked_is_seen_when_it_is_looked_for(tmp_path: Path, clock: Clock) -> None:
+async def test_marks_of_another_terminal_are_read_on_request(tmp_path: Path, clock: Clock) -> None:
     state, second = (StateDb(tmp_path, "mia", now=clock) for _ in range(2))
     marks, theirs = InboxMarks(state), InboxMarks(second)
     assert here(theirs, row("a")) == ["a"]
@@ -153,7 +153,7 @@ async def test_what_another_terminal_marked_is_seen_when_it_is_looked_for(tmp_pa
     second.close()
 
 
-async def test_what_could_not_be_saved_is_not_marked(marks: InboxMarks, state: StateDb) -> None:
+async def test_mark_that_cannot_be_saved_is_not_set(marks: InboxMarks, state: StateDb) -> None:
     await marks.mark_done(row("a"))
     allow = refuse_to_save(state)
     with pytest.raises(NotSaved):
@@ -166,7 +166,7 @@ async def test_what_could_not_be_saved_is_not_marked(marks: InboxMarks, state: S
     assert here(marks, row("a"), row("b")) == ["a", "b"]
 
 
-async def test_no_more_marks_are_kept_than_there_is_use_for(marks: InboxMarks, clock: Clock) -> None:
+async def test_number_of_stored_marks_is_limited(marks: InboxMarks, clock: Clock) -> None:
     await marks.mark_done(row("old"))
     clock.forward(seconds=1)
     many = [row(str(number)) for number in range(MOST_MARKS)]
@@ -176,7 +176,7 @@ async def test_no_more_marks_are_kept_than_there_is_use_for(marks: InboxMarks, c
     assert here(marks, row("old"), many[0]) == ["old"]
 
 
-async def test_a_file_of_before_keeps_what_it_has(tmp_path: Path, clock: Clock) -> None:
+async def test_older_state_file_keeps_its_data(tmp_path: Path, clock: Clock) -> None:
     old = StateDb(tmp_path, "mia", steps=STEPS[:1], now=clock)
     await Drafts(old).save("here", "Typed")
     old.close()

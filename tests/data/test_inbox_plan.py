@@ -74,7 +74,7 @@ def space_of(want: Want) -> str:
         ({"b": 4}, "auvwx"),
     ],
 )
-def test_long_lists_of_threads_leave_less_room_for_others(
+def test_long_thread_lists_reduce_other_requests(
     pages: dict[str, int], fetched: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("octavo.data.inbox_responses.PAGE_LIMIT", 1)
@@ -92,7 +92,7 @@ def test_long_lists_of_threads_leave_less_room_for_others(
     assert "".join(sorted(map(space_of, disk.due("poll")))) == fetched
 
 
-def test_without_threads_of_the_user_all_room_is_for_others() -> None:
+def test_all_requests_of_a_round_are_for_others_without_own_threads() -> None:
     disk = Disk()
     disk.plan.lists = (tuple(Space(id=name, title=name, comments=1) for name in FAR), (), ())
     for want in disk.due("start"):
@@ -100,7 +100,7 @@ def test_without_threads_of_the_user_all_room_is_for_others() -> None:
     assert [space_of(want) for want in disk.due("refresh")] == FAR[:5]
 
 
-def test_each_round_rechecks_the_reviews_and_reviewers_of_one_change_request() -> None:
+def test_each_round_rechecks_reviews_of_one_change_request() -> None:
     disk = Disk()
     disk.plan.lists = ((), tuple(ChangeRequest(id=name, space="s", status="open") for name in "pqr"), ())
     for want in disk.due("start"):
@@ -117,7 +117,7 @@ def test_each_round_rechecks_the_reviews_and_reviewers_of_one_change_request() -
     assert len(set(seen)) == 3
 
 
-def test_only_so_many_threads_of_others_are_needed_in_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_of_others_per_round_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inbox_plan, "MAX_UNCERTAIN_THREADS", 3)
     disk = Disk()
     disk.plan.lists = ((Space(id="a", comments=9), Space(id="b", comments=9)), (), ())
@@ -136,7 +136,7 @@ def test_only_so_many_threads_of_others_are_needed_in_a_round(monkeypatch: pytes
     assert not {want.url for want in again} & {want.url for want in needed}
 
 
-def test_places_with_a_write_in_flight_are_wanted_as_they_are_on_disk() -> None:
+def test_places_with_a_write_in_flight_are_read_from_disk() -> None:
     disk, at = Disk(), SpaceRef(space_id="a")
     disk.plan.lists = ((Space(id="a", comments=1), Space(id="b", comments=1)), (), ())
     for want in disk.due("start"):
@@ -149,7 +149,7 @@ def test_places_with_a_write_in_flight_are_wanted_as_they_are_on_disk() -> None:
     assert [space_of(want) for want in disk.due("moved")] == ["a", "b", "c"]
 
 
-def test_from_disk_nothing_is_due() -> None:
+def test_plan_from_disk_has_no_due_requests() -> None:
     disk = Disk()
     disk.plan.lists = ((Space(id="a", comments=1), Space(id="b", comments=1)), (), ())
     disk.fetch(next(want for want in disk.due("start") if want.label == "threads"))
@@ -159,7 +159,7 @@ def test_from_disk_nothing_is_due() -> None:
     assert [space_of(want) for want in disk.wants("start").values()] == ["a"]
 
 
-def test_what_a_finished_write_changed_is_fetched_once_after_it(entry: OutboxEntry) -> None:
+def test_responses_changed_by_a_write_are_fetched_once(entry: OutboxEntry) -> None:
     disk, at = Disk(), entry.at
     disk.plan.lists = ((Space(id=at.space_id, comments=1), Space(id="b", comments=1)), (), ())
     page = ListPage[Comment](items=(thread("k", MIA, 1),))
@@ -199,7 +199,7 @@ def test_repliers_come_from_servers_that_list_them() -> None:
     assert want(Contributor(user=ZOE, count=2, updated_at=later)).stamp != of_others.stamp
 
 
-def test_while_the_user_is_unknown_no_teams_are_wanted() -> None:
+def test_teams_are_not_requested_while_the_user_is_unknown() -> None:
     disk = Disk()
     disk.plan.me = ""
     assert disk.plan.teams_url == ""

@@ -119,7 +119,7 @@ def _overtaken(arrived: list[str]) -> list[tuple[str, str]]:
 @pytest.mark.long
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("seed", range(20))
-async def test_nothing_is_lost_or_doubled_or_overtakes(seed: int, tmp_path: Path) -> None:
+async def test_random_kills_lose_double_and_reorder_no_write(seed: int, tmp_path: Path) -> None:
     platform, chance = Platform(small_world(Clock())), random.Random(seed)
     instances, how_many = 1 + (seed > 3), 40
     pages = {f"p{number}": f"# Page {number}" for number in range(PAGES)}

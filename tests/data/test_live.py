@@ -32,9 +32,7 @@ def new(here: SpaceRef, text: str = "Hello") -> comments.Create:
     return comments.Create(at=here, body=Markdown(markdown=text))
 
 
-async def test_a_screen_is_told_at_once_and_again_when_the_answer_is_here(
-    live: Live, here: SpaceRef, clock: Clock
-) -> None:
+async def test_watcher_is_called_at_once_and_with_the_response(live: Live, here: SpaceRef, clock: Clock) -> None:
     screen = Screen()
     live.watch(spaces.Get(at=here), screen)
     assert screen.seen == [Snapshot(loading=True)]
@@ -43,7 +41,7 @@ async def test_a_screen_is_told_at_once_and_again_when_the_answer_is_here(
     assert (screen.now.value.title, screen.now.loading, screen.now.fetched_at) == ("Handbook", False, clock())
 
 
-async def test_what_was_known_is_shown_at_the_next_start(
+async def test_cached_response_is_shown_at_the_next_start(
     live: Live, shelf: ResponseCache, gate: Gate, outbox: ByHand, here: SpaceRef, clock: Clock
 ) -> None:
     await live.refresh(spaces.Get(at=here))
@@ -59,7 +57,7 @@ async def test_what_was_known_is_shown_at_the_next_start(
 
 
 @pytest.mark.parametrize("rank", [Rank.NOW, Rank.AWAITED])
-async def test_what_comes_as_it_is_kept_is_not_written_again_but_the_moment(
+async def test_unchanged_response_updates_only_its_time_on_disk(
     gate: Gate, outbox: ByHand, ask: Ask, here: SpaceRef, clock: Clock, tmp_path: Path, rank: Rank
 ) -> None:
     shelf = ResponseCache(tmp_path, "mia@test", now=clock)
@@ -88,7 +86,7 @@ async def test_what_comes_as_it_is_kept_is_not_written_again_but_the_moment(
     shelf.close()
 
 
-async def test_an_answer_that_was_let_go_is_on_the_shelf_and_one_that_is_watched_stays(
+async def test_unwatched_response_is_on_disk_and_watched_one_in_memory(
     live: Live, shelf: ResponseCache, gate: Gate, here: SpaceRef
 ) -> None:
     op = spaces.Get(at=here)
@@ -107,7 +105,7 @@ async def test_an_answer_that_was_let_go_is_on_the_shelf_and_one_that_is_watched
     assert gate.asked == []
 
 
-async def test_an_error_that_is_kept_holds_nobody_who_asked(live: Live, gate: Gate, here: SpaceRef) -> None:
+async def test_stored_error_keeps_no_caller_in_memory(live: Live, gate: Gate, here: SpaceRef) -> None:
     gate.errors.append(NotSent("Can't reach the server."))
     with pytest.raises(NotSent) as raised:
         await live.fetch(spaces.Get(at=here))
@@ -132,9 +130,7 @@ async def test_offline_the_old_answer_stays_beside_the_error(live: Live, gate: G
     assert screen.now.error is None
 
 
-async def test_what_was_asked_in_vain_is_asked_again_once_the_server_answers_anything(
-    live: Live, gate: Gate, here: SpaceRef
-) -> None:
+async def test_failed_requests_are_repeated_after_the_first_response(live: Live, gate: Gate, here: SpaceRef) -> None:
     first, second, left = Screen(), Screen(), Screen()
     gate.errors += [NotSent("Can't reach the server.")] * 3
     live.watch(spaces.Get(at=here), first)
@@ -152,7 +148,7 @@ async def test_what_was_asked_in_vain_is_asked_again_once_the_server_answers_any
     assert len(gate.asked) == 2, "each once, and nothing that nobody looks at"
 
 
-async def test_a_refresh_that_did_not_reach_the_server_is_repeated_once_the_server_responds(
+async def test_refresh_that_reached_no_server_is_repeated_after_a_response(
     live: Live, gate: Gate, here: SpaceRef
 ) -> None:
     screen = Screen()
@@ -167,7 +163,7 @@ async def test_a_refresh_that_did_not_reach_the_server_is_repeated_once_the_serv
     assert (after.error, after.loading) == (None, False)
 
 
-async def test_a_first_load_that_fails_has_no_value(live: Live, gate: Gate, here: SpaceRef) -> None:
+async def test_failed_first_load_has_no_value(live: Live, gate: Gate, here: SpaceRef) -> None:
     gate.errors.append(NotSent("Can't reach the server."))
     screen = Screen()
     live.watch(threads(here), screen)
@@ -176,7 +172,7 @@ async def test_a_first_load_that_fails_has_no_value(live: Live, gate: Gate, here
     assert isinstance(screen.now.error, Unreachable)
 
 
-async def test_a_refresh_shares_the_request_that_runs(live: Live, gate: Gate, here: SpaceRef) -> None:
+async def test_refresh_shares_a_running_request(live: Live, gate: Gate, here: SpaceRef) -> None:
     screen = Screen()
     gate.hold()
     live.watch(spaces.Get(at=here), screen)
@@ -226,7 +222,7 @@ async def test_two_screens_ask_once(live: Live, gate: Gate, here: SpaceRef) -> N
 
 
 @pytest.mark.parametrize("is_unverified", [False, True])
-async def test_response_with_the_stamp_of_the_lists_is_not_fetched_and_counts_as_current(
+async def test_response_with_the_stamp_of_the_lists_counts_as_current(
     live: Live, gate: Gate, here: SpaceRef, clock: Clock, is_unverified: bool
 ) -> None:
     op = threads(here)
@@ -243,7 +239,7 @@ async def test_response_with_the_stamp_of_the_lists_is_not_fetched_and_counts_as
     assert live.as_of(op) == clock()
 
 
-async def test_who_left_is_told_no_more(live: Live, here: SpaceRef) -> None:
+async def test_removed_watcher_is_not_called(live: Live, here: SpaceRef) -> None:
     screen = Screen()
     leave = live.watch(spaces.Get(at=here), screen)
     await live.wait_idle()
@@ -253,7 +249,7 @@ async def test_who_left_is_told_no_more(live: Live, here: SpaceRef) -> None:
     assert len(screen.seen) == 2
 
 
-async def test_peek_asks_nobody(live: Live, gate: Gate, here: SpaceRef) -> None:
+async def test_peek_sends_no_request(live: Live, gate: Gate, here: SpaceRef) -> None:
     assert live.peek(spaces.Get(at=here)) == Snapshot()
     assert gate.asked == []
     assert (await live.fetch(spaces.Get(at=here))).title == "Handbook"
@@ -292,7 +288,9 @@ async def test_a_revision_is_read_once_and_for_ever(
 class TestLeaving:
     """A read goes on for as long as anybody waits for it."""
 
-    async def test_when_the_last_one_leaves_it_ends(self, live: Live, gate: Gate, here: SpaceRef) -> None:
+    async def test_request_is_canceled_when_the_last_watcher_leaves(
+        self, live: Live, gate: Gate, here: SpaceRef
+    ) -> None:
         gate.hold()
         leave_one, leave_other = (live.watch(spaces.Get(at=here), Screen()) for _ in range(2))
         await ticks()
@@ -306,7 +304,9 @@ class TestLeaving:
         await live.wait_idle()
 
     @pytest.mark.parametrize("after", [0, 1, 2, 3])
-    async def test_who_comes_back_gets_an_answer(self, after: int, live: Live, gate: Gate, here: SpaceRef) -> None:
+    async def test_returning_watcher_gets_the_response(
+        self, after: int, live: Live, gate: Gate, here: SpaceRef
+    ) -> None:
         gate.hold()
         leave = live.watch(spaces.Get(at=here), Screen())
         await ticks()
@@ -321,7 +321,7 @@ class TestLeaving:
         assert (screen.now.value.title, screen.now.loading) == ("Handbook", False)
         assert len(gate.asked) == (2 if after else 1)
 
-    async def test_who_left_at_once_gets_an_answer_later(self, live: Live, here: SpaceRef) -> None:
+    async def test_response_arrives_after_the_watcher_left_at_once(self, live: Live, here: SpaceRef) -> None:
         live.watch(spaces.Get(at=here), Screen())()
         await live.wait_idle()
         assert not live.peek(spaces.Get(at=here)).loading
@@ -330,7 +330,7 @@ class TestLeaving:
         await live.wait_idle()
         assert screen.now.value.title == "Handbook"
 
-    async def test_who_waits_for_the_answer_still_gets_it(self, live: Live, gate: Gate, here: SpaceRef) -> None:
+    async def test_caller_gets_the_response_after_watchers_left(self, live: Live, gate: Gate, here: SpaceRef) -> None:
         gate.hold()
         leave = live.watch(spaces.Get(at=here), Screen())
         await ticks()
@@ -371,13 +371,13 @@ class TestPages:
         assert screen.texts == [f"Comment {number}" for number in range(7)]
         assert screen.now.value.next is None
 
-    async def test_at_the_end_nobody_is_asked(self, live: Live, gate: Gate, many: SpaceRef) -> None:
+    async def test_next_page_at_the_end_of_a_list_sends_nothing(self, live: Live, gate: Gate, many: SpaceRef) -> None:
         op = threads(many)
         await live.refresh(op)
         await live.fetch_next_page(op)
         assert len(gate.asked) == 1
 
-    async def test_a_refresh_reads_as_much_again(self, live: Live, ask: Ask, many: SpaceRef) -> None:
+    async def test_refresh_loads_as_many_pages_again(self, live: Live, ask: Ask, many: SpaceRef) -> None:
         screen = Screen()
         op = threads(many, limit=3)
         live.watch(op, screen)
@@ -387,14 +387,14 @@ class TestPages:
         await live.refresh(op)
         assert screen.texts == ["Newest", *(f"Comment {number}" for number in (6, 5, 4, 3, 2))]
 
-    async def test_two_wishes_for_more_are_one(self, live: Live, gate: Gate, many: SpaceRef) -> None:
+    async def test_two_requests_for_the_next_page_are_one(self, live: Live, gate: Gate, many: SpaceRef) -> None:
         op = threads(many, limit=2)
         await live.refresh(op)
         await asyncio.gather(live.fetch_next_page(op), live.fetch_next_page(op), live.fetch_next_page(op))
         assert len(live.peek(op).value.items) == 4  # type: ignore[union-attr]  # it was loaded
         assert len(gate.asked) == 2
 
-    async def test_more_during_a_refresh_waits_for_it(self, live: Live, gate: Gate, many: SpaceRef) -> None:
+    async def test_next_page_waits_for_a_running_refresh(self, live: Live, gate: Gate, many: SpaceRef) -> None:
         screen = Screen()
         op = threads(many, limit=2)
         live.watch(op, screen)
@@ -426,7 +426,7 @@ class TestPages:
         await live.wait_idle()
         assert (len(screen.texts), len(gate.asked)) == (6, 3), "the most that any of them wants"
 
-    async def test_nothing_is_read_on_for_a_watcher_that_left(self, live: Live, gate: Gate, many: SpaceRef) -> None:
+    async def test_no_pages_are_loaded_for_a_removed_watcher(self, live: Live, gate: Gate, many: SpaceRef) -> None:
         screen, op = Screen(), threads(many, limit=2)
         live.watch(op, screen)
         leave = live.watch(op, Screen(), min_items=100)
@@ -443,9 +443,7 @@ class TestPages:
         await live.refresh(op)
         assert len(gate.asked) == 3, "a refresh reads no page that was given up"
 
-    async def test_page_that_fails_ends_reading_on_until_the_list_is_refreshed(
-        self, live: Live, gate: Gate, many: SpaceRef
-    ) -> None:
+    async def test_failed_page_stops_loading_until_a_refresh(self, live: Live, gate: Gate, many: SpaceRef) -> None:
         screen, op = Screen(), threads(many, limit=2)
         live.watch(op, screen)
         await live.wait_idle()
@@ -457,9 +455,7 @@ class TestPages:
         await live.wait_idle()
         assert (len(screen.texts), screen.now.error) == (7, None)
 
-    async def test_two_callers_who_read_on_share_the_pages_and_both_get_the_whole_list(
-        self, live: Live, gate: Gate, many: SpaceRef
-    ) -> None:
+    async def test_two_callers_share_pages_and_get_the_whole_list(self, live: Live, gate: Gate, many: SpaceRef) -> None:
         op = threads(many, limit=2)
         await live.refresh(op)
         seen: list[int] = []
@@ -471,9 +467,7 @@ class TestPages:
         await asyncio.gather(read(), read())
         assert (seen, len(gate.asked)) == ([7, 7], 4)
 
-    async def test_refresh_that_begins_while_more_is_fetched_reads_that_page_too(
-        self, live: Live, gate: Gate, many: SpaceRef
-    ) -> None:
+    async def test_refresh_during_a_next_page_includes_that_page(self, live: Live, gate: Gate, many: SpaceRef) -> None:
         screen, op = Screen(), threads(many, limit=2)
         live.watch(op, screen)
         await live.wait_idle()
@@ -489,7 +483,7 @@ class TestPages:
         await refresh
         assert len(screen.texts) == 4
 
-    async def test_when_more_fails_the_list_stays_and_it_can_be_asked_again(
+    async def test_failed_next_page_keeps_the_list_and_can_be_retried(
         self, live: Live, gate: Gate, many: SpaceRef
     ) -> None:
         screen = Screen()
@@ -519,9 +513,7 @@ class TestPages:
         assert isinstance(screen.now.error, PaginationError)
         assert [each.id for each in screen.now.value.items] == ["docs"]
 
-    async def test_a_list_that_goes_on_without_anything_is_not_asked_for_ever(
-        self, shelf: ResponseCache, outbox: ByHand
-    ) -> None:
+    async def test_endless_list_of_empty_pages_stops(self, shelf: ResponseCache, outbox: ByHand) -> None:
         op = spaces.List(at=OrganizationRef(organization_id="acme"))
         empty: dict[str | None, ListPage[Space]] = {
             str(number): ListPage[Space](items=(), next=Next(page=str(number + 1))) for number in range(50)
@@ -562,9 +554,7 @@ async def test_a_long_answer_is_decoded_behind(
     shelf.close()
 
 
-async def test_how_much_of_an_answer_could_not_be_read_is_told_and_what_never_changes_is_asked_again(
-    shelf: ResponseCache, outbox: ByHand
-) -> None:
+async def test_unreadable_parts_are_counted_and_fetched_again(shelf: ResponseCache, outbox: ByHand) -> None:
     in_part = {"unreadable": 2}
     told: list[tuple[str, int]] = []
     there = RevisionRef(space_id="docs", revision_id="r")
@@ -580,7 +570,7 @@ async def test_how_much_of_an_answer_could_not_be_read_is_told_and_what_never_ch
     assert shelf.get(then) is None
 
 
-async def test_what_a_list_has_twice_is_shown_once(shelf: ResponseCache, outbox: ByHand) -> None:
+async def test_duplicate_items_of_a_list_are_shown_once(shelf: ResponseCache, outbox: ByHand) -> None:
     op, screen = spaces.List(at=OrganizationRef(organization_id="acme")), Screen()
     docs, more = (Space(id="docs"), Space(id="docs", title="Again")), (Space(id="api"), Space(id="api"))
     pages = {None: ListPage[Space](items=docs, next=Next(page="c1")), "c1": ListPage[Space](items=more)}
@@ -591,7 +581,7 @@ async def test_what_a_list_has_twice_is_shown_once(shelf: ResponseCache, outbox:
     assert screen.now.value.items == (docs[0], more[0])
 
 
-async def test_a_list_that_cannot_be_followed_on_says_so_beside_what_came(shelf: ResponseCache, outbox: ByHand) -> None:
+async def test_list_with_a_bad_next_page_reports_it_beside_its_items(shelf: ResponseCache, outbox: ByHand) -> None:
     op, screen = spaces.List(at=OrganizationRef(organization_id="acme")), Screen()
     live = Live(Book({None: ListPage[Space](items=(Space(id="docs"),), next=Next(page=""))}), shelf, outbox)
     live.watch(op, screen)
@@ -604,7 +594,7 @@ async def test_a_list_that_cannot_be_followed_on_says_so_beside_what_came(shelf:
     )
 
 
-async def test_a_list_that_was_read_whole_is_whole_at_the_next_start_and_stays_so_while_it_is_read_again(
+async def test_complete_list_stays_complete_after_a_restart_and_refresh(
     live: Live, shelf: ResponseCache, gate: Gate, outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock
 ) -> None:
     for number in range(3):
@@ -621,7 +611,7 @@ async def test_a_list_that_was_read_whole_is_whole_at_the_next_start_and_stays_s
     await later.close()
 
 
-async def test_what_was_never_read_and_cannot_be_asked_for_says_so(live: Live, gate: Gate, here: SpaceRef) -> None:
+async def test_never_loaded_response_reports_the_failed_request(live: Live, gate: Gate, here: SpaceRef) -> None:
     gate.errors.append(NotSent("Can't reach the server."))
     await live.refresh(spaces.Get(at=here))
     assert str(live.peek(spaces.Get(at=here)).error) == (
@@ -629,7 +619,7 @@ async def test_what_was_never_read_and_cannot_be_asked_for_says_so(live: Live, g
     )
 
 
-async def test_what_is_kept_is_here_also_while_it_is_asked_for_without_a_look_at_it(
+async def test_cached_response_is_available_during_a_refresh(
     live: Live, shelf: ResponseCache, gate: Gate, outbox: ByHand, here: SpaceRef
 ) -> None:
     op = spaces.Get(at=here)
@@ -653,7 +643,7 @@ async def test_what_is_kept_is_here_also_while_it_is_asked_for_without_a_look_at
     await elsewhere.close()
 
 
-async def test_an_answer_that_came_as_it_was_is_not_kept_anew(
+async def test_unchanged_response_is_not_stored_again(
     live: Live, ask: Ask, here: SpaceRef, gate: Gate, outbox: ByHand, tmp_path: Path, clock: Clock
 ) -> None:
     shelf = ResponseCache(tmp_path, "mia", now=clock)

@@ -19,7 +19,7 @@ from tests.server.asking import Ask, Clock
 class TestTheOutbox:
     """Writes that wait in the outbox are on what is shown."""
 
-    async def test_a_comment_shows_at_once_and_gets_its_name_without_flicker(
+    async def test_new_comment_is_shown_at_once_and_gets_its_id_without_flicker(
         self, live: Live, outbox: ByHand, here: SpaceRef, clock: Clock
     ) -> None:
         screen = Screen()
@@ -46,7 +46,7 @@ class TestTheOutbox:
         await live.wait_idle()
         assert (screen.now.value.comments, screen.now.pending) == (1, 0)
 
-    async def test_undo_takes_it_away(self, live: Live, outbox: ByHand, here: SpaceRef) -> None:
+    async def test_undo_removes_a_new_comment(self, live: Live, outbox: ByHand, here: SpaceRef) -> None:
         screen = Screen()
         live.watch(threads(here), screen)
         await live.wait_idle()
@@ -54,7 +54,7 @@ class TestTheOutbox:
         await outbox.undo()
         assert (screen.texts, screen.now.pending) == ([], 0)
 
-    async def test_a_refused_resolve_is_taken_back(
+    async def test_refused_resolve_is_reverted(
         self, live: Live, outbox: ByHand, here: SpaceRef, ask: Ask, platform: Platform, clock: Clock
     ) -> None:
         about = await ask(new(here, "Right?"), "mia")
@@ -69,7 +69,7 @@ class TestTheOutbox:
         await outbox.run_dry()
         assert screen.texts == ["Right?"]
 
-    async def test_it_is_there_after_a_restart_and_offline(
+    async def test_new_comment_is_shown_after_a_restart_offline(
         self, live: Live, outbox: ByHand, gate: Gate, shelf: ResponseCache, here: SpaceRef, clock: Clock
     ) -> None:
         await live.refresh(threads(here))
@@ -82,7 +82,7 @@ class TestTheOutbox:
         await later.wait_idle()
         assert [(each.value.items[0].body.text, each.pending) for each in screen.seen] == [("Hello", 1), ("Hello", 1)]
 
-    async def test_a_thread_without_a_name_has_its_replies(
+    async def test_thread_without_an_id_shows_its_replies(
         self, live: Live, outbox: ByHand, gate: Gate, here: SpaceRef
     ) -> None:
         entry = await outbox.add(new(here), action="comment")

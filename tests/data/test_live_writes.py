@@ -27,7 +27,7 @@ def user() -> str:
     return "ada"
 
 
-async def test_an_edit_shows_at_once_and_then_the_answer(live: Live, gate: Gate, here: SpaceRef) -> None:
+async def test_edit_is_shown_at_once_and_then_the_response(live: Live, gate: Gate, here: SpaceRef) -> None:
     screen = Screen()
     live.watch(spaces.Get(at=here), screen)
     await live.wait_idle()
@@ -44,7 +44,7 @@ async def test_an_edit_shows_at_once_and_then_the_answer(live: Live, gate: Gate,
     assert "Handbook" not in [each.value.title for each in screen.seen[2:]], "Nothing flickers in between"
 
 
-async def test_it_is_taken_back_when_refused(live: Live, platform: Platform, here: SpaceRef) -> None:
+async def test_refused_edit_is_reverted(live: Live, platform: Platform, here: SpaceRef) -> None:
     screen = Screen()
     live.watch(spaces.Get(at=here), screen)
     await live.wait_idle()
@@ -55,7 +55,7 @@ async def test_it_is_taken_back_when_refused(live: Live, platform: Platform, her
     assert screen.now.error is None
 
 
-async def test_a_confirmed_edit_stays_while_the_refresh_fails(live: Live, gate: Gate, here: SpaceRef) -> None:
+async def test_confirmed_edit_stays_while_the_refresh_fails(live: Live, gate: Gate, here: SpaceRef) -> None:
     screen = Screen()
     live.watch(spaces.Get(at=here), screen)
     await live.wait_idle()
@@ -77,7 +77,7 @@ async def test_a_confirmed_edit_stays_while_the_refresh_fails(live: Live, gate: 
     assert screen.now.value.title == "New"
 
 
-async def test_when_the_answer_is_lost_it_is_read_again(live: Live, here: SpaceRef, gate: Gate) -> None:
+async def test_lost_response_causes_a_refresh(live: Live, here: SpaceRef, gate: Gate) -> None:
     class Losing:
         async def __call__(self, op: Operation[Any]) -> Any:
             answer = await gate(op)
@@ -95,7 +95,7 @@ async def test_when_the_answer_is_lost_it_is_read_again(live: Live, here: SpaceR
     assert screen.now.value.title == "New"
 
 
-async def test_when_nobody_waits_for_it_any_more_it_is_read_again(live: Live, here: SpaceRef, gate: Gate) -> None:
+async def test_canceled_write_causes_a_refresh(live: Live, here: SpaceRef, gate: Gate) -> None:
     arrived = asyncio.Event()
 
     async def send(op: Operation[Any]) -> Any:
@@ -118,7 +118,7 @@ async def test_when_nobody_waits_for_it_any_more_it_is_read_again(live: Live, he
     assert screen.now.value.title == "New"
 
 
-async def test_lists_that_show_what_changed_are_read_again(live: Live, here: SpaceRef) -> None:
+async def test_lists_that_show_the_change_are_refreshed(live: Live, here: SpaceRef) -> None:
     screen = Screen()
     live.watch(spaces.List(at=OrganizationRef(organization_id="acme")), screen)
     await live.wait_idle()
@@ -127,7 +127,7 @@ async def test_lists_that_show_what_changed_are_read_again(live: Live, here: Spa
     assert [each.title for each in screen.now.value.items] == ["New"]
 
 
-def test_a_write_reaches_what_it_acts_on() -> None:
+def test_write_invalidates_responses_of_its_target() -> None:
     space = SpaceRef(space_id="s")
     request = ChangeRequestRef(space_id="s", change_request_id="c")
     reaches: dict[str, Operation[Any]] = {

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from octavo.data.writes.write_kind import DurableWrite
 
 
-async def test_what_may_have_arrived_cannot_be_taken_back(
+async def test_write_that_may_have_arrived_cannot_be_undone(
     outbox: ByHand, here: SpaceRef, gate: Gate, clock: Clock
 ) -> None:
     again = ByHand(Lossy(gate, applied=True), outbox.state, Drafts(outbox.state), me=MIA)
@@ -41,7 +41,7 @@ async def test_what_may_have_arrived_cannot_be_taken_back(
 
 
 @pytest.mark.parametrize("answered", [True, False])
-async def test_what_was_lost_is_looked_for_and_not_sent_again_unasked(
+async def test_lost_write_is_looked_up_and_not_resent_without_the_user(
     answered: bool, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     await thread(ask, here, "Hello", user="mia")
@@ -68,7 +68,7 @@ async def test_what_was_lost_is_looked_for_and_not_sent_again_unasked(
 
 
 @pytest.mark.parametrize("answered", [True, False])
-async def test_a_reply_waits_until_its_comment_is_found_or_sent_again(
+async def test_reply_waits_until_its_comment_is_found_or_resent(
     answered: bool, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     again = ByHand(Lossy(gate, applied=answered, times=1), outbox.state, Drafts(outbox.state), me=MIA)
@@ -105,7 +105,7 @@ async def test_identical_texts_on_purpose_are_two_comments(
     await again.close()
 
 
-async def test_what_arrives_after_a_person_was_asked_settles_by_itself(
+async def test_late_write_resolves_itself_after_the_user_was_asked(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     lossy = Lossy(gate, applied=False)
@@ -122,7 +122,7 @@ async def test_what_arrives_after_a_person_was_asked_settles_by_itself(
     await again.close()
 
 
-async def test_what_arrives_just_before_it_is_sent_again_is_not_sent(
+async def test_write_that_arrives_before_the_retry_is_not_resent(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     lossy = Lossy(gate, applied=False)
@@ -138,7 +138,7 @@ async def test_what_arrives_just_before_it_is_sent_again_is_not_sent(
     await again.close()
 
 
-async def test_a_person_is_asked_where_the_server_never_says_what_is_there(
+async def test_user_is_asked_if_the_server_cannot_confirm(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, platform: Platform
 ) -> None:
     lossy = Lossy(gate, applied=True)
@@ -162,7 +162,7 @@ async def test_a_person_is_asked_where_the_server_never_says_what_is_there(
 
 
 @pytest.mark.parametrize("status", [403, 404])
-async def test_what_cannot_be_looked_for_did_not_fail(
+async def test_failed_lookup_is_no_failed_write(
     status: int, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, platform: Platform, drafts: Drafts
 ) -> None:
     lossy = Lossy(gate, applied=True)
@@ -182,7 +182,7 @@ async def test_what_cannot_be_looked_for_did_not_fail(
     await again.close()
 
 
-async def test_a_place_that_does_not_answer_keeps_no_other_waiting(
+async def test_unresponsive_place_delays_no_other(
     here: SpaceRef, gate: Gate, ask: Ask, state: StateDb, drafts: Drafts
 ) -> None:
     other, never = (await space_with(ask, "Elsewhere", intro="# Intro")).ref, asyncio.Event()
@@ -205,7 +205,7 @@ async def test_a_place_that_does_not_answer_keeps_no_other_waiting(
 
 
 @pytest.mark.parametrize("answered", [True, False])
-async def test_a_lost_delete_is_done_when_the_comment_is_gone(
+async def test_lost_delete_is_done_when_the_comment_is_gone(
     answered: bool, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     mine = await thread(ask, here, user="mia")
@@ -221,7 +221,7 @@ async def test_a_lost_delete_is_done_when_the_comment_is_gone(
     await again.close()
 
 
-async def test_every_kind_of_write_arrives_though_its_answer_is_lost(
+async def test_every_kind_of_write_arrives_despite_lost_responses(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     about = await thread(ask, here, user="mia")
@@ -258,7 +258,7 @@ async def test_every_kind_of_write_arrives_though_its_answer_is_lost(
     await again.close()
 
 
-async def test_read_back_of_a_list_that_repeats_its_pages_cannot_tell(
+async def test_lookup_in_a_list_that_repeats_pages_is_inconclusive(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     """A list that goes round in circles shows nothing of what is missing on it: it does not say “not found”."""

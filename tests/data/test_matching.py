@@ -48,17 +48,17 @@ def found(words: str, *there: Comment, page: str | None = None, **more: Any) -> 
         ("👍", "👍"),
     ],
 )
-def test_it_is_found_as_servers_give_it_back(written: str, stored: str) -> None:
+def test_comment_is_found_as_servers_normalize_it(written: str, stored: str) -> None:
     assert found(written, comment("k1", "Another"), comment("k2", stored)) == "k2"
 
 
 @pytest.mark.parametrize("stored", ["Hello!!! You", "", "Hell"])
-def test_other_words_are_another_comment(stored: str) -> None:
+def test_other_text_is_another_comment(stored: str) -> None:
     assert found("Hello", comment("k1", stored)) is None
     assert found("!!!", comment("k1", "???")) is None
 
 
-def test_only_what_can_be_ours_is() -> None:
+def test_only_new_comments_of_the_user_match() -> None:
     it = comment("k1", "Hello")
     assert found("Hello", it) == "k1"
     assert found("Hello", it, baseline=("k1",)) is None
@@ -83,16 +83,16 @@ def test_normal_is_idempotent(words: str) -> None:
 
 
 @given(st.text(st.characters(min_codepoint=0x2600, max_codepoint=0x1FAFF), min_size=1, max_size=4))
-def test_an_emoji_and_its_code_points_have_one_key(emoji: str) -> None:
+def test_emoji_and_its_code_points_have_one_key(emoji: str) -> None:
     assert emoji_key("-".join(f"{ord(each):x}" for each in emoji)) == emoji_key(emoji)
 
 
-def test_one_emoji_has_one_key() -> None:
+def test_variants_of_an_emoji_have_one_key() -> None:
     assert emoji_key("1f44d") == emoji_key("👍")
     assert emoji_key("2764-fe0f") == emoji_key("❤") == emoji_key("❤️")
 
 
-def test_what_is_so_already() -> None:
+def test_state_that_is_already_reached_is_recognized() -> None:
     now = comment("k1", "Hello").model_copy(
         update={"reactions": (Reaction(emoji="1f44d", count=1, users=(UserReaction(user=ME),)),)}
     )
@@ -111,7 +111,7 @@ def test_what_is_so_already() -> None:
     assert not so(resolved=False, body=Markdown(markdown="Bye"))
 
 
-def test_an_edit_that_came_back_in_other_markup_has_arrived() -> None:
+def test_edit_returned_in_other_markup_has_arrived() -> None:
     op = comments.Update(at=HERE, comment_id="k1", body=Markdown(markdown="_New_ words"))
     now = comment("k1", "*New* words")
     assert is_applied(Attempt(op, Basis("Old words"), me="mia"), now, sent=True)

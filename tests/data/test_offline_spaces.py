@@ -65,7 +65,7 @@ def asked(gate: Gate) -> Counter[str]:
     return found
 
 
-async def test_a_kept_space_is_read_whole(
+async def test_offline_space_is_downloaded_completely(
     offline: OfflineSpaces, live: Live, gate: Gate, shelf: ResponseCache, space: Space, outbox: ByHand, clock: Clock
 ) -> None:
     offline.add(space)
@@ -105,7 +105,7 @@ async def tree_of(live: Live, space: Space) -> content.PageTree:
     return tree
 
 
-async def test_only_what_moved_is_read_again(
+async def test_only_changed_content_is_downloaded_again(
     offline: OfflineSpaces, gate: Gate, space: Space, ask: Ask, clock: Clock
 ) -> None:
     offline.add(space)
@@ -124,7 +124,7 @@ async def test_only_what_moved_is_read_again(
     assert asked(gate) - quiet == Counter({"comments.ListReplies": 1})
 
 
-async def test_later_rounds_keep_the_copies_of_what_has_not_changed(
+async def test_later_rounds_keep_copies_of_unchanged_content(
     offline: OfflineSpaces, shelf: ResponseCache, space: Space
 ) -> None:
     offline.add(space)
@@ -137,7 +137,7 @@ async def test_later_rounds_keep_the_copies_of_what_has_not_changed(
         assert shelf.pinned_sizes(f"offline {space.id}") == before
 
 
-async def test_what_is_kept_is_never_thrown_away_until_it_is_let_go(
+async def test_offline_copies_are_never_evicted_until_removed(
     offline: OfflineSpaces, live: Live, shelf: ResponseCache, space: Space, clock: Clock
 ) -> None:
     offline.add(space)
@@ -155,7 +155,7 @@ async def test_what_is_kept_is_never_thrown_away_until_it_is_let_go(
     assert offline.all == ()
 
 
-async def test_a_page_that_cannot_be_read_is_named_with_its_cause_and_tried_again(
+async def test_failed_page_is_reported_with_its_cause_and_retried(
     offline: OfflineSpaces, platform: Platform, space: Space
 ) -> None:
     platform.refuse_next(content.GetPage, 501, "This page is of another world.")
@@ -174,7 +174,7 @@ async def test_a_page_that_cannot_be_read_is_named_with_its_cause_and_tried_agai
     assert kept.read == kept.of
 
 
-async def test_it_goes_on_where_it_ended(
+async def test_download_continues_where_it_ended(
     offline: OfflineSpaces,
     live: Live,
     gate: Gate,
@@ -218,7 +218,7 @@ async def test_it_goes_on_where_it_ended(
 
 
 @pytest.mark.parametrize("how", ["deleted", "hidden"])
-async def test_a_space_one_may_no_longer_see_is_said_and_stays(
+async def test_space_without_access_is_reported_and_kept(
     offline: OfflineSpaces, space: Space, ask: Ask, shelf: ResponseCache, platform: Platform, how: str
 ) -> None:
     offline.add(space)
@@ -255,7 +255,7 @@ async def test_nothing_is_fetched_until_the_rate_limit_allows(
     await live.close()
 
 
-async def test_what_anybody_waits_for_goes_before_all_of_it(
+async def test_requests_of_the_user_go_before_the_download(
     outbox: ByHand, shelf: ResponseCache, state: StateDb, gate: Gate, space: Space, clock: Clock
 ) -> None:
     waited_for: list[bool] = []
@@ -278,7 +278,7 @@ async def test_what_anybody_waits_for_goes_before_all_of_it(
     await live.close()
 
 
-async def test_its_size_is_said_before(offline: OfflineSpaces, space: Space) -> None:
+async def test_size_is_known_before_the_download(offline: OfflineSpaces, space: Space) -> None:
     size = await offline.size(space.ref)
     assert (size.pages, size.is_large) == (2, False)
     assert size.bytes > 0
@@ -338,9 +338,7 @@ async def test_two_instances_fetch_each_response_of_a_space_once(two: tuple[Inst
     assert second.kept(space) == first.kept(space)
 
 
-async def test_space_that_another_instance_has_downloaded_already_is_taken_over_when_it_is_added_here(
-    two: tuple[Instance, Instance], space: Space
-) -> None:
+async def test_space_downloaded_by_another_instance_is_taken_over(two: tuple[Instance, Instance], space: Space) -> None:
     first, second = two
     first.offline.add(space)
     await first.offline.wait_idle()
@@ -369,7 +367,7 @@ async def test_another_instance_shows_progress_while_one_downloads(
     assert second.gate.asked == []
 
 
-async def test_another_instance_takes_over_when_one_ends_and_fetches_only_the_rest(
+async def test_another_instance_continues_the_download_of_an_ended_one(
     two: tuple[Instance, Instance], space: Space, gate: Gate
 ) -> None:
     first, second = two
@@ -410,7 +408,7 @@ async def test_space_that_one_instance_removes_is_gone_in_both(
     assert StateDb(first.state._path.parent, "mia@test").get_fact("offline") == []  # type: ignore[union-attr]  # it has a folder
 
 
-async def test_space_that_is_removed_while_another_instance_downloads_does_not_come_back(
+async def test_space_removed_during_a_download_elsewhere_stays_removed(
     two: tuple[Instance, Instance], space: Space
 ) -> None:
     first, second = two
@@ -426,7 +424,7 @@ async def test_space_that_is_removed_while_another_instance_downloads_does_not_c
     await second.sees(lambda: not second.offline.all)
 
 
-async def test_space_that_another_instance_adds_is_downloaded_and_asked_for_again_when_it_wants_so(
+async def test_space_added_by_another_instance_is_downloaded_on_request(
     two: tuple[Instance, Instance], space: Space, ask: Ask, clock: Clock
 ) -> None:
     first, second = two

@@ -43,7 +43,7 @@ async def deliver(outbox: ByHand, clock: Clock) -> None:
     await outbox.run_dry()
 
 
-async def test_a_comment_is_held_then_sent(outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock) -> None:
+async def test_comment_is_sent_after_the_undo_delay(outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock) -> None:
     entry = await outbox.add(comment(here), action="comment")
     await outbox.run_dry()
     assert (entry.state, outbox.entries, await texts(ask, here)) == ("held", (entry,), [])
@@ -51,7 +51,7 @@ async def test_a_comment_is_held_then_sent(outbox: ByHand, here: SpaceRef, ask: 
     assert (outbox.entries, await texts(ask, here)) == ((), ["Hello"])
 
 
-async def test_of_each_message_of_a_list_it_is_known_what_makes_it_without_looking_through_all_writes(
+async def test_messages_of_a_list_find_their_writes_without_a_scan(
     outbox: ByHand, here: SpaceRef, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writes = [NewWrite(comment(here, str(number)), "comment") for number in range(50)]
@@ -71,7 +71,7 @@ async def test_of_each_message_of_a_list_it_is_known_what_makes_it_without_looki
     assert outbox.entry_creating(f"pending-{entries[0].id}") is None
 
 
-async def test_its_draft_goes_in_the_same_moment(outbox: ByHand, drafts: Drafts, here: SpaceRef) -> None:
+async def test_draft_is_deleted_when_its_comment_is_queued(outbox: ByHand, drafts: Drafts, here: SpaceRef) -> None:
     await drafts.save("docs/new", "Hello")
     await outbox.add(comment(here), action="comment", draft_key="docs/new")
     assert drafts.get("docs/new") is None
@@ -91,7 +91,7 @@ async def test_undo_gives_the_text_back(outbox: ByHand, drafts: Drafts, here: Sp
     assert gate.asked == []
 
 
-async def test_what_is_begun_together_is_on_disk_together_and_taken_back_together(
+async def test_writes_added_together_are_stored_and_undone_together(
     outbox: ByHand, drafts: Drafts, here: SpaceRef, ask: Ask, clock: Clock, state: StateDb
 ) -> None:
     about = [await thread(ask, here, str(number), user="mia") for number in range(3)]
@@ -116,7 +116,7 @@ async def test_what_is_begun_together_is_on_disk_together_and_taken_back_togethe
     assert await outbox.undo() is None
 
 
-async def test_undo_of_a_comment_that_is_posted_says_what_to_do(outbox: ByHand, here: SpaceRef, clock: Clock) -> None:
+async def test_undo_of_a_posted_comment_says_what_to_do(outbox: ByHand, here: SpaceRef, clock: Clock) -> None:
     await outbox.add(comment(here), action="comment")
     await deliver(outbox, clock)
     undone = await outbox.undo()
@@ -125,7 +125,7 @@ async def test_undo_of_a_comment_that_is_posted_says_what_to_do(outbox: ByHand, 
     assert "Delete the comment instead" in undone.message
 
 
-async def test_undo_of_a_thread_that_is_resolved_reopens_it(
+async def test_undo_of_a_sent_resolve_reopens_the_thread(
     outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock
 ) -> None:
     about = await thread(ask, here, user="mia")
@@ -140,7 +140,7 @@ async def test_undo_of_a_thread_that_is_resolved_reopens_it(
     assert await outbox.undo() is None
 
 
-async def test_what_could_not_be_taken_back_can_be_later(
+async def test_failed_undo_can_be_repeated(
     outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock, state: StateDb
 ) -> None:
     about = await thread(ask, here, user="mia")
@@ -155,7 +155,7 @@ async def test_what_could_not_be_taken_back_can_be_later(
     assert undone.message == "Undone: resolve the thread."
 
 
-async def test_undo_of_a_reaction_takes_it_away(outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock) -> None:
+async def test_undo_of_a_reaction_removes_the_reaction(outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock) -> None:
     about = await thread(ask, here)
     await outbox.add(comments.Update(at=here, comment_id=about.id, added_reactions=("1f44d",)), action="react")
     await deliver(outbox, clock)
@@ -165,7 +165,7 @@ async def test_undo_of_a_reaction_takes_it_away(outbox: ByHand, here: SpaceRef, 
     assert (await ask(comments.Get(at=here, comment_id=about.id))).reactions == ()
 
 
-async def test_a_refused_comment_stays_with_its_reason_and_its_text_is_a_draft_again(
+async def test_refused_comment_keeps_its_reason_and_becomes_a_draft(
     outbox: ByHand, here: SpaceRef, platform: Platform, drafts: Drafts, ask: Ask, clock: Clock
 ) -> None:
     platform.refuse_next(comments.Create, 403, "You may only read here.")
@@ -181,7 +181,7 @@ async def test_a_refused_comment_stays_with_its_reason_and_its_text_is_a_draft_a
     assert await texts(ask, here) == ["Hello"]
 
 
-async def test_sending_the_draft_of_a_refused_comment_takes_its_place(
+async def test_sending_the_draft_of_a_refused_comment_replaces_it(
     outbox: ByHand, here: SpaceRef, platform: Platform, drafts: Drafts, ask: Ask, clock: Clock
 ) -> None:
     platform.refuse_next(comments.Create, 400, "Too long.")
@@ -195,7 +195,7 @@ async def test_sending_the_draft_of_a_refused_comment_takes_its_place(
     assert drafts.all() == ()
 
 
-async def test_what_is_discarded_is_a_draft(outbox: ByHand, here: SpaceRef, drafts: Drafts, gate: Gate) -> None:
+async def test_discarded_comment_becomes_a_draft(outbox: ByHand, here: SpaceRef, drafts: Drafts, gate: Gate) -> None:
     entry = await outbox.add(comment(here), action="comment", draft_key="a")
     await outbox.discard(entry.id)
     assert outbox.entries == ()
@@ -203,7 +203,7 @@ async def test_what_is_discarded_is_a_draft(outbox: ByHand, here: SpaceRef, draf
     assert gate.asked == []
 
 
-async def test_without_a_connection_it_waits_longer_each_time(
+async def test_delay_without_a_connection_grows(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     await outbox.add(comment(here), action="comment")
@@ -220,7 +220,7 @@ async def test_without_a_connection_it_waits_longer_each_time(
     assert await texts(ask, here) == ["Hello"]
 
 
-async def test_when_the_server_is_back_it_is_sent_at_once(
+async def test_write_is_sent_at_once_when_the_server_is_back(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     await outbox.add(comment(here), action="comment")
@@ -232,7 +232,7 @@ async def test_when_the_server_is_back_it_is_sent_at_once(
     assert await texts(ask, here) == ["Hello"]
 
 
-async def test_a_busy_server_is_asked_when_it_said(
+async def test_write_to_a_busy_server_is_sent_at_the_given_time(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     await outbox.add(comment(here), action="comment")
@@ -249,7 +249,7 @@ async def test_a_busy_server_is_asked_when_it_said(
     assert await texts(ask, here) == ["Hello"]
 
 
-async def test_a_key_that_is_refused_pauses_everything_until_it_is_changed(
+async def test_rejected_key_pauses_all_writes_until_it_changes(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     await outbox.add(comment(here), action="comment")
@@ -265,7 +265,7 @@ async def test_a_key_that_is_refused_pauses_everything_until_it_is_changed(
     assert await texts(ask, here) == ["Hello"]
 
 
-async def test_what_is_so_already_is_not_sent(
+async def test_resolve_of_a_resolved_thread_sends_nothing(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     about = await thread(ask, here, user="mia")
@@ -276,7 +276,7 @@ async def test_what_is_so_already_is_not_sent(
     assert gate.writes == []
 
 
-async def test_resolved_and_reopened_in_one_breath_is_nothing(
+async def test_resolve_and_reopen_before_sending_send_nothing(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     about = await thread(ask, here, user="mia")
@@ -288,7 +288,7 @@ async def test_resolved_and_reopened_in_one_breath_is_nothing(
 
 
 @pytest.mark.parametrize("offline", [False, True])
-async def test_resolved_then_reopened_and_that_taken_back_is_resolved(
+async def test_undone_reopen_leaves_the_thread_resolved(
     offline: bool, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     about = await thread(ask, here, user="mia")
@@ -311,7 +311,7 @@ async def test_resolved_then_reopened_and_that_taken_back_is_resolved(
     assert not (await ask(comments.Get(at=here, comment_id=about.id))).is_open
 
 
-async def test_an_edit_of_what_changed_since_is_refused_and_its_text_kept(
+async def test_edit_of_a_changed_comment_is_refused_and_its_text_kept(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, drafts: Drafts
 ) -> None:
     mine = await thread(ask, here, "Version 1", user="mia")
@@ -326,9 +326,7 @@ async def test_an_edit_of_what_changed_since_is_refused_and_its_text_kept(
     assert drafts.get("edit") == "Version 2 of mine"
 
 
-async def test_a_reply_to_a_comment_that_is_not_posted_yet_finds_it(
-    outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock
-) -> None:
+async def test_reply_to_an_unposted_comment_gets_its_id(outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock) -> None:
     first = await outbox.add(comment(here), action="comment")
     answer = comments.CreateReply(at=here, comment_id=first.created_id, body=Markdown(markdown="And more"))
     await outbox.add(answer, action="reply")
@@ -339,7 +337,7 @@ async def test_a_reply_to_a_comment_that_is_not_posted_yet_finds_it(
     assert [each.body.text for each in replies.items] == ["And more"]
 
 
-async def test_a_reply_waits_while_its_comment_does(
+async def test_reply_waits_while_its_comment_waits(
     outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock, gate: Gate
 ) -> None:
     gate.errors.append(ServerError("The server is being restarted."))
@@ -354,7 +352,7 @@ async def test_a_reply_waits_while_its_comment_does(
     assert posted.replies == 1
 
 
-async def test_a_reply_to_a_comment_that_is_refused_is_refused(
+async def test_reply_to_a_refused_comment_is_refused(
     outbox: ByHand, here: SpaceRef, clock: Clock, platform: Platform
 ) -> None:
     platform.refuse_next(comments.Create, 403, "You may only read here.")
@@ -365,7 +363,7 @@ async def test_a_reply_to_a_comment_that_is_refused_is_refused(
     assert outbox.entries[1].reason == "Could not reply: the thread was not posted."
 
 
-async def test_what_was_written_a_day_ago_is_not_sent_without_asking(
+async def test_write_that_is_a_day_old_is_not_sent_without_asking(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     entry = await outbox.add(comment(here), action="comment")
@@ -379,7 +377,7 @@ async def test_what_was_written_a_day_ago_is_not_sent_without_asking(
     assert await texts(ask, here) == ["Hello"]
 
 
-async def test_it_asks_who_it_is_when_nobody_said(
+async def test_outbox_requests_the_user_if_unknown(
     state: StateDb, drafts: Drafts, gate: Gate, here: SpaceRef, ask: Ask, clock: Clock
 ) -> None:
     outbox = ByHand(gate, state, drafts)
@@ -406,7 +404,7 @@ async def test_a_fault_of_ours_is_shown_and_raised(state: StateDb, drafts: Draft
         await outbox.close()
 
 
-async def test_what_is_held_is_delivered_before_one_leaves(
+async def test_waiting_writes_are_sent_before_the_app_exits(
     gate: Gate, state: StateDb, drafts: Drafts, here: SpaceRef, ask: Ask
 ) -> None:
     outbox = Outbox(gate, state, drafts, undo_seconds=30)
@@ -416,7 +414,7 @@ async def test_what_is_held_is_delivered_before_one_leaves(
     await outbox.close()
 
 
-async def test_one_leaves_all_the_same_when_nothing_can_be_delivered(
+async def test_app_exits_even_if_nothing_can_be_sent(
     gate: Gate, state: StateDb, drafts: Drafts, here: SpaceRef
 ) -> None:
     outbox = Outbox(gate, state, drafts, undo_seconds=30)

@@ -273,11 +273,11 @@ class Writes(RuleBasedStateMachine):
         return bool(self.state.rows("SELECT 1 FROM outbox WHERE id = ?", entry_id))
 
 
-def test_each_write_is_applied_once_or_still_there() -> None:
+def test_each_write_is_applied_once_or_still_queued() -> None:
     run_state_machine_as_test(Writes, settings=settings(max_examples=15, stateful_step_count=40, deadline=None))
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-def test_each_write_is_applied_once_or_still_there_for_long() -> None:
+def test_each_write_is_applied_once_or_still_queued_in_long_runs() -> None:
     run_state_machine_as_test(Writes, settings=settings(max_examples=2000, stateful_step_count=50, deadline=None))

@@ -65,7 +65,9 @@ STORED_NAMES = {
 class TestOnDisk:
     """Instances that follow one another, or run side by side."""
 
-    async def test_it_is_sent_by_the_next_one(self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask) -> None:
+    async def test_write_is_sent_by_the_next_instance(
+        self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask
+    ) -> None:
         clock = Clock()
         first = await _outbox(tmp_path, gate, clock)
         await first.add(comment(here), action="comment")
@@ -79,7 +81,7 @@ class TestOnDisk:
         await second.close()
         second.state.close()
 
-    async def test_after_a_crash_what_never_left_goes_out_in_order_however_late(
+    async def test_unsent_writes_are_sent_in_order_after_a_crash(
         self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask
     ) -> None:
         clock = Clock()
@@ -174,7 +176,7 @@ class TestOnDisk:
         await second.close()
         second.state.close()
 
-    async def test_after_a_crash_what_was_being_sent_is_looked_for_and_asked_about_however_late(
+    async def test_write_in_flight_at_a_crash_is_looked_up_and_asked_about(
         self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask
     ) -> None:
         clock = Clock()
@@ -198,7 +200,7 @@ class TestOnDisk:
         second.state.close()
         first.state.close()
 
-    async def test_two_instances_have_one_driver_and_see_the_same(
+    async def test_two_instances_share_one_driver_and_the_same_entries(
         self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask
     ) -> None:
         clock = Clock()
@@ -226,7 +228,7 @@ class TestOnDisk:
         one.state.close()
         two.state.close()
 
-    async def test_it_sends_later_when_it_cannot_become_the_driver(
+    async def test_instance_that_cannot_become_the_driver_sends_later(
         self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask
     ) -> None:
         state = StateDb(tmp_path, "mia@test")
@@ -251,7 +253,9 @@ class TestOnDisk:
         await last.close()
         state.close()
 
-    async def test_it_runs_by_itself(self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask) -> None:
+    async def test_outbox_sends_without_being_driven(
+        self, tmp_path: Path, gate: Gate, here: SpaceRef, ask: Ask
+    ) -> None:
         state = StateDb(tmp_path, "p")
         outbox = Outbox(gate, state, Drafts(state), undo_seconds=0.0)
         empty = asyncio.Event()
@@ -298,7 +302,7 @@ WRITES: dict[str, DurableWrite] = {
 }
 
 
-async def test_every_write_is_kept_as_its_request_and_read_back(tmp_path: Path, gate: Gate) -> None:
+async def test_every_write_is_stored_and_read_back(tmp_path: Path, gate: Gate) -> None:
     assert {type(op) for op in WRITES.values()} == {op for op, kind in write_kinds().items() if kind.is_durable}
     first = await _outbox(tmp_path, gate, Clock())
     for op in WRITES.values():
@@ -315,7 +319,7 @@ async def test_every_write_is_kept_as_its_request_and_read_back(tmp_path: Path, 
     state.close()
 
 
-async def test_a_record_has_the_names_and_the_state_that_older_versions_read(tmp_path: Path, gate: Gate) -> None:
+async def test_record_is_readable_for_older_versions(tmp_path: Path, gate: Gate) -> None:
     first = await _outbox(tmp_path, gate, Clock())
     entry = await first.add_pending_comment(
         NewWrite(comments.Create(at=PLACE, body=BODY), "comment", "comment docs cr1 p1 b1", context="Tides")
@@ -329,7 +333,7 @@ async def test_a_record_has_the_names_and_the_state_that_older_versions_read(tmp
     first.state.close()
 
 
-async def test_what_cannot_wait_on_disk_is_left_there_and_said(tmp_path: Path, gate: Gate) -> None:
+async def test_unknown_write_on_disk_is_kept_and_reported(tmp_path: Path, gate: Gate) -> None:
     first = await _outbox(tmp_path, gate, Clock())
     entry = await first.add(WRITES["DELETE /v1/spaces/docs/change-requests/cr1/comments/k1"], action="delete")
     request = encode(change_requests.Merge(at=PLACE))

@@ -76,13 +76,13 @@ def change(comment_id: str, **changes: Any) -> comments.Update:
         ({"authors": ("mia",)}, ["pending-e1", "k1", "k2"]),
     ],
 )
-def test_a_new_thread_is_where_the_list_would_have_it(filters: dict[str, Any], shown: list[str]) -> None:
+def test_new_thread_is_at_its_place_in_the_list(filters: dict[str, Any], shown: list[str]) -> None:
     wanted = {"open": (OPEN,), "resolved": (DONE,)}.get(filters.get("status", ""), PAGE.items)
     page = ListPage[Comment](items=wanted)
     assert ids(folded(comments.List(at=HERE, **filters), page, NEW)) == shown
 
 
-def test_a_new_thread_looks_like_one() -> None:
+def test_new_thread_has_all_fields() -> None:
     op = comments.Create(at=HERE, body=HELLO, page="usage", node="b7")
     value, count = apply_entries(comments.List(at=HERE, target_page="usage"), PAGE, [pending(op)], ME)
     thread = value.items[0]
@@ -90,12 +90,12 @@ def test_a_new_thread_looks_like_one() -> None:
     assert (thread.target.page.id, thread.target.node.id, count, value.count) == ("usage", "b7", 1, 3)
 
 
-def test_another_place_is_another_list() -> None:
+def test_write_in_another_place_changes_no_list() -> None:
     assert folded(comments.List(at=THERE), PAGE, NEW) is PAGE
     assert ids(folded(comments.List(at=THERE), PAGE, comments.Create(at=THERE, body=HELLO)))[0] == "pending-e1"
 
 
-def test_what_the_server_shows_already_is_not_shown_twice() -> None:
+def test_posted_comment_is_not_shown_twice() -> None:
     posted = Comment(id="k3", body=Body(markdown="Hello"), posted_by=ME, posted_at=START)
     page = PAGE.with_first(posted)
     read = comments.List(at=HERE)
@@ -105,7 +105,7 @@ def test_what_the_server_shows_already_is_not_shown_twice() -> None:
     assert ids(folded(read, PAGE, NEW, state="done", remote_id="k3")) == ["k3", "k1", "k2"]
 
 
-def test_resolving_moves_a_thread_out_of_the_open_ones() -> None:
+def test_resolve_moves_a_thread_out_of_the_open_ones() -> None:
     both = folded(comments.List(at=HERE), PAGE, change("k1", resolved=True))
     assert [(each.status, each.resolved_by) for each in both.items] == [("resolved", ME), ("resolved", None)]
     still_open = ListPage[Comment](items=(OPEN,), count=1)
@@ -114,7 +114,7 @@ def test_resolving_moves_a_thread_out_of_the_open_ones() -> None:
     assert again.items[0].is_open
 
 
-def test_an_edit_and_a_delete_show_at_once() -> None:
+def test_edit_and_delete_are_shown_at_once() -> None:
     read = comments.List(at=HERE)
     assert folded(read, PAGE, change("k1", body=HELLO)).items[0].body.text == "Hello"
     assert ids(folded(read, PAGE, comments.Delete(at=HERE, comment_id="k1"))) == ["k2"]
@@ -133,7 +133,7 @@ def test_replies_are_counted_and_listed() -> None:
     assert folded(comments.ListReplies(at=HERE, comment_id="k2"), REPLIES, ANSWER) is REPLIES
 
 
-def test_a_reaction_joins_the_others_however_it_is_written() -> None:
+def test_reaction_joins_others_in_any_notation() -> None:
     thumbs = Reaction(emoji="1f44d", count=1, users=(UserReaction(user=ADA),))
     liked = OPEN.model_copy(update={"reactions": (thumbs,)})
     read = comments.Get(at=HERE, comment_id="k1")
@@ -178,7 +178,7 @@ def test_change_requests_count_theirs_by_id_or_number() -> None:
         assert page.items[0].comments == 3
 
 
-def test_of_what_was_refused_only_the_words_stay() -> None:
+def test_refused_write_leaves_only_its_text() -> None:
     read = comments.List(at=HERE)
     value, count = apply_entries(read, PAGE, [pending(NEW, state="failed")], ME)
     assert (ids(value)[0], count) == ("pending-e1", 0)
@@ -186,7 +186,7 @@ def test_of_what_was_refused_only_the_words_stay() -> None:
     assert folded(spaces.Get(at=HERE), Space(id="docs", comments=5), NEW, state="failed").comments == 5
 
 
-def test_the_basis_of_a_change_is_what_is_shown_of_it() -> None:
+def test_basis_of_an_edit_is_the_shown_text() -> None:
     shown: list[tuple[Operation[Any], Any]] = [
         (comments.List(at=HERE), PAGE),
         (comments.ListReplies(at=HERE, comment_id="k1"), REPLIES),

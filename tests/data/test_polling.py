@@ -73,7 +73,7 @@ async def looker(gate: Gate, shelf: ResponseCache, outbox: ByHand, clock: Clock)
     await looker.live.close()
 
 
-async def test_only_what_moved_is_asked_again(looker: Looker, ask: Ask, here: SpaceRef) -> None:
+async def test_poll_requests_only_changed_lists(looker: Looker, ask: Ask, here: SpaceRef) -> None:
     places = [here, *[(await space_with(ask, f"Space {n}", intro="# Hello")).ref for n in range(12)]]
     await looker.follow(*(threads(each) for each in places), rank=Rank.AWAITED)
     await looker.look()
@@ -86,9 +86,7 @@ async def test_only_what_moved_is_asked_again(looker: Looker, ask: Ask, here: Sp
     assert looker.screens[threads(places[7])].texts == ["New"]
 
 
-async def test_what_nothing_speaks_for_is_asked_in_turn_and_none_for_ever_not(
-    looker: Looker, ask: Ask, here: SpaceRef
-) -> None:
+async def test_lists_without_stamps_are_polled_in_turn(looker: Looker, ask: Ask, here: SpaceRef) -> None:
     places = [here, *[(await space_with(ask, f"Space {n}", intro="# Hello")).ref for n in range(5)]]
     await looker.follow(*(threads(each) for each in places), rank=Rank.AWAITED)
     await looker.look()  # the spaces are new to the lists
@@ -96,7 +94,7 @@ async def test_what_nothing_speaks_for_is_asked_in_turn_and_none_for_ever_not(
     assert sorted(op.at.space_id for op in seen) == sorted(each.space_id for each in places)
 
 
-async def test_what_is_on_show_is_asked_at_each_look_but_a_page_only_when_its_revision_moved(
+async def test_visible_lists_are_polled_each_time_and_pages_when_changed(
     looker: Looker, ask: Ask, here: SpaceRef, clock: Clock
 ) -> None:
     page = content.GetPage(at=here, page_id="intro", format="markdown")
@@ -111,7 +109,7 @@ async def test_what_is_on_show_is_asked_at_each_look_but_a_page_only_when_its_re
     assert looker.live.as_of(page) == clock(), "the lists said that it is as it was"
 
 
-async def test_nothing_is_shown_of_a_look_that_brings_nothing_new(looker: Looker, here: SpaceRef) -> None:
+async def test_poll_without_news_notifies_no_watcher(looker: Looker, here: SpaceRef) -> None:
     await looker.follow(threads(here))
     looker.on_show = [threads(here)]
     await looker.look()  # the space is new to the lists
@@ -121,9 +119,7 @@ async def test_nothing_is_shown_of_a_look_that_brings_nothing_new(looker: Looker
     assert {op: len(screen.seen) for op, screen in looker.screens.items()} == shown
 
 
-async def test_what_others_did_is_told_once_and_what_one_did_oneself_is_not(
-    looker: Looker, ask: Ask, here: SpaceRef
-) -> None:
+async def test_changes_of_other_users_are_reported_once(looker: Looker, ask: Ask, here: SpaceRef) -> None:
     said = await ask(comments.Create(at=here, body=says("Why?")), "ada")
     both = (threads(here), comments.List(at=here, format="markdown", status="open"))
     replies = comments.ListReplies(at=here, comment_id=said.id, format="markdown")
@@ -139,7 +135,7 @@ async def test_what_others_did_is_told_once_and_what_one_did_oneself_is_not(
     assert (await looker.look())[0] == RemoteChanges()
 
 
-async def test_a_merge_is_told_as_one_and_what_was_archived_is_not(looker: Looker, ask: Ask, here: SpaceRef) -> None:
+async def test_merge_is_reported_once_and_an_archive_is_not(looker: Looker, ask: Ask, here: SpaceRef) -> None:
     made = []
     for subject in ("Merged", "Archived"):
         one = await ask(change_requests.Create(at=here, subject=subject), "ada")
@@ -151,7 +147,7 @@ async def test_a_merge_is_told_as_one_and_what_was_archived_is_not(looker: Looke
     assert (await looker.look())[0] == RemoteChanges(merges=1)
 
 
-async def test_it_looks_more_seldom_the_longer_nobody_types(looker: Looker, clock: Clock) -> None:
+async def test_polls_become_rarer_without_keys(looker: Looker, clock: Clock) -> None:
     begin = clock()
 
     async def looks(until: timedelta) -> int:
@@ -170,9 +166,7 @@ async def test_it_looks_more_seldom_the_longer_nobody_types(looker: Looker, cloc
     assert looker.poller.interval == timedelta(seconds=30)
 
 
-async def test_nothing_is_asked_while_nobody_looks_and_at_once_when_somebody_does_again(
-    looker: Looker, clock: Clock
-) -> None:
+async def test_hidden_app_does_not_poll_and_polls_when_shown(looker: Looker, clock: Clock) -> None:
     looker.poller.hide()
     clock.forward(hours=3)
     assert not looker.poller.is_due
@@ -188,7 +182,7 @@ async def test_nothing_is_asked_while_nobody_looks_and_at_once_when_somebody_doe
     ],
     ids=["offline", "failing"],
 )
-async def test_where_looks_fail_one_request_is_tried_at_intervals_that_grow_while_a_server_is_there(
+async def test_failing_polls_try_one_request_at_growing_intervals(
     looker: Looker, gate: Gate, clock: Clock, error: ApiError, expected: list[int]
 ) -> None:
     looker.poller.key_pressed()
@@ -212,7 +206,7 @@ async def test_where_looks_fail_one_request_is_tried_at_intervals_that_grow_whil
     assert looker.poller.interval == timedelta(seconds=30)
 
 
-async def test_it_waits_where_the_server_takes_few_more_requests(looker: Looker, clock: Clock) -> None:
+async def test_poll_waits_for_the_rate_limit(looker: Looker, clock: Clock) -> None:
     clock.forward(seconds=60)
     looker.low_after = 0
     assert not looker.poller.is_due
@@ -220,7 +214,7 @@ async def test_it_waits_where_the_server_takes_few_more_requests(looker: Looker,
     assert looker.poller.is_due
 
 
-async def test_a_look_ends_where_it_has_used_its_share(looker: Looker, gate: Gate, ask: Ask, here: SpaceRef) -> None:
+async def test_poll_ends_at_its_share_of_the_rate_limit(looker: Looker, gate: Gate, ask: Ask, here: SpaceRef) -> None:
     places = [here, *[(await space_with(ask, f"Space {n}", intro="# Hello")).ref for n in range(9)]]
     await looker.follow(*(threads(each) for each in places), rank=Rank.AWAITED)
     await looker.look()

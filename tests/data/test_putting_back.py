@@ -42,7 +42,7 @@ def no_page(_: PageTree) -> ContentEdit:
 
 
 @pytest.mark.parametrize("change", [new_page, other_words, no_page])
-async def test_without_an_operation_for_it_the_earlier_page_is_written(
+async def test_revert_without_an_operation_writes_the_earlier_page(
     live: Live, gate: Gate, ask: Ask, here: SpaceRef, platform: Platform, change: Callable[[PageTree], ContentEdit]
 ) -> None:
     at = (await ask(change_requests.Create(at=here, subject="Say more"))).ref(here)
@@ -70,7 +70,7 @@ async def test_without_an_operation_for_it_the_earlier_page_is_written(
     assert not live.can_revert_pages, "the next time it is not asked for what it refuses"
 
 
-async def test_what_is_refused_for_another_reason_is_told(
+async def test_revert_refused_for_another_reason_is_reported(
     live: Live, gate: Gate, ask: Ask, here: SpaceRef, platform: Platform
 ) -> None:
     at = (await ask(change_requests.Create(at=here, subject="Say more"))).ref(here)

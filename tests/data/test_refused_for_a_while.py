@@ -26,7 +26,7 @@ from tests.server.asking import Ask, Clock
 T = TypeVar("T")
 
 
-async def test_what_waits_for_the_key_goes_out_when_the_server_takes_it_again(
+async def test_writes_waiting_for_the_key_are_sent_when_it_is_accepted(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     for words in ("One", "Two"):
@@ -44,7 +44,7 @@ async def test_what_waits_for_the_key_goes_out_when_the_server_takes_it_again(
     assert await texts(ask, here) == ["One", "Two"]
 
 
-async def test_who_is_left_alone_says_until_when_and_a_person_may_ask_sooner(
+async def test_paused_outbox_shows_its_end_and_can_be_resumed_sooner(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     for words in ("One", "Two"):
@@ -63,7 +63,7 @@ async def test_who_is_left_alone_says_until_when_and_a_person_may_ask_sooner(
     assert await texts(ask, here) == ["One", "Two"]
 
 
-async def test_a_server_that_answers_but_takes_no_writes_is_asked_more_and_more_seldom(
+async def test_server_that_refuses_writes_is_tried_less_and_less_often(
     here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, state: StateDb
 ) -> None:
     refuses, sent = True, list[datetime]()
@@ -97,7 +97,7 @@ async def _of(person: str, platform: Platform, state: StateDb) -> tuple[Client, 
 
 
 @pytest.mark.parametrize("told", [False, True])
-async def test_what_one_account_wrote_never_goes_out_in_the_name_of_another(
+async def test_writes_of_one_account_are_never_sent_by_another(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, platform: Platform, state: StateDb, told: bool
 ) -> None:
     for words in ("One", "Two"):

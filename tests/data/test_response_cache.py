@@ -42,7 +42,7 @@ def put(shelf: ResponseCache, *pairs: tuple[Any, Any]) -> None:
     shelf.flush()
 
 
-def test_what_was_put_is_there_in_the_next_run(tmp_path: Path, clock: Clock) -> None:
+def test_stored_response_is_there_in_the_next_run(tmp_path: Path, clock: Clock) -> None:
     page = ListPage[Comment](items=(Comment(id="k1", body=Body(markdown="Hi"), posted_by=User(id="mia")),), count=1)
     tree = content.PageTree(pages=(content.Page(id="p", type="group", pages=(content.Page(id="q"),)),))
     shelf = ResponseCache(tmp_path, "mia", now=clock)
@@ -60,7 +60,7 @@ def test_what_was_put_is_there_in_the_next_run(tmp_path: Path, clock: Clock) -> 
     again.close()
 
 
-def test_what_was_put_is_there_before_it_is_written(tmp_path: Path, clock: Clock) -> None:
+def test_stored_response_is_readable_before_it_is_written(tmp_path: Path, clock: Clock) -> None:
     shelf, written = ResponseCache(tmp_path, "mia", now=clock), Event()
     shelf._writer.submit(lambda db: written.wait(20))
     shelf.put(spaces.Get(at=HERE), SPACE)
@@ -74,7 +74,7 @@ def test_what_was_put_is_there_before_it_is_written(tmp_path: Path, clock: Clock
     shelf.close()
 
 
-def test_what_is_forgotten_before_it_is_written_is_not_there(tmp_path: Path) -> None:
+def test_response_removed_before_the_write_is_not_stored(tmp_path: Path) -> None:
     shelf, written = ResponseCache(tmp_path, "mia"), Event()
     shelf._writer.submit(lambda db: written.wait(20))
     shelf.put(spaces.Get(at=HERE), SPACE)
@@ -99,7 +99,7 @@ def test_profiles_do_not_meet(tmp_path: Path) -> None:
     tom.close()
 
 
-def test_nobody_else_may_look_inside(tmp_path: Path) -> None:
+def test_cache_is_readable_by_its_owner_only(tmp_path: Path) -> None:
     shelf = ResponseCache(tmp_path / "cache")
     put(shelf, (spaces.Get(at=HERE), SPACE))
     assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "cache").iterdir()} == {0o600}
@@ -158,7 +158,7 @@ def test_offline_copies_of_an_unreadable_schema_are_set_aside_and_reported(
     again.close()
 
 
-def test_versions_are_taken_over_from_the_tables_of_an_older_octavo(tmp_path: Path) -> None:
+def test_versions_are_migrated_from_older_tables(tmp_path: Path) -> None:
     offline_copy(tmp_path, stamp="")
     (path,) = tmp_path.glob("cache-v*.db")
 
@@ -199,7 +199,7 @@ def test_versions_are_taken_over_from_the_tables_of_an_older_octavo(tmp_path: Pa
     shelf.close()
 
 
-def test_version_goes_with_its_response(tmp_path: Path, clock: Clock) -> None:
+def test_version_is_removed_with_its_response(tmp_path: Path, clock: Clock) -> None:
     shelf = ResponseCache(tmp_path, "mia", now=clock)
     put(shelf, (op(1), SPACE), (op(2), SPACE), (op(3), SPACE))
     for number in (1, 2, 3):
@@ -230,7 +230,7 @@ def test_an_older_schema_without_offline_copies_is_thrown_away(tmp_path: Path) -
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"cache-v{SCHEMA_VERSION}.db", "other.db"]
 
 
-def test_old_answers_go_and_what_never_changes_stays(tmp_path: Path, clock: Clock) -> None:
+def test_old_responses_are_evicted_and_immutable_ones_stay(tmp_path: Path, clock: Clock) -> None:
     shelf = ResponseCache(tmp_path, now=clock)
     put(shelf, (op(1), SPACE), (OF_REVISION, content.PageTree(pages=())))
     shelf.close()
@@ -242,7 +242,7 @@ def test_old_answers_go_and_what_never_changes_stays(tmp_path: Path, clock: Cloc
     again.close()
 
 
-def test_the_oldest_go_when_it_is_too_much(tmp_path: Path, clock: Clock) -> None:
+def test_oldest_responses_are_evicted_at_the_size_limit(tmp_path: Path, clock: Clock) -> None:
     shelf = ResponseCache(tmp_path, now=clock, most_bytes=10_000)
     for number in range(10):
         clock.forward(seconds=1)
@@ -258,7 +258,7 @@ def test_the_oldest_go_when_it_is_too_much(tmp_path: Path, clock: Clock) -> None
     again.close()
 
 
-def test_whatever_is_broken_it_can_be_used(tmp_path: Path) -> None:
+def test_damaged_cache_file_is_usable_again(tmp_path: Path) -> None:
     shelf = ResponseCache(tmp_path)
     put(shelf, *((op(number), Space(id=f"s{number}", title=f"Space {number}")) for number in range(200)))
     shelf.close()
@@ -291,7 +291,7 @@ def test_whatever_is_broken_it_can_be_used(tmp_path: Path) -> None:
     assert noticed > 20
 
 
-def test_an_answer_that_cannot_be_read_is_forgotten(tmp_path: Path) -> None:
+def test_unreadable_response_is_removed(tmp_path: Path) -> None:
     shelf = ResponseCache(tmp_path)
     put(shelf, (op(1), SPACE))
     shelf._writer.submit(lambda db: db.execute("UPDATE answers SET body = CAST('[1, 2' AS BLOB)")).result()
@@ -302,7 +302,7 @@ def test_an_answer_that_cannot_be_read_is_forgotten(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("there", ["a file", "nothing"])
-def test_where_nothing_can_be_kept_it_still_works(tmp_path: Path, there: str) -> None:
+def test_cache_without_a_folder_works(tmp_path: Path, there: str) -> None:
     folder: Path | None = None
     if there == "a file":
         folder = tmp_path / "file" / "cache"
@@ -314,7 +314,7 @@ def test_where_nothing_can_be_kept_it_still_works(tmp_path: Path, there: str) ->
     shelf.close()
 
 
-def test_what_is_still_so_is_not_written_again_but_the_moment(tmp_path: Path, clock: Clock) -> None:
+def test_unchanged_response_updates_only_its_time(tmp_path: Path, clock: Clock) -> None:
     shelf = ResponseCache(tmp_path, "mia", now=clock)
     still = shelf.put(op(1), SPACE)
     shelf.flush()
@@ -337,7 +337,7 @@ def test_what_is_still_so_is_not_written_again_but_the_moment(tmp_path: Path, cl
     shelf.close()
 
 
-def test_nor_is_what_was_asked_for_without_a_look_at_what_is_kept(tmp_path: Path, clock: Clock) -> None:
+def test_unchanged_response_is_not_rewritten_without_a_read(tmp_path: Path, clock: Clock) -> None:
     shelf = ResponseCache(tmp_path, "mia", now=clock)
     put(shelf, (op(1), SPACE))
     (before,) = shelf.responses_after(0, 10)
@@ -350,7 +350,7 @@ def test_nor_is_what_was_asked_for_without_a_look_at_what_is_kept(tmp_path: Path
     shelf.close()
 
 
-def test_what_was_made_of_answers_is_kept_until_all_is_forgotten(tmp_path: Path) -> None:
+def test_derived_values_are_kept_until_the_cache_is_cleared(tmp_path: Path) -> None:
     shelf = ResponseCache(tmp_path, "mia")
     assert shelf.read_derived("rows") is None
     shelf.put_derived("rows", lambda: b"1")

@@ -83,7 +83,7 @@ def said(hit: Hit) -> list[str]:
 
 
 class TestWhatIsFound:
-    async def test_a_page_by_the_words_of_a_section_and_its_headings(self, index: SearchIndex, clock: Clock) -> None:
+    async def test_page_is_found_by_text_and_headings_of_a_section(self, index: SearchIndex, clock: Clock) -> None:
         read_page(
             index, "# Harbour\n\nBoats.\n\n## Tides\n\n### Spring tide\n\nThe quay floods at *springs*.\n\n## Fees\n"
         )
@@ -95,13 +95,13 @@ class TestWhatIsFound:
         assert hit.known_at == clock()
         assert hit.place == HERE
 
-    async def test_words_of_the_page_and_of_the_section_together(self, index: SearchIndex) -> None:
+    async def test_page_title_and_section_text_match_together(self, index: SearchIndex) -> None:
         read_page(index, "## Battery\n\nCharge it.\n\n## Hull\n\nScrub it.", title="Safety")
         read_page(index, "## Battery\n\nBuy one.", title="Prices", id="p2")
         (hit,) = await found(index, "safety battery")
         assert (hit.id, hit.path) == ("p1", ("Battery",))
 
-    async def test_a_title_before_words_and_what_was_read_last_among_equals(
+    async def test_titles_rank_before_text_and_recent_pages_before_old_ones(
         self, index: SearchIndex, clock: Clock
     ) -> None:
         for number, page in enumerate(("p1", "p2", "p3")):
@@ -116,7 +116,7 @@ class TestWhatIsFound:
         read_page(index, "Moor at the pontoon, and stay there.", title="Other 1", id="p2")
         assert await ids(index, "pontoon") == ["p1", "p2", "p3"]
 
-    async def test_comments_replies_and_quoted_blocks_lead_to_their_thread(self, index: SearchIndex) -> None:
+    async def test_comments_replies_and_quotes_are_found_with_their_thread(self, index: SearchIndex) -> None:
         read_threads(
             index, comment("k1", "Is this **right**?", quote="The sluice opens at noon."), comment("k2", "Thanks")
         )
@@ -130,7 +130,7 @@ class TestWhatIsFound:
         assert (hit.id, hit.part, hit.about) == ("k1", "comment", "open")
         assert dict(await index.replies()) == {(HERE, "k1"): ("Yes, says the lockkeeper.", "Good.")}
 
-    async def test_threads_of_a_change_request_are_another_place(self, index: SearchIndex) -> None:
+    async def test_threads_of_a_change_request_have_their_own_place(self, index: SearchIndex) -> None:
         there = ChangeRequestRef(space_id="docs", change_request_id="c7")
         read_threads(index, comment("k1", "anchor"), at=there)
         read_threads(index, comment("k1", "anchor"))
@@ -138,7 +138,7 @@ class TestWhatIsFound:
         assert {hit.place for hit in await found(index, "anchor")} == {HERE, there}
         assert [hit.place for hit in await found(index, "chain")] == [there]
 
-    async def test_a_change_request_by_its_number_subject_and_description(self, index: SearchIndex) -> None:
+    async def test_change_request_is_found_by_number_subject_and_description(self, index: SearchIndex) -> None:
         change = ChangeRequest(
             id="c7", number=7, subject="Show refused times", space="docs", status="open", created_by=MIA
         )
@@ -152,7 +152,7 @@ class TestWhatIsFound:
                 "change request", "c7", 7, "Show refused times", "open",
             )  # fmt: skip
 
-    async def test_of_a_page_never_read_its_title(self, index: SearchIndex) -> None:
+    async def test_page_that_was_never_loaded_is_found_by_title(self, index: SearchIndex) -> None:
         tree = PageTree(pages=(Page(id="p1", title="Harbour", pages=(Page(id="p2", title="Tide tables"),)),))
         index.learn(content.ListPages(at=HERE), tree)
         (hit,) = await found(index, "tables")
@@ -160,7 +160,7 @@ class TestWhatIsFound:
         extent = await index.counts()
         assert (extent.pages, extent.titles, extent.threads) == (0, 2, 0)
 
-    async def test_only_some_kinds_and_spaces(self, index: SearchIndex) -> None:
+    async def test_search_is_limited_to_kinds_and_spaces(self, index: SearchIndex) -> None:
         read_page(index, "buoy")
         read_page(index, "buoy", at=SpaceRef(space_id="other"), id="p9")
         read_threads(index, comment("k1", "buoy"))
@@ -169,7 +169,7 @@ class TestWhatIsFound:
         assert await ids(index, "buoy", spaces=()) == []
         assert len(await ids(index, "buoy", limit=2)) == 2
 
-    async def test_a_page_full_of_it_leaves_room_for_others(self, index: SearchIndex) -> None:
+    async def test_page_with_many_matches_leaves_room_for_others(self, index: SearchIndex) -> None:
         read_page(index, "\n".join(f"## Part {number}\n\nbuoy buoy buoy\n" for number in range(30)))
         read_page(index, "A page with many words, and among them a buoy.", id="p2")
         assert await ids(index, "buoy") == ["p1", "p1", "p1", "p2"]
@@ -208,7 +208,7 @@ class TestWhatIsFound:
         ("open Notepad++ now", "notepad", ["Notepad"]),
     ],
 )
-async def test_words_are_found_however_they_are_written(
+async def test_text_is_found_in_every_notation(
     index: SearchIndex, text: str, typed: str, marked: list[str] | None
 ) -> None:
     read_page(index, f"Before.\n\n{text}\n\nAfter.")
@@ -221,7 +221,7 @@ async def test_words_are_found_however_they_are_written(
     ["title:quay", '"quay" "tide"', "quay*", "-quay", "quay NEAR tide", "quay OR boat", "NOT quay", "(quay", '"', "*", "^quay",
      "{words} : quay", "'; DROP TABLE documents; --", "quay AND", "\x00quay", "quay\ud800", "𞤀𞤁", "𞤀 quay", "😀", "a" * 5000, "ß İ ﬁ"],
 )  # fmt: skip
-async def test_what_a_person_types_is_never_a_query_language(index: SearchIndex, typed: str) -> None:
+async def test_typed_text_is_never_query_syntax(index: SearchIndex, typed: str) -> None:
     read_page(index, f"The quay near the tide or boat and not title words {typed.encode('utf-8', 'replace').decode()}")
     await found(index, typed)
     assert index.notice == ""
@@ -229,7 +229,7 @@ async def test_what_a_person_types_is_never_a_query_language(index: SearchIndex,
     assert await ids(index, "quay AND whale") == []
 
 
-async def test_one_letter_is_a_word_and_no_beginning(index: SearchIndex) -> None:
+async def test_single_letter_matches_a_word_and_no_prefix(index: SearchIndex) -> None:
     read_page(index, "Vitamin C")
     read_page(index, "Cats", id="p2")
     assert await ids(index, "c") == ["p1"]
@@ -261,13 +261,13 @@ async def test_page_title_in_camel_case_is_found_by_its_parts(index: SearchIndex
     assert await ids(index, "state") == ["p2"]
 
 
-async def test_the_word_itself_ranks_before_a_part_of_a_word(index: SearchIndex) -> None:
+async def test_whole_word_ranks_before_a_part_of_a_word(index: SearchIndex) -> None:
     read_page(index, "Call getStationId.", id="p1")
     read_page(index, "The station is open.", id="p2")
     assert await ids(index, "station") == ["p2", "p1"]
 
 
-async def test_pages_are_known_with_where_they_lie(index: SearchIndex) -> None:
+async def test_found_page_has_its_path(index: SearchIndex) -> None:
     below = Page(id="p2", title="Overview", path="api/overview", git=Git(path="api/overview.md"))
     tree = PageTree(pages=(Page(id="p1", title="API", path="api", pages=(below,)),))
     index.learn(content.ListPages(at=HERE), tree)
@@ -282,7 +282,7 @@ async def test_pages_are_known_with_where_they_lie(index: SearchIndex) -> None:
     assert [hit.page_path for hit in await found(index, "overview")] == ["cli/overview"]
 
 
-async def test_random_words_never_fail(index: SearchIndex) -> None:
+async def test_random_queries_never_fail(index: SearchIndex) -> None:
     chance = random.Random(7)
     alphabet = "ab \"'*-:(){}^.,~+/\\\x00\n\té漢字\u0301\u200b😀𝕏NEARANDORNOT"
     read_page(index, "".join(chance.choices(alphabet, k=2000)))
@@ -294,7 +294,7 @@ async def test_random_words_never_fail(index: SearchIndex) -> None:
 
 
 class TestWhatChanges:
-    async def test_words_that_were_replaced_are_not_found(self, index: SearchIndex) -> None:
+    async def test_replaced_text_is_not_found(self, index: SearchIndex) -> None:
         read_page(index, "The old slipway.")
         read_threads(index, comment("k1", "gangway"))
         read_page(index, "The new jetty.")
@@ -304,7 +304,7 @@ class TestWhatChanges:
         assert await ids(index, "jetty") == ["p1"]
         assert await ids(index, "ladder") == ["k1"]
 
-    async def test_what_a_whole_list_has_not_is_gone(self, index: SearchIndex) -> None:
+    async def test_thread_missing_in_a_complete_list_is_removed(self, index: SearchIndex) -> None:
         read_threads(index, comment("k1", "ladder"), comment("k2", "ladder"), comment("k3", "ladder", page="p2"))
         read_replies(index, "k2", "rope", "rope")
         read_threads(index, comment("k1", "ladder"), target_page="p1", status="all")
@@ -315,18 +315,14 @@ class TestWhatChanges:
         assert await ids(index, "splice") == []
 
     @pytest.mark.parametrize("asked", [{"status": "open"}, {"authors": ("tom",)}, {"page": "2"}])
-    async def test_what_a_part_of_a_list_has_not_is_still_there(
-        self, index: SearchIndex, asked: dict[str, Any]
-    ) -> None:
+    async def test_thread_missing_in_a_partial_list_is_kept(self, index: SearchIndex, asked: dict[str, Any]) -> None:
         read_threads(index, comment("k1", "ladder"), comment("k2", "ladder"))
         read_threads(index, comment("k1", "ladder"), **asked)
         op = comments.List(at=HERE)
         index.learn(op, ListPage[Comment](items=(comment("k1", "ladder"),), next=Next(page="2")))
         assert sorted(await ids(index, "ladder")) == ["k1", "k2"]
 
-    async def test_pages_that_left_the_tree_are_gone_and_renamed_ones_keep_their_words(
-        self, index: SearchIndex
-    ) -> None:
+    async def test_deleted_pages_are_removed_and_renamed_pages_keep_their_text(self, index: SearchIndex) -> None:
         read_page(index, "slipway")
         read_page(index, "jetty", id="p2")
         index.learn(content.ListPages(at=HERE), PageTree(pages=(Page(id="p1", title="Dock"),)))
@@ -334,7 +330,7 @@ class TestWhatChanges:
         assert [hit.title for hit in await found(index, "slipway")] == ["Dock"]
         assert await ids(index, "dock") == ["p1"]
 
-    async def test_what_is_deleted_or_not_there_is_gone(self, index: SearchIndex) -> None:
+    async def test_deleted_and_missing_items_are_removed(self, index: SearchIndex) -> None:
         read_page(index, "slipway")
         read_threads(index, comment("k1", "slipway"), comment("k2", "slipway"))
         read_replies(index, "k1", "slipway")
@@ -342,14 +338,14 @@ class TestWhatChanges:
         index.remove(content.GetPage(at=HERE, page_id="p1"))
         assert await ids(index, "slipway") == ["k2"]
 
-    async def test_an_older_answer_takes_nothing_back(self, index: SearchIndex, clock: Clock) -> None:
+    async def test_older_response_replaces_nothing(self, index: SearchIndex, clock: Clock) -> None:
         read_page(index, "jetty")
         index.flush()
         clock.forward(hours=-1)
         read_page(index, "slipway")
         assert await ids(index, "jetty") == ["p1"]
 
-    async def test_what_was_read_longest_ago_goes_first(self, tmp_path: Path, clock: Clock) -> None:
+    async def test_oldest_documents_are_evicted_first(self, tmp_path: Path, clock: Clock) -> None:
         index = SearchIndex(tmp_path, most_documents=600, now=clock)
         for number in range(1200):
             clock.forward(seconds=1)
@@ -383,20 +379,22 @@ class TestWhatServersSay:
             ({"updatedAt": "9999-12-31T23:59:59.999999Z"}, [("c1", 0, datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC))]),
         ],
     )
-    async def test_values_that_no_file_holds(self, index: SearchIndex, said: dict[str, Any], wanted: list[Any]) -> None:
+    async def test_values_that_sqlite_cannot_store_do_not_fail(
+        self, index: SearchIndex, said: dict[str, Any], wanted: list[Any]
+    ) -> None:
         op = change_requests.List(at=HERE)
         answer = json.dumps({"items": [{"id": "c1", "subject": "slipway", **said}]})
         index.learn(op, read(SPECS[type(op)].codec, answer.encode()))
         assert [(hit.id, hit.number, hit.at) for hit in await found(index, "slipway")] == wanted
         assert index.notice == ""
 
-    async def test_the_same_twice_in_one_list(self, index: SearchIndex) -> None:
+    async def test_duplicate_thread_in_a_list_is_found_once(self, index: SearchIndex) -> None:
         read_threads(index, comment("k1", "ladder"), comment("k2", "ladder"), comment("k1", "rope"))
         assert await ids(index, "ladder") == ["k2"]
         assert await ids(index, "rope") == ["k1"]
         assert index.notice == ""
 
-    async def test_ids_that_are_alike_but_for_their_spaces(self, index: SearchIndex) -> None:
+    async def test_ids_that_differ_in_spaces_are_distinct(self, index: SearchIndex) -> None:
         read_threads(index, comment("k", "ladder"), at=ChangeRequestRef(space_id="docs", change_request_id="a  b"))
         read_threads(index, comment("b  k", "ladder"), at=ChangeRequestRef(space_id="docs", change_request_id="a"))
         assert sorted(await ids(index, "ladder")) == ["b  k", "k"]
@@ -410,7 +408,7 @@ class TestWhatServersSay:
 
 
 class TestTheFile:
-    async def test_it_is_there_in_the_next_run_and_nobody_else_may_look(
+    async def test_index_survives_a_restart_and_is_readable_by_its_owner_only(
         self, tmp_path: Path, index: SearchIndex
     ) -> None:
         read_page(index, "slipway")
@@ -422,7 +420,9 @@ class TestTheFile:
         assert await ids(again, "slipway") == ["p1"]
         again.close()
 
-    async def test_profiles_do_not_meet_and_one_is_forgotten_whole(self, tmp_path: Path, index: SearchIndex) -> None:
+    async def test_profiles_are_separate_and_can_be_deleted_completely(
+        self, tmp_path: Path, index: SearchIndex
+    ) -> None:
         read_page(index, "slipway")
         index.flush()
         tom = SearchIndex(tmp_path / "cache", "tom@test")
@@ -436,7 +436,7 @@ class TestTheFile:
         again.close()
         tom.close()
 
-    async def test_an_older_one_is_thrown_away(self, tmp_path: Path) -> None:
+    async def test_older_index_is_deleted(self, tmp_path: Path) -> None:
         (tmp_path / "index-v0-abc.db").write_text("old")
         (tmp_path / "other.db").write_text("not ours")
         index = SearchIndex(tmp_path)
@@ -446,7 +446,7 @@ class TestTheFile:
         assert not (tmp_path / "index-v0-abc.db").exists()
         assert (tmp_path / "other.db").exists()
 
-    async def test_a_new_one_is_filled_from_the_answers_that_are_kept(self, tmp_path: Path, clock: Clock) -> None:
+    async def test_new_index_is_filled_from_cached_responses(self, tmp_path: Path, clock: Clock) -> None:
         shelf = ResponseCache(tmp_path, "mia", now=clock)
         thread = comment("k1", "ladder")
         shelf.put(comments.List(at=HERE), ListPage[Comment](items=(thread,)))
@@ -464,7 +464,7 @@ class TestTheFile:
         index.close()
         shelf.close()
 
-    async def test_whatever_is_broken_it_can_be_used(self, tmp_path: Path) -> None:
+    async def test_damaged_index_is_usable_again(self, tmp_path: Path) -> None:
         index = SearchIndex(tmp_path)
         for number in range(100):
             read_page(index, f"slipway number{number} " * 20, id=f"p{number}")
@@ -500,7 +500,7 @@ class TestTheFile:
         assert lost > 10
 
     @pytest.mark.parametrize("there", ["a file", "nothing"])
-    async def test_where_nothing_can_be_kept_it_still_answers(self, tmp_path: Path, there: str) -> None:
+    async def test_index_without_a_folder_works(self, tmp_path: Path, there: str) -> None:
         folder = None
         if there == "a file":
             folder = tmp_path / "file" / "cache"
@@ -511,7 +511,7 @@ class TestTheFile:
         assert ("is unusable" in index.notice) == (folder is not None)
         index.close()
 
-    async def test_after_it_is_closed_nothing_is_found_and_nothing_fails(self, tmp_path: Path) -> None:
+    async def test_closed_index_finds_nothing_and_does_not_fail(self, tmp_path: Path) -> None:
         index = SearchIndex(tmp_path)
         read_page(index, "slipway")
         index.close()
@@ -519,7 +519,7 @@ class TestTheFile:
         assert await index.search("jetty") == ()
 
     @pytest.mark.parametrize("time", range(10))  # they make it at the same moment, at times
-    async def test_two_programs_share_one(self, tmp_path: Path, time: int) -> None:
+    async def test_two_instances_share_an_index(self, tmp_path: Path, time: int) -> None:
         one, other = SearchIndex(tmp_path, "mia"), SearchIndex(tmp_path, "mia")
         read_page(one, "slipway")
         read_page(other, "jetty", id="p2")
@@ -532,7 +532,7 @@ class TestTheFile:
 
 
 class TestSections:
-    def test_a_page_by_its_headings(self) -> None:
+    def test_sections_have_the_headings_of_the_page(self) -> None:
         text = (
             "---\ndescription: not words\n---\n# Harbour\n\nBoats.\n\n## Fees {#x}\n\n```sh\n# no heading\ncost\n```\n\n"
             '### <a id="own"></a>By day\n\n* [ ] one\n> two\n\n## Fees\n\nUnder\n=====\n\n{% tab title="Python" %}\n'
@@ -547,7 +547,7 @@ class TestSections:
             (("Under",), "", 0, "Python\nRead this and a map & go\na b\nc d"),
         ]
 
-    def test_diagrams_say_what_they_show_and_not_how(self) -> None:
+    def test_text_of_diagrams_has_labels_and_no_syntax(self) -> None:
         text = (
             "```mermaid\nflowchart LR\n  A[Open the sluice] -->|then| B{{Is it high?}}\n  style A fill:#f9f\n```\n\n"
             '{% @mermaid/diagram content="sequenceDiagram\n  Anna->>Ben: Lower the bridge\n" %}\n\n'
@@ -573,16 +573,16 @@ class TestSections:
             "[/pages/p2](/pages/p2)",
         ],
     )
-    def test_mentions_stand_for_the_title_of_a_page(self, text: str) -> None:
+    def test_mentioned_pages_are_indexed_by_title(self, text: str) -> None:
         (only,) = sections(f"See {text} first.", "T")
         assert list(mentioned_urls(only.words)) == ["/pages/p2"]
         assert with_titles(only.words, {"/pages/p2": "Overview"}.get)[0] == "See Overview first."
 
-    def test_other_links_are_their_words(self) -> None:
+    def test_links_are_indexed_by_their_text(self) -> None:
         (only,) = sections("[a.example](https://a.example) [Setup](setup.md) ![x.png](x.png) [b](<c.md>)", "T")
         assert only.words == "a.example Setup x.png b"
 
-    def test_what_is_decoded_is_made_safe(self) -> None:
+    def test_decoded_entities_are_sanitized(self) -> None:
         (only,) = sections("one &#27;[31m two &#x202e; <b onclick='x'>three</b>", "T")
         assert only.words == "one \ufffd[31m two three" or ("\x1b" not in only.words and "\u202e" not in only.words)
 
@@ -599,7 +599,7 @@ class TestSections:
 
 
 class TestExcerpts:
-    def test_where_most_of_the_words_are(self) -> None:
+    def test_excerpt_shows_the_most_matches(self) -> None:
         text = "tide " + "nothing here " * 40 + "the table of the tide hangs there " + "and more of it " * 40
         snippet, marks = SearchTerms("tide table").excerpt(text, 80)
         assert "table of the tide" in snippet
@@ -624,13 +624,13 @@ class TestExcerpts:
         snippet, _ = SearchTerms("tide").excerpt(text, length)
         assert set(mentioned_urls(snippet)) <= {"../a/b/c/d.md#e"}
 
-    def test_a_word_longer_than_the_excerpt(self) -> None:
+    def test_word_longer_than_the_excerpt_is_cut(self) -> None:
         snippet, marks = SearchTerms("x" * 200).excerpt("y " * 100 + "x" * 500, 80)
         assert marks
         assert all(end <= len(snippet) for _, end in marks)
 
 
-def test_this_sqlite_has_what_it_takes() -> None:
+def test_sqlite_has_full_text_search() -> None:
     db = sqlite3.connect(":memory:")
     db.execute("CREATE VIRTUAL TABLE t USING fts5 (a, tokenize = 'unicode61 remove_diacritics 2', prefix = '2 3')")
     assert db.execute("SELECT value FROM json_each('[\"docs\"]')").fetchall() == [("docs",)]
@@ -639,7 +639,7 @@ def test_this_sqlite_has_what_it_takes() -> None:
 
 @pytest.mark.parametrize("stored", [0, 1])
 @pytest.mark.parametrize("pair", ALIKE.values(), ids=ALIKE)
-async def test_words_are_found_by_what_they_look_like(index: SearchIndex, pair: tuple[str, str], stored: int) -> None:
+async def test_letters_that_look_alike_match(index: SearchIndex, pair: tuple[str, str], stored: int) -> None:
     there, typed = pair[stored], pair[1 - stored]
     read_page(index, f"Before {there} after.")
     read_threads(index, comment("k1", f"İß {there}"))

@@ -91,7 +91,7 @@ async def losing(gate: Gate, shelf: ResponseCache, outbox: ByHand, clock: Clock)
     await live.close()
 
 
-async def test_what_was_seen_is_merged_and_read_again(live: Live, ask: Ask, at: ChangeRequestRef) -> None:
+async def test_merge_of_the_checked_state_is_sent_and_refreshed(live: Live, ask: Ask, at: ChangeRequestRef) -> None:
     seen: list[Any] = []
     live.watch(change_requests.Get(at=at), seen.append)
     live.watch(content.GetPage(at=at.space, page_id="intro", format="markdown"), seen.append)
@@ -122,7 +122,7 @@ async def test_a_change_request_edited_since_the_checks_is_not_merged(
     assert (await merge(live, at, await basis(ask, at))).kind == "done"
 
 
-async def test_a_merge_for_an_older_main_is_not_sent_and_names_what_was_merged(
+async def test_merge_for_an_older_main_is_refused_and_names_the_merges(
     live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, here: SpaceRef
 ) -> None:
     for subject in ("Press more", "Press less"):  # the second time, the change request is outdated in the checks too
@@ -136,7 +136,7 @@ async def test_a_merge_for_an_older_main_is_not_sent_and_names_what_was_merged(
     assert (await merge(live, at, await basis(ask, at))).kind == "done"
 
 
-async def test_an_edit_and_a_newer_main_are_both_named(
+async def test_refused_merge_names_an_edit_and_a_newer_main(
     live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, here: SpaceRef
 ) -> None:
     checked = await basis(ask, at)
@@ -149,7 +149,7 @@ async def test_an_edit_and_a_newer_main_are_both_named(
     assert merges(gate) == 0
 
 
-async def test_where_the_newest_revision_cannot_be_read_main_changed_is_all_that_is_said(
+async def test_refused_merge_reports_a_changed_main_without_its_revision(
     live: Live, gate: Gate, platform: Platform, ask: Ask, at: ChangeRequestRef, here: SpaceRef
 ) -> None:
     checked = await basis(ask, at)
@@ -160,7 +160,7 @@ async def test_where_the_newest_revision_cannot_be_read_main_changed_is_all_that
     assert merges(gate) == 0
 
 
-async def test_checks_that_read_a_change_request_before_main_changed_and_main_after_are_not_merged_for(
+async def test_merge_with_inconsistent_checks_is_refused(
     live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, here: SpaceRef
 ) -> None:
     before = await basis(ask, at)
@@ -183,7 +183,7 @@ async def test_the_change_request_and_main_are_read_right_before_the_merge(
     assert set(kinds[last - 2 : last]) == {change_requests.Get, spaces.Get}
 
 
-async def test_two_presses_are_one_request(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
+async def test_two_key_presses_send_one_merge(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
     seen = await basis(ask, at)
     first, second = await asyncio.gather(merge(live, at, seen), merge(live, at, seen))
     assert (first.kind, second.kind) == ("done", "done")
@@ -227,7 +227,7 @@ async def test_a_refusal_is_a_sentence(live: Live, platform: Platform, ask: Ask,
     assert (outcome.kind, outcome.message) == ("refused", "Could not merge #1: It is being edited.")
 
 
-async def test_offline_it_is_refused_and_not_queued(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
+async def test_offline_merge_is_refused_and_not_queued(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
     seen = await basis(ask, at)
     gate.errors.append(NotSent("Can't reach the server."))
     outcome = await merge(live, at, seen)
@@ -236,14 +236,16 @@ async def test_offline_it_is_refused_and_not_queued(live: Live, gate: Gate, ask:
     assert merges(gate) == 0
 
 
-async def test_what_is_merged_already_is_merged(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
+async def test_merge_of_a_merged_change_request_succeeds(
+    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef
+) -> None:
     checked = await basis(ask, at)
     await ask(change_requests.Merge(at=at))
     assert (await merge(live, at, checked)).kind == "done"
     assert merges(gate) == 0
 
 
-async def test_conflicts_are_named(live: Live, ask: Ask, here: SpaceRef, at: ChangeRequestRef) -> None:
+async def test_refused_merge_names_conflicts(live: Live, ask: Ask, here: SpaceRef, at: ChangeRequestRef) -> None:
     other = await ask(change_requests.Create(at=here, subject="Say less"))
     await edit(ask, other.ref(here), "# Intro\n\nBye.")
     await ask(change_requests.Merge(at=other.ref(here)))
@@ -252,7 +254,7 @@ async def test_conflicts_are_named(live: Live, ask: Ask, here: SpaceRef, at: Cha
     assert outcome.result.result == "conflicts"
 
 
-async def test_the_mark_of_an_instance_that_is_gone_goes_stale(
+async def test_claim_of_an_ended_instance_expires(
     live: Live, gate: Gate, state: StateDb, ask: Ask, at: ChangeRequestRef, clock: Clock
 ) -> None:
     row = (state.namespace, f"merge {at.space_id}/{at.change_request_id}", clock().timestamp())
@@ -264,7 +266,7 @@ async def test_the_mark_of_an_instance_that_is_gone_goes_stale(
     assert (await merge(live, at, seen)).kind == "done"
 
 
-async def test_what_became_of_it_is_said_though_nothing_can_be_saved_any_more(
+async def test_outcome_is_reported_even_if_it_cannot_be_saved(
     live: Live, gate: Gate, state: StateDb, ask: Ask, at: ChangeRequestRef
 ) -> None:
     async def send(op: Operation[Any]) -> Any:

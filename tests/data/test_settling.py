@@ -46,7 +46,7 @@ async def later(outbox: ByHand, clock: Clock, *, times: int, seconds: float = 60
 
 
 @pytest.mark.parametrize("times", [2, 3, 7])
-async def test_a_change_that_is_lost_again_and_again_is_repeated_until_it_is_so(
+async def test_idempotent_write_is_repeated_until_it_is_applied(
     times: int, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     about = await thread(ask, here, user="mia")
@@ -69,7 +69,7 @@ async def test_a_change_that_is_lost_again_and_again_is_repeated_until_it_is_so(
     await again.close()
 
 
-async def test_what_arrived_though_its_answer_was_lost_is_found_within_seconds(
+async def test_applied_write_with_a_lost_response_is_found_within_seconds(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     about = await thread(ask, here, user="mia")
@@ -86,7 +86,7 @@ async def test_what_arrived_though_its_answer_was_lost_is_found_within_seconds(
 
 
 @pytest.mark.parametrize("resolves", [True, False])
-async def test_a_lost_resolve_is_not_repeated_over_somebody_who_did_the_opposite_since(
+async def test_lost_resolve_is_not_repeated_after_a_reopen_by_another_user(
     resolves: bool, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     about = await thread(ask, here, user="mia")
@@ -114,7 +114,7 @@ async def test_a_lost_resolve_is_not_repeated_over_somebody_who_did_the_opposite
 
 
 @pytest.mark.parametrize("theirs", ["Version 2 of another window", "Version 1"])
-async def test_a_lost_edit_is_not_repeated_over_another(
+async def test_lost_edit_is_not_repeated_over_another_edit(
     theirs: str, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     mine = await thread(ask, here, "Version 1", user="mia")
@@ -136,7 +136,7 @@ async def test_a_lost_edit_is_not_repeated_over_another(
     await again.close()
 
 
-async def test_a_reaction_is_repeated_though_others_answered_since(
+async def test_lost_reaction_is_repeated_after_new_replies(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     about = await thread(ask, here)
@@ -149,7 +149,7 @@ async def test_a_reaction_is_repeated_though_others_answered_since(
     await again.close()
 
 
-async def test_answers_in_between_do_not_stop_a_resolve_that_never_left(
+async def test_new_replies_do_not_stop_a_queued_resolve(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     about = await thread(ask, here, user="mia")
@@ -164,7 +164,7 @@ async def test_answers_in_between_do_not_stop_a_resolve_that_never_left(
 
 
 @pytest.mark.parametrize("status", [400, 403, 404])
-async def test_what_is_refused_for_good_is_told_and_neither_repeated_nor_asked_about(
+async def test_permanently_refused_write_is_reported_and_dropped(
     status: int, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock, platform: Platform
 ) -> None:
     about = await thread(ask, here, user="mia")
@@ -179,7 +179,7 @@ async def test_what_is_refused_for_good_is_told_and_neither_repeated_nor_asked_a
     assert outbox.entries == (), "nobody needs to know for ever"
 
 
-async def test_the_words_of_an_edit_that_is_refused_for_good_are_kept_and_asked_about(
+async def test_text_of_a_permanently_refused_edit_is_kept(
     outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock, drafts: Drafts
 ) -> None:
     mine = await thread(ask, here, "Version 1", user="mia")
@@ -192,7 +192,7 @@ async def test_the_words_of_an_edit_that_is_refused_for_good_are_kept_and_asked_
     assert (left.state, left.needs_user, drafts.get("edit")) == ("failed", True, "Version 2")
 
 
-async def test_nothing_is_repeated_without_a_connection_and_everything_after(
+async def test_lost_writes_are_repeated_when_the_connection_is_back(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     about = [await thread(ask, here, str(number), user="mia") for number in range(8)]
@@ -229,9 +229,7 @@ class Anew:
             await client.aclose()
 
 
-async def test_through_a_bad_line_everything_harmless_settles_without_a_key(
-    here: SpaceRef, ask: Ask, platform: Platform
-) -> None:
+async def test_idempotent_writes_succeed_over_a_bad_connection(here: SpaceRef, ask: Ask, platform: Platform) -> None:
     chance = random.Random(12)
     about = [await thread(ask, here, str(number), user="mia") for number in range(6)]
     bad = 40

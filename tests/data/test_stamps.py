@@ -112,7 +112,7 @@ OFFLINE = {
 }
 
 
-def test_stamps_of_the_inbox_are_spelled_as_they_are_stored() -> None:
+def test_stamps_of_the_inbox_have_the_stored_format() -> None:
     parts = [
         *inbox_plan.change_request_wants([OPEN, DRAFT], "ada"),
         *inbox_plan.space_wants([SPACE, BARE]),
@@ -121,7 +121,7 @@ def test_stamps_of_the_inbox_are_spelled_as_they_are_stored() -> None:
     assert {each.url: each.stamp for each in parts} == INBOX
 
 
-def test_stamps_of_offline_spaces_are_spelled_as_they_are_stored() -> None:
+def test_stamps_of_offline_spaces_have_the_stored_format() -> None:
     parts = [
         *offline_plan.of_space(SPACE, "k"),
         *offline_plan.of_space(BARE, "k"),
@@ -134,12 +134,12 @@ def test_stamps_of_offline_spaces_are_spelled_as_they_are_stored() -> None:
     assert {each.url: each.stamp for each in parts} == OFFLINE
 
 
-def test_stamp_of_a_space_says_when_anything_in_it_changed() -> None:
+def test_stamp_of_a_space_changes_with_its_content() -> None:
     assert space_stamp(SPACE) == "r9 2026-05-04T12:00:00+00:00 3 2 1"
     assert space_stamp(BARE) == "  1 0 0"
 
 
-def test_views_inbox_and_offline_spaces_give_the_same_stamp_to_the_same_response() -> None:
+def test_views_inbox_and_offline_spaces_agree_on_stamps() -> None:
     """They share its version: two stamps would have each of them fetch again what the other has fetched."""
     places = ListedPlaces()
     places.update([ListPage[Space](items=(SPACE,)), ListPage[ChangeRequest](items=(OPEN, DRAFT)), None])
@@ -154,7 +154,7 @@ def test_views_inbox_and_offline_spaces_give_the_same_stamp_to_the_same_response
     assert {url: one for url, (one, _) in told.items()} == {url: other for url, (_, other) in told.items()}
 
 
-def test_no_stamp_is_told_of_what_is_in_no_list() -> None:
+def test_response_in_no_list_has_no_stamp() -> None:
     places = ListedPlaces()
     places.update([ListPage[Space](items=(SPACE,))])
     assert places.stamp_of(Get(at=HERE)) == space_stamp(SPACE)

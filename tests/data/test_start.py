@@ -10,7 +10,7 @@ ALLOWED = {"octavo.api"} | {
 }
 
 
-def test_the_data_room_brings_no_area_of_the_interface_with_it() -> None:
+def test_import_of_data_loads_no_api_areas() -> None:
     code = "import sys, octavo.data.live, octavo.data.response_cache, octavo.data.state_db, octavo.data.drafts; print(*sys.modules)"
     modules = subprocess.check_output([sys.executable, "-c", code], text=True).split()
     of_api = {name for name in modules if name.startswith("octavo.api")}

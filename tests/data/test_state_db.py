@@ -46,7 +46,7 @@ async def test_facts_are_remembered_by_profile(folder: Path) -> None:
     again.close()
 
 
-def test_a_fact_that_stands_there_already_is_not_written_again(folder: Path) -> None:
+def test_unchanged_fact_is_not_written_again(folder: Path) -> None:
     one, other = StateDb(folder), StateDb(folder)
     one.set_fact("theme", "light")
     one.write_now(lambda db: None)  # facts are written in their turn
@@ -63,7 +63,7 @@ def test_a_fact_that_stands_there_already_is_not_written_again(folder: Path) -> 
     other.close()
 
 
-def test_nobody_else_may_look_inside(folder: Path) -> None:
+def test_state_is_readable_by_its_owner_only(folder: Path) -> None:
     state = StateDb(folder)
     state.write_now(lambda db: db.execute("INSERT INTO facts VALUES ('', 'a', '1')"))
     role = state.try_lock("outbox")
@@ -76,7 +76,7 @@ def test_nobody_else_may_look_inside(folder: Path) -> None:
     state.close()
 
 
-async def test_what_was_written_is_on_disk_before_it_is_acknowledged(folder: Path) -> None:
+async def test_write_is_on_disk_before_it_is_acknowledged(folder: Path) -> None:
     state = StateDb(folder)
     await state.write(lambda db: db.execute("INSERT INTO facts VALUES ('', 'a', '1')"))
     other = connect(folder / "state.db")
@@ -87,7 +87,7 @@ async def test_what_was_written_is_on_disk_before_it_is_acknowledged(folder: Pat
     state.close()
 
 
-async def test_a_transaction_that_fails_leaves_nothing(folder: Path) -> None:
+async def test_failed_transaction_leaves_nothing(folder: Path) -> None:
     state = StateDb(folder)
 
     def half(db: sqlite3.Connection) -> None:
@@ -102,7 +102,7 @@ async def test_a_transaction_that_fails_leaves_nothing(folder: Path) -> None:
     state.close()
 
 
-async def test_it_knows_when_somebody_else_wrote(folder: Path) -> None:
+async def test_write_by_another_instance_is_detected(folder: Path) -> None:
     one, other = StateDb(folder), StateDb(folder)
     assert not one.changed()
     await other.write(lambda db: db.execute("INSERT INTO facts VALUES ('', 'a', '1')"))
@@ -112,7 +112,7 @@ async def test_it_knows_when_somebody_else_wrote(folder: Path) -> None:
     other.close()
 
 
-def test_a_role_has_one_holder_for_each_profile(folder: Path) -> None:
+def test_lock_has_one_holder_for_each_profile(folder: Path) -> None:
     one, other, stranger = StateDb(folder, "one"), StateDb(folder, "one"), StateDb(folder, "two")
     role, elsewhere = one.try_lock("outbox"), stranger.try_lock("outbox")
     assert role
@@ -127,7 +127,7 @@ def test_a_role_has_one_holder_for_each_profile(folder: Path) -> None:
         each.close()
 
 
-def test_a_role_that_cannot_be_had_is_a_sentence_and_may_be_asked_for_again(folder: Path) -> None:
+def test_unavailable_lock_is_reported_and_can_be_tried_again(folder: Path) -> None:
     state = StateDb(folder, "one")
     role = state.try_lock("outbox")
     assert role
@@ -144,7 +144,7 @@ def test_a_role_that_cannot_be_had_is_a_sentence_and_may_be_asked_for_again(fold
     state.close()
 
 
-def test_a_file_that_is_only_read_may_be_opened_in_another_thread(folder: Path) -> None:
+def test_read_only_file_can_be_opened_in_another_thread(folder: Path) -> None:
     _with_draft(folder)
     newer = StateDb(folder, "p", steps=V2)
     newer.close()
@@ -155,7 +155,7 @@ def test_a_file_that_is_only_read_may_be_opened_in_another_thread(folder: Path) 
     state.close()
 
 
-def test_the_kernel_takes_a_role_back_though_a_program_it_started_lives_on(folder: Path) -> None:
+def test_lock_is_released_while_a_child_program_lives(folder: Path) -> None:
     code = (
         "import subprocess, sys, time; from pathlib import Path; from octavo.data.state_db import StateDb\n"
         "role = StateDb(Path(sys.argv[1])).try_lock('outbox')\n"
@@ -181,7 +181,7 @@ def test_the_kernel_takes_a_role_back_though_a_program_it_started_lives_on(folde
 class TestMigrations:
     """The schema moves on."""
 
-    def test_the_old_file_is_backed_up_and_its_rows_stay(self, folder: Path) -> None:
+    def test_migration_backs_up_the_file_and_keeps_rows(self, folder: Path) -> None:
         _with_draft(folder)
         state = StateDb(folder, "p", steps=V2)
         assert Drafts(state).get("here") == "Typed"
@@ -193,7 +193,7 @@ class TestMigrations:
         state.close()
 
     @pytest.mark.parametrize("after", range(1, 5))
-    def test_killed_at_any_statement_it_is_old_or_new(self, folder: Path, after: int) -> None:
+    def test_migration_killed_at_any_statement_is_old_or_new(self, folder: Path, after: int) -> None:
         _with_draft(folder)
         code = (
             "import os, sqlite3, sys; from pathlib import Path; from octavo.data import state_db\n"
@@ -219,7 +219,7 @@ class TestMigrations:
         assert (state.rows("SELECT name FROM more"), Drafts(state).get("here")) == ([("a",)], "Typed")
         state.close()
 
-    async def test_a_newer_file_is_only_read(self, folder: Path) -> None:
+    async def test_newer_file_is_read_only(self, folder: Path) -> None:
         newer = StateDb(folder, "p", steps=V2)
         await Drafts(newer).save("here", "Typed")
         newer.close()
@@ -245,14 +245,14 @@ class TestMigrations:
         (errno.EDQUOT, "Free some space"),
     ],
 )
-def test_what_the_file_system_refuses_is_said_with_what_helps(number: int, helps: str) -> None:
+def test_refusal_of_the_file_system_is_reported_with_a_remedy(number: int, helps: str) -> None:
     assert helps in why_not_saved(OSError(number, "says libc"), Path("/net/state/outbox.lock"))[1]
 
 
 class TestDamage:
     """Files break."""
 
-    def test_what_reads_is_saved_and_the_rest_is_named(self, folder: Path) -> None:
+    def test_damaged_file_keeps_readable_rows_and_reports_the_rest(self, folder: Path) -> None:
         state = StateDb(folder, "p")
         drafts = Drafts(state)
         for number in range(150):
@@ -291,7 +291,7 @@ class TestDamage:
         assert not state.read_only
         state.close()
 
-    def test_garbage_and_nothing_are_started_over_and_said(self, folder: Path) -> None:
+    def test_empty_and_invalid_files_are_replaced_and_reported(self, folder: Path) -> None:
         folder.mkdir()
         (folder / "state.db").write_bytes(b"SQLite format 3\0 but no more")
         state = StateDb(folder, "p")
@@ -319,7 +319,7 @@ async def test_a_full_disk_is_a_sentence_and_passes(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_a_folder_that_may_not_be_written_is_a_sentence(there: bool) -> None:
+def test_read_only_folder_is_reported(there: bool) -> None:
     with TemporaryDirectory() as name:
         folder = Path(name)
         if there:

@@ -376,13 +376,13 @@ class Fetching(RuleBasedStateMachine):
         ), "An unchanged round fetches nothing"
 
 
-def test_each_want_is_satisfied_once_whatever_happens() -> None:
+def test_each_want_is_satisfied_once() -> None:
     run_state_machine_as_test(Fetching, settings=settings(max_examples=300, stateful_step_count=40, deadline=None))
 
 
 @pytest.mark.long
 @pytest.mark.timeout(7200)
-def test_each_want_is_satisfied_once_whatever_happens_for_long() -> None:
+def test_each_want_is_satisfied_once_in_long_runs() -> None:
     run_state_machine_as_test(Fetching, settings=settings(max_examples=20_000, stateful_step_count=60, deadline=None))
 
 
@@ -394,7 +394,7 @@ class TestPauses:
         queue.set_wants("inbox", [Want(get(u), u, "inbox", Rank.NEEDED, "s") for u in URLS[:number]], START)
         return queue
 
-    def test_pause_doubles_with_each_probe_and_is_one_for_requests_that_fail_together(self) -> None:
+    def test_pause_doubles_once_for_requests_that_fail_together(self) -> None:
         queue, now, pauses = self.queue(), START, []
         together = [queue.next(now) for _ in range(MAX_BACKGROUND)]
         for flight in filter(None, together):
@@ -421,7 +421,7 @@ class TestPauses:
             before, now = now, queue.wake_at(now) or now
         assert now - before == LONGEST_PAUSE
 
-    def test_retry_after_holds_although_others_get_a_response(self) -> None:
+    def test_retry_after_is_respected_despite_other_responses(self) -> None:
         queue = self.queue(3)
         one, other = queue.next(START), queue.next(START)
         assert one is not None
@@ -433,7 +433,7 @@ class TestPauses:
         assert queue.next(retry_at - timedelta(seconds=1)) is None
         assert queue.next(retry_at) is not None
 
-    def test_three_failures_in_a_row_pause_and_a_response_between_them_does_not(self) -> None:
+    def test_three_failures_in_a_row_cause_a_pause(self) -> None:
         queue = self.queue(14)
         for error in [*[ServerError("No.")] * (MAX_FAILURES - 1), None, *[Lost("No.")] * MAX_FAILURES]:
             flight = queue.next(START)
@@ -442,7 +442,7 @@ class TestPauses:
         assert queue.next(START) is None
         assert queue.wake_at(START) == START + FIRST_PAUSE
 
-    def test_the_user_is_not_held_up_and_the_first_response_ends_the_pause(self) -> None:
+    def test_requests_of_the_user_ignore_the_pause_and_end_it(self) -> None:
         queue = self.queue()
         flight = queue.next(START)
         assert flight is not None
@@ -455,7 +455,7 @@ class TestPauses:
         queue.end(asked, None, START)
         assert queue.next(START) is not None
 
-    def test_a_clock_that_is_set_back_does_not_stop_the_background(self) -> None:
+    def test_clock_that_is_set_back_does_not_stop_the_background(self) -> None:
         queue = self.queue()
         flight = queue.next(START)
         assert flight is not None
@@ -463,7 +463,7 @@ class TestPauses:
         assert queue.next(START - timedelta(days=1)) is not None
 
 
-def test_the_oldest_want_starts_at_the_eighth_request_in_an_endless_stream_of_better_ones() -> None:
+def test_oldest_want_starts_after_at_most_eight_better_ones() -> None:
     queue, started = SyncQueue(lambda url: None), list[str]()
     queue.add(Want(get("old"), "old", "offline", Rank.OFFLINE, "s"), START)
     for number in range(2 * OLDEST_EVERY):
@@ -488,7 +488,7 @@ def test_a_short_response_does_not_satisfy_a_want_for_the_whole_list() -> None:
     assert (whole.min_items, whole.stamp) == (1000, "s")
 
 
-def test_a_request_that_was_cut_off_and_then_fails_by_itself_is_not_sent_again_before_the_next_round() -> None:
+def test_request_that_fails_twice_waits_for_the_next_round() -> None:
     queue = SyncQueue(lambda url: None)
     queue.add(Want(get("u"), "u", "inbox", Rank.NEEDED, "s"), START)
     for now, error in ((START, Unauthorized("No.")), (START + FIRST_PAUSE, PaginationError("It never ends."))):
@@ -500,7 +500,7 @@ def test_a_request_that_was_cut_off_and_then_fails_by_itself_is_not_sent_again_b
     assert queue.next(START + LONGEST_PAUSE) is not None
 
 
-def test_recheck_takes_what_is_overdue_most_within_its_pages_and_always_the_first() -> None:
+def test_recheck_takes_the_most_overdue_within_its_limit() -> None:
     ages = {"u0": 60, "u1": 50, "u2": 40, "u3": 10}
     versions = {url: Version("s", START - timedelta(minutes=age)) for url, age in ages.items()}
     wants = [Want(get(url), url, "inbox", Rank.NEEDED, "s") for url in ages]

@@ -122,7 +122,7 @@ class TestCallers:
     """Callers share a request, and each may leave."""
 
     @pytest.mark.parametrize("seed", range(12))
-    async def test_callers_that_are_cancelled_leave_nothing_and_each_read_sees_the_writes_before_it(
+    async def test_canceled_callers_leave_nothing_and_reads_see_earlier_writes(
         self, seed: int, server: Server, syncer: Syncer[Space]
     ) -> None:
         rng = random.Random(seed)
@@ -162,9 +162,7 @@ class TestCallers:
         assert not any(syncer.queue.is_wanted(encode(op(name)).url) for name in names)
         assert not server.running.total()
 
-    async def test_last_caller_that_leaves_cancels_the_request_and_others_do_not(
-        self, server: Server, syncer: Syncer[Space]
-    ) -> None:
+    async def test_last_caller_to_leave_cancels_the_request(self, server: Server, syncer: Syncer[Space]) -> None:
         server.gate.clear()
         callers = [asyncio.create_task(syncer.get(op("a"))) for _ in range(3)]
         await ticks()
@@ -175,7 +173,7 @@ class TestCallers:
         assert server.running["a"] == 0
         assert server.asked == ["a"]
 
-    async def test_urgency_follows_those_who_wait(self, server: Server, syncer: Syncer[Space]) -> None:
+    async def test_urgency_follows_the_waiting_callers(self, server: Server, syncer: Syncer[Space]) -> None:
         syncer.set_wants("inbox", [want("a", "inbox"), want("b", "inbox")])
         await syncer.get(op("c"))
         await syncer.get(op("d"), Rank.AWAITED)
@@ -214,7 +212,7 @@ class TestCallers:
 class TestPlanners:
     """Planners tell what they want; the Syncer fetches what is due."""
 
-    async def test_wants_lead_to_others_each_is_fetched_once_and_at_the_next_start_nothing(
+    async def test_nested_wants_are_fetched_once_and_not_at_the_next_start(
         self, server: Server, syncer: Syncer[Space], clock: Clock
     ) -> None:
         server.titles = {"root": "a b branch+", "branch": "c d"}
@@ -233,9 +231,7 @@ class TestPlanners:
         assert later.progress("shelf") == (6, 0, 0)
         await later.close()
 
-    async def test_only_what_moved_is_fetched_and_what_is_wanted_no_more_is_left(
-        self, server: Server, syncer: Syncer[Space]
-    ) -> None:
+    async def test_only_changed_and_wanted_responses_are_fetched(self, server: Server, syncer: Syncer[Space]) -> None:
         server.titles = {"root": "a b"}
         plan = Shelf("root")
         syncer.run(plan, "start")
@@ -257,7 +253,7 @@ class TestPlanners:
         assert server.running["d"] == 0, "the request that the new list leaves out is cancelled"
         assert syncer.progress("shelf") == (2, 0, 3)
 
-    async def test_response_that_is_not_on_disk_any_more_is_fetched_again(
+    async def test_response_missing_on_disk_is_fetched_again(
         self, server: Server, syncer: Syncer[Space], shelf: ResponseCache
     ) -> None:
         shelf.put_version(encode(op("root")).url, "1")
@@ -265,7 +261,7 @@ class TestPlanners:
         await syncer.wait_idle("shelf")
         assert server.asked == ["root"]
 
-    async def test_missing_response_is_fetched_once_although_another_round_begins(
+    async def test_missing_response_is_fetched_once_over_two_rounds(
         self, server: Server, syncer: Syncer[Space], shelf: ResponseCache
     ) -> None:
         shelf.put_version(encode(op("root")).url, "1")
@@ -279,7 +275,7 @@ class TestPlanners:
         await syncer.wait_idle("shelf")
         assert server.asked == ["root"]
 
-    async def test_responses_are_read_from_disk_only_if_the_planner_did_not_have_that_version(
+    async def test_responses_are_read_from_disk_only_for_new_versions(
         self, server: Server, syncer: Syncer[Space], shelf: ResponseCache, clock: Clock
     ) -> None:
         server.titles = {"root": "a"}
@@ -317,7 +313,7 @@ class TestPlanners:
         assert syncer.progress("shelf") == (3, 2, 3)
         assert syncer.progress("shelf", Rank.AHEAD) == (2, 1, 2)
 
-    async def test_refusal_is_repeated_only_by_a_refresh_and_a_failure_by_each_round(
+    async def test_refusal_is_retried_by_a_refresh_and_failure_by_each_round(
         self, server: Server, syncer: Syncer[Space]
     ) -> None:
         server.errors = {"secret": Forbidden("You need a role."), "slow": ServerError("The server failed.")}
@@ -342,7 +338,7 @@ class TestPlanners:
         await syncer.wait_idle("shelf")
         assert syncer.failures("shelf") == ()
 
-    async def test_unreached_server_ends_the_wait_and_the_first_response_goes_on(
+    async def test_unreachable_server_ends_the_wait_until_a_response(
         self, server: Server, syncer: Syncer[Space]
     ) -> None:
         names = [f"n{number}" for number in range(9)]
@@ -367,7 +363,7 @@ class TestPlanners:
         await syncer.wait_idle("shelf")
         assert server.asked == ["a", "a"]
 
-    async def test_response_that_a_write_may_have_changed_is_fetched_once_more_before_it_counts(
+    async def test_response_possibly_changed_by_a_write_is_fetched_again(
         self, server: Server, syncer: Syncer[Space], shelf: ResponseCache
     ) -> None:
         server.gate.clear()
@@ -399,7 +395,9 @@ class TestPlanners:
         assert syncer.progress("shelf") == (0, 0, 0)
         assert syncer.failures("shelf") == ()
 
-    async def test_keepers_share_a_request_and_both_are_told(self, server: Server, syncer: Syncer[Space]) -> None:
+    async def test_two_keepers_share_a_request_and_are_both_notified(
+        self, server: Server, syncer: Syncer[Space]
+    ) -> None:
         one, other, told = Shelf("a"), Shelf("a", keeper="other", rank=Rank.OFFLINE), Counter[str]()
         syncer.changed.add(lambda keeper: told.update([keeper]))
         for plan in (one, other):
@@ -408,7 +406,7 @@ class TestPlanners:
         assert (server.asked, one.followed, other.followed) == (["a"], ["a"], ["a"])
         assert told.keys() == {"shelf", "other"}
 
-    async def test_inbox_does_not_wait_for_what_may_be_later(self, server: Server, syncer: Syncer[Space]) -> None:
+    async def test_inbox_does_not_wait_for_low_priority_wants(self, server: Server, syncer: Syncer[Space]) -> None:
         syncer.set_wants("inbox", [want("a", "inbox"), *(want(f"t{n}", "inbox", Rank.LATER) for n in range(3))])
         await syncer.wait_idle("inbox", Rank.AHEAD)
         assert server.asked[0] == "a"
@@ -416,7 +414,7 @@ class TestPlanners:
         assert not syncer.is_idle("inbox")
 
     @pytest.mark.parametrize(("rank", "limit"), [(Rank.NEEDED, MAX_BACKGROUND), (Rank.OFFLINE, LIMITS[Rank.OFFLINE])])
-    async def test_budget_holds_and_the_user_is_not_held_up(
+    async def test_background_budget_does_not_delay_the_user(
         self, server: Server, syncer: Syncer[Space], rank: Rank, limit: int
     ) -> None:
         server.gate.clear()
@@ -431,9 +429,7 @@ class TestPlanners:
         await syncer.wait_idle("many")
         assert len(server.asked) == 15
 
-    async def test_nothing_in_the_background_while_hidden_or_while_the_rate_limit_runs_low(
-        self, server: Server, clock: Clock
-    ) -> None:
+    async def test_background_stops_while_hidden_or_near_the_rate_limit(self, server: Server, clock: Clock) -> None:
         seconds = [0.0]
         syncer = server.syncer(clock, low=lambda: seconds[0])
         syncer.hide()
@@ -466,7 +462,7 @@ class TestPlanners:
         await syncer.wait_all_idle()
         assert sorted(server.asked) == ["a", "a", "b"]
 
-    async def test_requests_that_are_spaced_start_by_themselves(self, server: Server) -> None:
+    async def test_spaced_requests_start_by_themselves(self, server: Server) -> None:
         time = asyncio.get_running_loop().time
         now = lambda: START + timedelta(seconds=time())  # noqa: E731  # the time of the loop, which tests may skip
         syncer = Syncer(server.shelf, server.read, server.accept, server.fail, now=now)
@@ -476,7 +472,7 @@ class TestPlanners:
         assert server.asked == ["t0", "t1", "t2"]
         await syncer.close()
 
-    async def test_ten_thousand_unchanged_wants_leave_the_loop_its_turn(
+    async def test_ten_thousand_unchanged_wants_do_not_block_the_loop(
         self, server: Server, syncer: Syncer[Space], shelf: ResponseCache
     ) -> None:
         plan = Shelf(*(f"n{number}" for number in range(10_000)))
@@ -492,7 +488,7 @@ class TestPlanners:
         assert server.asked == []
 
 
-async def test_a_failed_read_is_told_to_each_caller(server: Server, syncer: Syncer[Space]) -> None:
+async def test_failed_request_raises_for_each_caller(server: Server, syncer: Syncer[Space]) -> None:
     server.errors["a"] = Lost("The connection broke.")
     found = await asyncio.gather(*(syncer.get(op("a")) for _ in range(3)), return_exceptions=True)
     assert [str(each) for each in found] == ["The connection broke."] * 3

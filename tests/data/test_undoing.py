@@ -31,7 +31,7 @@ async def open_ones(ask: Ask, here: SpaceRef) -> int:
     return len((await ask(comments.List(at=here, status="open", limit=100))).items)
 
 
-async def test_of_many_half_sent_all_come_back_and_it_says_how(
+async def test_undo_of_many_half_sent_writes_reverts_all(
     outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock
 ) -> None:
     about = [await thread(ask, here, str(number), user="mia") for number in range(77)]
@@ -48,7 +48,7 @@ async def test_of_many_half_sent_all_come_back_and_it_says_how(
     assert await outbox.undo() is None
 
 
-async def test_of_many_replies_half_sent_it_says_how_many_are_posted(
+async def test_undo_of_half_sent_replies_says_how_many_are_posted(
     outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock, drafts: Drafts
 ) -> None:
     about = [await thread(ask, here, str(number), user="mia") for number in range(3)]
@@ -80,7 +80,7 @@ async def test_of_many_replies_half_sent_it_says_how_many_are_posted(
 
 
 @pytest.mark.parametrize("arrives", [True, False])
-async def test_a_resolve_that_is_just_going_out_is_undone_once_it_is_known_what_became_of_it(
+async def test_resolve_in_flight_is_undone_after_its_outcome_is_known(
     arrives: bool, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     about = await thread(ask, here, user="mia")
@@ -99,7 +99,7 @@ async def test_a_resolve_that_is_just_going_out_is_undone_once_it_is_known_what_
     await again.close()
 
 
-async def test_while_a_request_travels_undo_is_sent_after_it(
+async def test_undo_is_sent_after_the_request_in_flight(
     outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     about = await thread(ask, here, user="mia")
@@ -140,7 +140,7 @@ async def test_undo_twice_takes_back_two_things(outbox: ByHand, here: SpaceRef, 
 
 
 @pytest.mark.parametrize("how", ["quit", "crash"])
-async def test_what_still_waits_after_a_restart_can_be_taken_back_all_of_it_that_was_begun_together(
+async def test_writes_added_together_are_undone_after_a_restart(
     how: str, outbox: ByHand, here: SpaceRef, gate: Gate, ask: Ask, clock: Clock
 ) -> None:
     about = [await thread(ask, here, str(number), user="mia") for number in range(3)]
@@ -159,7 +159,7 @@ async def test_what_still_waits_after_a_restart_can_be_taken_back_all_of_it_that
     await again.close()
 
 
-async def test_what_somebody_else_had_done_is_not_undone(
+async def test_undo_does_not_revert_a_write_by_another_user(
     outbox: ByHand, here: SpaceRef, ask: Ask, gate: Gate, clock: Clock
 ) -> None:
     about = await thread(ask, here, user="mia")
@@ -173,7 +173,7 @@ async def test_what_somebody_else_had_done_is_not_undone(
     assert undone.message == "Nothing to undo for “resolve the thread”: someone else did this first."
 
 
-async def test_an_edit_is_held_against_what_was_read_when_it_was_begun(
+async def test_edit_is_compared_with_the_text_at_its_beginning(
     outbox: ByHand, here: SpaceRef, ask: Ask, clock: Clock
 ) -> None:
     mine = await thread(ask, here, "Version 1", user="mia")

@@ -39,7 +39,7 @@ AT = ChangeRequestRef(space_id="s", change_request_id="c")
         ("", "", None, "", "", ""),
     ],
 )
-def test_the_place_of_a_draft_says_what_it_hangs_on(
+def test_key_of_a_draft_names_its_target(
     place: str, kind: str, at: Discussion | None, page: str, block: str, thread: str
 ) -> None:
     hung = unsent_draft(place)
@@ -52,7 +52,7 @@ def thread(name: str, page: str | None) -> Comment:
     return Comment.model_validate({"object": "comment", "id": name, "target": target})
 
 
-def test_all_that_is_not_sent_is_found_by_what_it_hangs_on() -> None:
+def test_unsent_drafts_are_found_by_target() -> None:
     index = UnsentIndex(
         ["reply s k", "comment s p n", "comment s p ", "page s q c r1 1", "comment s c p n", "review s c approved"]
     )
@@ -77,7 +77,7 @@ async def held(outbox: ByHand, *words: str) -> tuple[OutboxEntry, ...]:
     return outbox.pending_comments(AT)
 
 
-async def test_a_held_comment_hangs_where_it_will_and_so_does_a_change_of_it(outbox: ByHand) -> None:
+async def test_pending_comment_and_its_edit_are_found_by_target(outbox: ByHand) -> None:
     (entry,) = await held(outbox, "Say which.")
     index = UnsentIndex([f"held {entry.id}", "held gone"], (entry,))
     (words,) = index.of_thread(AT, entry.created_id)[:1]
@@ -87,7 +87,7 @@ async def test_a_held_comment_hangs_where_it_will_and_so_does_a_change_of_it(out
     assert {page: len(among) for page, among in index.by_page(AT, ()).items()} == {"p": 2}
 
 
-async def test_what_is_thrown_away_comes_back_as_it_was(outbox: ByHand, drafts: Drafts) -> None:
+async def test_discarded_drafts_are_restored_unchanged(outbox: ByHand, drafts: Drafts) -> None:
     first, second, third = await held(outbox, "One", "Two", "Three")
     await drafts.save("reply s k", "I think so.")
     before = drafts.all()
@@ -100,7 +100,7 @@ async def test_what_is_thrown_away_comes_back_as_it_was(outbox: ByHand, drafts: 
     assert drafts.all() == before
 
 
-async def test_words_written_meanwhile_stay_beside_what_comes_back(outbox: ByHand, drafts: Drafts) -> None:
+async def test_text_written_after_a_discard_is_kept_beside_the_restored(outbox: ByHand, drafts: Drafts) -> None:
     (only,) = await held(outbox, "One")
     await drafts.save("reply s k", "I think so.")
     discarded = await outbox.discard_unsent(["reply s k"], [only.id])
@@ -113,7 +113,7 @@ async def test_words_written_meanwhile_stay_beside_what_comes_back(outbox: ByHan
     assert drafts.get("reply s k") == "I think so."
 
 
-async def test_what_is_let_go_meanwhile_is_not_thrown_away(outbox: ByHand) -> None:
+async def test_pending_comment_sent_meanwhile_is_not_discarded(outbox: ByHand) -> None:
     (entry,) = await held(outbox, "One")
     await outbox.submit_review(AT)
     discarded = await outbox.discard_unsent([], [entry.id])
@@ -121,7 +121,7 @@ async def test_what_is_let_go_meanwhile_is_not_thrown_away(outbox: ByHand) -> No
     assert [each.id for each in outbox.entries] == [entry.id]
 
 
-async def test_every_version_of_a_draft_goes_and_comes(outbox: ByHand, drafts: Drafts) -> None:
+async def test_all_versions_of_a_draft_are_discarded_and_restored(outbox: ByHand, drafts: Drafts) -> None:
     other = Drafts(outbox.state)
     await drafts.save("reply s k", "Mine.")
     await other.save("reply s k", "Of the other window.")
@@ -133,7 +133,7 @@ async def test_every_version_of_a_draft_goes_and_comes(outbox: ByHand, drafts: D
     assert len(outbox.state.rows("SELECT 1 FROM drafts")) == 2
 
 
-async def test_who_watches_drafts_is_told_when_one_begins_and_when_it_goes(outbox: ByHand, drafts: Drafts) -> None:
+async def test_draft_observers_are_notified_of_new_and_deleted_drafts(outbox: ByHand, drafts: Drafts) -> None:
     seen: list[frozenset[str]] = []
     leave = drafts.observe(lambda: seen.append(drafts.keys()))
     await drafts.save("a", "One")
@@ -151,7 +151,7 @@ async def test_who_watches_drafts_is_told_when_one_begins_and_when_it_goes(outbo
     assert seen[-1] == frozenset({"b"})
 
 
-async def test_where_nothing_can_be_saved_nothing_is_thrown_away(outbox: ByHand, drafts: Drafts) -> None:
+async def test_nothing_is_discarded_if_nothing_can_be_saved(outbox: ByHand, drafts: Drafts) -> None:
     await drafts.save("a", "One")
     outbox.state.read_only = True
     with pytest.raises(NotSaved):

@@ -240,7 +240,7 @@ async def test_lost_request_is_not_found(case: Case, world: World, gate: Gate) -
     assert await kind_of(attempt.op).find(gate, attempt) is None
 
 
-async def test_same_write_of_another_person_is_not_found_as_own(case: Case, world: World, gate: Gate, ask: Ask) -> None:
+async def test_same_write_of_another_user_is_not_found(case: Case, world: World, gate: Gate, ask: Ask) -> None:
     attempt = await checked(gate, case, world)
     if kind_of(attempt.op).facts(attempt.op).creates:
         await ask(attempt.op)

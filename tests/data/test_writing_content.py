@@ -66,7 +66,7 @@ async def words(live: Live, at: ChangeRequestRef, page: str = "intro") -> str | 
     return raw.text if raw is not None else None
 
 
-async def test_what_is_written_is_there_as_it_was_written(live: Live, ask: Ask, at: ChangeRequestRef) -> None:
+async def test_edit_stores_the_text_unchanged(live: Live, ask: Ask, at: ChangeRequestRef) -> None:
     assert safe(ODD) != ODD
     outcome = await edit(live, at, await head(ask, at), says(ODD))
     assert (outcome.kind, outcome.replaced) == ("done", None)
@@ -77,18 +77,18 @@ async def test_what_is_written_is_there_as_it_was_written(live: Live, ask: Ask, 
     assert await words(live, at) == ODD
 
 
-async def test_what_is_not_to_be_shown_is_in_no_repr(live: Live, ask: Ask, at: ChangeRequestRef) -> None:
+async def test_repr_of_an_edit_hides_its_text(live: Live, ask: Ask, at: ChangeRequestRef) -> None:
     await edit(live, at, await head(ask, at), says("# Intro\n\nHidden words"))
     raw = await page_source(live, at, "intro")
     assert isinstance(raw, Raw)
     assert "Hidden" not in f"{raw} {raw!r} {[raw]}"
 
 
-async def test_a_page_that_is_not_there_has_no_text(live: Live, at: ChangeRequestRef) -> None:
+async def test_missing_page_has_no_source(live: Live, at: ChangeRequestRef) -> None:
     assert await page_source(live, at, "gone") is None
 
 
-async def test_who_watches_sees_it(live: Live, ask: Ask, at: ChangeRequestRef) -> None:
+async def test_edit_notifies_watchers_of_the_page(live: Live, ask: Ask, at: ChangeRequestRef) -> None:
     op = content.GetPage(at=at, page_id="intro", format="markdown")
     live.watch(op, lambda _: None)
     await live.wait_idle()
@@ -99,9 +99,7 @@ async def test_who_watches_sees_it(live: Live, ask: Ask, at: ChangeRequestRef) -
     assert "New words" in (page.markdown or "")
 
 
-async def test_nothing_is_written_over_what_was_edited_since(
-    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef
-) -> None:
+async def test_edit_over_a_newer_revision_is_refused(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
     seen = await head(ask, at)
     shown = change_requests.Get(at=at)
     live.watch(shown, lambda _: None)
@@ -115,7 +113,9 @@ async def test_nothing_is_written_over_what_was_edited_since(
     assert await words(live, at) == "# Intro\n\nTheirs"
 
 
-async def test_who_writes_in_the_same_moment_is_told_of(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
+async def test_simultaneous_edit_by_another_user_is_reported(
+    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef
+) -> None:
     seen = await head(ask, at)
 
     async def send(op: Operation[Any]) -> Any:
@@ -131,7 +131,7 @@ async def test_who_writes_in_the_same_moment_is_told_of(live: Live, gate: Gate, 
     assert theirs == Raw("# Intro\n\nTheirs"), "What was written over can be read"
 
 
-async def test_two_presses_are_one_request(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
+async def test_two_key_presses_send_one_edit(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
     seen = await head(ask, at)
     both = await asyncio.gather(*(edit(live, at, seen, says("# Intro\n\nMine")) for _ in range(2)))
     assert [each.kind for each in both] == ["done", "done"]
@@ -167,7 +167,7 @@ async def test_a_lost_answer_is_read_back_and_never_sent_again(
 
 
 @pytest.mark.parametrize("what", EVERY)
-async def test_a_lost_request_is_not_taken_for_what_others_wrote(
+async def test_lost_edit_is_not_confused_with_an_edit_by_another_user(
     live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef, changed: None, what: str
 ) -> None:
     seen = await head(ask, at)
@@ -184,9 +184,7 @@ async def test_a_lost_request_is_not_taken_for_what_others_wrote(
     assert "Octavo did not retry" in outcome.message
 
 
-async def test_it_is_found_below_what_others_wrote_since(
-    live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef
-) -> None:
+async def test_lost_edit_is_found_below_newer_edits(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
     seen = await head(ask, at)
 
     async def send(op: Operation[Any]) -> Any:
@@ -201,7 +199,7 @@ async def test_it_is_found_below_what_others_wrote_since(
     assert (outcome.kind, outcome.revision, outcome.replaced) == ("done", await head(ask, at), None)
 
 
-async def test_offline_it_is_refused_and_not_queued(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
+async def test_offline_edit_is_refused_and_not_queued(live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef) -> None:
     seen = await head(ask, at)
     gate.errors.append(NotSent("Can't reach the server."))
     outcome = await edit(live, at, seen, says("# Intro\n\nMine"))
@@ -211,7 +209,7 @@ async def test_offline_it_is_refused_and_not_queued(live: Live, gate: Gate, ask:
     assert edits(gate) == 0
 
 
-async def test_a_change_request_that_is_closed_meanwhile_is_told(
+async def test_change_request_closed_meanwhile_is_reported(
     live: Live, platform: Platform, gate: Gate, ask: Ask, at: ChangeRequestRef
 ) -> None:
     seen = await head(ask, at)
@@ -222,7 +220,7 @@ async def test_a_change_request_that_is_closed_meanwhile_is_told(
     assert edits(gate) == 1
 
 
-async def test_nothing_is_sent_that_cannot_be_sent_just_once(
+async def test_edit_that_cannot_be_claimed_is_not_sent(
     live: Live, gate: Gate, state: StateDb, ask: Ask, at: ChangeRequestRef
 ) -> None:
     seen = await head(ask, at)
@@ -245,7 +243,7 @@ async def without_operation(live: Live, gate: Gate) -> None:
     live.send = send
 
 
-async def test_a_server_without_the_operation_is_known_by_its_answer(
+async def test_server_without_the_edit_operation_is_recognized(
     live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef
 ) -> None:
     await without_operation(live, gate)
@@ -257,7 +255,7 @@ async def test_a_server_without_the_operation_is_known_by_its_answer(
     assert live.unavailable(content.Edit) == NO_OPERATION
 
 
-async def test_a_server_that_answers_with_the_change_request_alone_is_understood(
+async def test_response_with_only_the_change_request_is_understood(
     live: Live, gate: Gate, ask: Ask, at: ChangeRequestRef
 ) -> None:
     async def send(op: Operation[Any]) -> Any:

@@ -56,7 +56,7 @@ def changed(old: str, new: str) -> ChangedBlock:
         ("call `old_name` twice today", "call `new_name` twice today", "call [-old][+new]_name twice today"),
     ],
 )
-def test_words(old: str, new: str, expected: str) -> None:
+def test_changed_words_are_marked(old: str, new: str, expected: str) -> None:
     entry = changed(old, new)
     assert isinstance(entry.parts, TextChange)
     assert marked(entry.parts.words) == expected
@@ -239,7 +239,7 @@ def test_both_tables_can_be_rebuilt(old: list[tuple[str, str]], new: list[tuple[
 
 @settings(max_examples=50)
 @given(st.permutations("abcdef"))
-def test_rows_in_another_order_are_moved_and_nothing_else(names: list[str]) -> None:
+def test_reordered_rows_are_only_moved(names: list[str]) -> None:
     rows = [(name, f"what {name} is") for name in "abcdef"]
     found = changes(_table(rows), _table(sorted(rows, key=lambda row: names.index(row[0]))))
     for entry in found.entries:
@@ -268,7 +268,7 @@ def test_short_block_moved_among_siblings_is_a_move() -> None:
     ]
 
 
-def test_a_page_with_another_text_is_rewritten() -> None:
+def test_page_with_another_text_is_rewritten() -> None:
     old = "\n\n".join(f"The tide turns at {number} and nobody waits for it." for number in range(9))
     new = "\n\n".join(f"Boats that are full leave quay {number}, whoever is late." for number in range(9))
     assert changes(old, new).is_rewritten

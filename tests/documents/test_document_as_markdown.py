@@ -61,7 +61,7 @@ def keyed(made: dict[str, Any]) -> dict[str, Any]:
     return made
 
 
-def test_one_word_of_a_formatted_document_is_edited_and_the_rest_stays() -> None:
+def test_edit_of_a_word_keeps_the_rest_of_a_formatted_document() -> None:
     before = keyed(to_json_document(FORMATTED))
     text = document_to_markdown(before)
     assert text is not None
@@ -78,13 +78,13 @@ def test_one_word_of_a_formatted_document_is_edited_and_the_rest_stays() -> None
 
 
 @pytest.mark.parametrize("block", FORMATTED.split("\n\n")[:6])
-def test_every_block_is_read_as_it_was_written(block: str) -> None:
+def test_every_block_is_written_as_its_markdown(block: str) -> None:
     assert document_to_markdown(to_json_document(block)) == block.replace(
         "](https://sea.example/list)", "](<https://sea.example/list>)"
     )
 
 
-def test_a_block_that_is_added_or_removed_leaves_the_others() -> None:
+def test_added_or_removed_block_leaves_the_others() -> None:
     before = keyed(to_json_document(FORMATTED))
     text = document_to_markdown(before)
     assert text is not None
@@ -96,7 +96,7 @@ def test_a_block_that_is_added_or_removed_leaves_the_others() -> None:
     assert less["nodes"] == before["nodes"][1:]
 
 
-def test_markdown_that_was_not_edited_is_the_same_document() -> None:
+def test_unedited_markdown_is_the_same_document() -> None:
     before = keyed(to_json_document(FORMATTED))
     assert apply_markdown_edit(before, document_to_markdown(before) or "") == before
 
@@ -147,7 +147,7 @@ def test_document_with_unknown_content_is_not_edited(node: dict[str, Any]) -> No
     assert document_to_markdown(document(node)) is None
 
 
-def test_a_document_that_is_too_deep_is_not_edited() -> None:
+def test_document_that_is_too_deep_is_not_editable() -> None:
     deep = paragraph(("a", ""))
     for _ in range(5 * MAX_JSON_DEPTH):
         deep = {"object": "block", "type": "blockquote", "nodes": [deep]}
@@ -164,7 +164,7 @@ def test_a_document_that_is_too_deep_is_not_edited() -> None:
         ("&amp;", "\\&amp;"),
     ],
 )
-def test_plain_words_have_backslashes_only_where_markdown_needs_them(text: str, markdown: str) -> None:
+def test_plain_text_is_escaped_only_if_needed(text: str, markdown: str) -> None:
     assert document_to_markdown(document(paragraph((text, "")))) == markdown
 
 

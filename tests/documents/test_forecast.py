@@ -274,7 +274,7 @@ def test_change_request_fully_on_main_is_recognized(main: list[Json], mine: list
 
 
 @pytest.mark.parametrize("name", ["path", "createdAt", "updatedAt"])
-def test_a_variable_may_have_the_name_of_a_field(name: str) -> None:
+def test_variable_may_have_the_name_of_a_field(name: str) -> None:
     base, main = revision(document("A")), revision(document("A"), document("B"))
     assert not predicted((base, main, {**base, "variables": {name: "new"}})).is_on_main
 

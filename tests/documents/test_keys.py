@@ -12,7 +12,7 @@ def key(page: str, kind: str) -> str:
     return next(block.key for block in parse(page).walk() if block.kind == kind)
 
 
-def test_a_key_stays_while_other_blocks_come_and_go() -> None:
+def test_key_of_a_block_stays_when_other_blocks_change() -> None:
     before, after = parse("one\n\ntwo"), parse("# New\n\none\n\n* x\n\ntwo")
     keys = {block.key for block in after.walk()}
     assert {block.key for block in before.walk()} <= keys

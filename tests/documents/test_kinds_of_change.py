@@ -820,7 +820,7 @@ def test_change_is_reported_as_expected(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", CHANGES)
-def test_no_block_moves_to_the_place_where_it_was(kind: str) -> None:
+def test_no_block_is_moved_to_its_own_place(kind: str) -> None:
     for old, new in (CHANGES[kind], CHANGES[kind][::-1]):
         assert moves_to_the_same_place(diff(parse(old), parse(new))) == []
 

@@ -161,7 +161,7 @@ def test_anchors_match_by_their_letters() -> None:
         *(("same-1", "Same 2nd"), ("same-2", None), ("and", None), ("", None), ("-", None)),
     ],
 )
-def test_a_link_leads_to_a_heading_however_its_anchor_is_written(wanted: str, heading: str | None) -> None:
+def test_link_finds_a_heading_by_any_form_of_its_anchor(wanted: str, heading: str | None) -> None:
     titles = ["Math & TeX", "Setup & Config!", "Research and development", "Übungen", "1. First step", "What’s new?"]
     titles += ["🚀 Start", "v1.2", "snake_case", "Same", "Same"]
     headings = parse("\n\n".join(f"## {title}" for title in titles)).headings
@@ -202,7 +202,7 @@ INDEX_PAGES = links.ids_by_path(
         ),
     ],
 )
-def test_an_index_page_below_a_group_is_found_by_its_folder(href: str, page: str) -> None:
+def test_index_page_below_a_group_is_found_by_its_folder(href: str, page: str) -> None:
     assert resolve(href, "README.md", SpaceIndex(INDEX_PAGES)) == PageLink(page)
 
 
@@ -223,7 +223,7 @@ def test_broken_link_has_a_reason(href: str, reason: str) -> None:
     assert target.reason == reason
 
 
-def test_files_that_are_not_known_are_not_missing() -> None:
+def test_links_to_files_are_not_broken_if_files_are_unknown() -> None:
     places = SpaceIndex(pages={"a": "a"}, page_ids={"a"}, files=None)
     assert resolve(".gitbook/assets/b%20c.png", "a", places) == FileLink("", "b c.png", ".gitbook/assets/b c.png")
     assert resolve("../.gitbook/assets/b.png", "x/y/a.md", places) == FileLink("", "b.png", "x/.gitbook/assets/b.png")

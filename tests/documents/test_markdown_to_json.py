@@ -118,7 +118,7 @@ def test_code_is_kept_line_by_line() -> None:
     assert (code["data"], lines) == ({"syntax": "py", "title": "a.py"}, ["x = 1", "", "y = 2"])
 
 
-def test_words_have_their_marks_and_links_their_targets() -> None:
+def test_text_has_marks_and_links_have_targets() -> None:
     document = to_json_document(PAGE)
     marked = {leaf["text"]: {mark["type"] for mark in leaf["marks"]} for leaf in nodes(document) if "marks" in leaf}
     assert marked["both"] == {"bold", "italic"}
@@ -130,7 +130,7 @@ def test_words_have_their_marks_and_links_their_targets() -> None:
     assert kind(document, "inline-math")[0]["data"] == {"formula": "x^2"}
 
 
-def test_a_table_has_its_cells_as_fragments() -> None:
+def test_table_has_its_cells_as_fragments() -> None:
     (table,) = kind(to_json_document(PAGE), "table")
     columns = table["data"]["view"]["columns"]
     assert [table["data"]["definition"][column]["title"] for column in columns] == ["Name", "Size"]
@@ -141,7 +141,7 @@ def test_a_table_has_its_cells_as_fragments() -> None:
 
 
 @given(st.text(alphabet="ab *_`#>-\n|[]()!$:{}%<>/\\1.~", max_size=120))
-def test_every_word_of_a_page_is_in_its_document(markdown: str) -> None:
+def test_every_word_of_a_page_is_in_its_json_document(markdown: str) -> None:
     said = "".join(node["text"] for node in nodes(to_json_document(markdown)) if node["object"] == "leaf")
     for block in parse(markdown).walk():
         for run in block.runs:
@@ -182,7 +182,7 @@ def test_links_become_typed_references(address: str, expected: dict[str, str]) -
         (b"", None),
     ],
 )
-def test_the_size_of_a_picture_is_read_from_its_file(data: bytes, size: tuple[int, int] | None) -> None:
+def test_size_of_an_image_is_read_from_its_file(data: bytes, size: tuple[int, int] | None) -> None:
     assert image_size(data) == (size and {"width": size[0], "height": size[1]})
 
 

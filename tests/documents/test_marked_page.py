@@ -72,7 +72,7 @@ def test_resolving_removes_blank_lines_around_markers(base: str) -> None:
     assert read.text_with_choice("request") == main.replace("Beta 1", "Beta 2")
 
 
-def test_one_choice_leaves_the_other_conflict_between_its_marks() -> None:
+def test_choice_leaves_the_other_conflict_in_its_markers() -> None:
     merged = merge("a\n\nb\n\nc\n", "a1\n\nb\n\nc1\n", "a2\n\nb\n\nc2\n")
     (first, _), (second, _) = merged.named_conflicts
     assert merged.text({first: MergeChoice("request")}, request=NAME) == (
@@ -90,14 +90,14 @@ def test_the_same_conflict_twice_is_decided_twice() -> None:
     assert merged.text({first: MergeChoice("main"), second: MergeChoice("request")}) == "x\n\nb\n\ny\n"
 
 
-def test_the_same_conflict_twice_is_read_as_two() -> None:
+def test_same_conflict_twice_is_read_as_two() -> None:
     merged = merge("a\n\nb\n\na\n", "x\n\nb\n\nx\n", "y\n\nb\n\ny\n")
     read = read_marked_page(merged.text(request=NAME), merged)
     (first, _), (second, _) = read.named_conflicts
     assert read.text({first: MergeChoice("main"), second: MergeChoice("request")}) == "x\n\nb\n\ny\n"
 
 
-def test_equal_conflicts_keep_their_names_when_the_marks_are_read() -> None:
+def test_equal_conflicts_keep_their_names_when_markers_are_read() -> None:
     merged = merge("\na\none", "one\n\none", "a\n\na")
     text = merged.text(request=NAME)
     expected = [(name, each.base) for name, each in merged.named_conflicts]

@@ -119,7 +119,7 @@ def test_change_of_one_side_is_taken(sides: tuple[Json, Json, Json]) -> None:
 
 
 @given(three())
-def test_no_page_is_lost_that_a_side_added_or_edited(sides: tuple[Json, Json, Json]) -> None:
+def test_merge_loses_no_added_or_edited_page(sides: tuple[Json, Json, Json]) -> None:
     base, main, proposed = sides
     there = facts(merged(base, main, proposed).content["pages"])
     before = facts(base["pages"])
@@ -130,7 +130,7 @@ def test_no_page_is_lost_that_a_side_added_or_edited(sides: tuple[Json, Json, Js
 
 
 @given(three())
-def test_a_page_goes_only_if_a_side_deleted_it(sides: tuple[Json, Json, Json]) -> None:
+def test_merge_removes_only_deleted_pages(sides: tuple[Json, Json, Json]) -> None:
     base, main, proposed = sides
     there = facts(merged(base, main, proposed).content["pages"])
     assert set(facts(main["pages"])) & set(facts(proposed["pages"])) <= set(there)
@@ -186,7 +186,7 @@ def test_additions_moves_and_deletions_are_combined() -> None:
     assert outcome.conflicts == ()
 
 
-def test_new_pages_of_the_change_request_come_after_those_of_main() -> None:
+def test_new_pages_of_the_change_request_follow_those_of_main() -> None:
     outcome = merged(revision(A, B), revision(A, document("m"), B), revision(A, document("c"), B))
     assert outline(outcome.content["pages"]) == "A m c B"
     assert outcome.conflicts == ()
@@ -199,7 +199,7 @@ def test_edited_page_survives_deletion_in_place_of_parent() -> None:
     assert list(kinds(outcome)) == [("deleted", "B")]
 
 
-def test_a_page_added_below_a_deleted_one_moves_up() -> None:
+def test_page_added_below_a_deleted_one_moves_up() -> None:
     outcome = merged(revision(A, B), revision(A, document("B", document("m"))), revision(A))
     assert outline(outcome.content["pages"]) == "A m"
     assert list(kinds(outcome)) == [("deleted", "m")]
@@ -225,7 +225,7 @@ def test_conflicting_order_is_taken_from_main() -> None:
     assert list(kinds(outcome)) == [("order", "A")]
 
 
-def test_pages_reordered_by_one_side_each_keep_their_new_places() -> None:
+def test_pages_reordered_by_one_side_keep_their_new_order() -> None:
     pages = [document(name) for name in "ABCDEF"]
     a, b, c, d, e, f = pages
     outcome = merged(revision(*pages), revision(b, a, c, d, e, f), revision(a, b, c, d, f, e))

@@ -71,7 +71,7 @@ def test_swapped_sides_give_the_same_page(name: str) -> None:
         )
 
 
-def test_line_ends_of_windows_are_kept() -> None:
+def test_windows_line_ends_are_kept() -> None:
     usual = ("A one.\n\nB two.\n", "A one!\n\nB two.\n", "A one.\n\nB two.\n\nC three.\n")
     base, main, request = (text.replace("\n", "\r\n") for text in usual)
     assert merge(base, main, request).text() == merge(*usual).text().replace("\n", "\r\n")
@@ -80,13 +80,13 @@ def test_line_ends_of_windows_are_kept() -> None:
     assert mixed.text() == "A one!\r\n\nB two.\n\nC three.\n"
 
 
-def test_a_page_without_a_last_line_end_stays_so() -> None:
+def test_page_without_a_final_line_end_stays_so() -> None:
     assert merge("- a one\n- b two", "- a one\n- b two\n- c three", "- a one\n- b two\n- d four").text() == (
         "- a one\n- b two\n- c three\n- d four"
     )
 
 
-def test_own_text_goes_to_the_place_on_main() -> None:
+def test_edited_block_goes_to_its_place_on_main() -> None:
     long = "Long alpha is the first of all."
     texts = (
         f"{long}\n\nB one.\n\nC one.\n\nD one.\n",
@@ -156,7 +156,7 @@ def test_old_place_of_text_moved_twice_has_no_markers() -> None:
     assert "<<<<<<< main\n\n=======\n\n>>>>>>>" not in marked
 
 
-def test_line_ends_are_kept_when_a_side_is_one_line_and_never_doubled() -> None:
+def test_line_ends_are_kept_for_a_side_of_one_line() -> None:
     lines = "a\r\n\r\nb\r\n"
     for request in ("x", ""):
         assert merge(lines, lines.replace("b", "c"), request).text_with_choice("main").rstrip() == "a\r\n\r\nc"
@@ -217,7 +217,7 @@ def test_change_of_one_side_is_taken(texts: tuple[str, str, str]) -> None:
 
 @STABLE
 @given(three_texts())
-def test_every_word_a_side_added_is_there(texts: tuple[str, str, str]) -> None:
+def test_merge_has_every_added_word(texts: tuple[str, str, str]) -> None:
     base, main, request = texts
     there = set(merge(base, main, request).text(request="#42").split())
     for side in (main, request):

@@ -108,7 +108,7 @@ CHECKS = [check_no_text_lost, check_mirrored, check_every_mixture, check_both, c
 @pytest.mark.parametrize("check", CHECKS)
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(seed=SEEDS, size=SIZES, ours=EDITS, theirs=EDITS)
-def test_merges_of_pages_that_both_sides_edited(
+def test_merge_of_random_edits_on_both_sides_is_correct(
     check: Callable[[ThreeTexts], None], seed: int, size: int, ours: int, theirs: int
 ) -> None:
     check(edited_by_both(seed, size, (ours, theirs)))
@@ -119,7 +119,7 @@ def test_merges_of_pages_that_both_sides_edited(
 @pytest.mark.parametrize("check", CHECKS)
 @settings(max_examples=20_000, deadline=None)
 @given(seed=SEEDS, size=SIZES, ours=EDITS, theirs=EDITS)
-def test_merges_of_pages_that_both_sides_edited_at_length(
+def test_merge_of_random_edits_is_correct_in_long_runs(
     check: Callable[[ThreeTexts], None], seed: int, size: int, ours: int, theirs: int
 ) -> None:
     check(edited_by_both(seed, size, (ours, theirs)))
@@ -149,7 +149,7 @@ def test_edits_in_different_places_merge_without_a_conflict_at_length(seed: int,
 
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(seed=SEEDS, size=SIZES)
-def test_sections_that_both_sides_added_are_never_interleaved(seed: int, size: int) -> None:
+def test_sections_added_by_both_sides_are_not_interleaved(seed: int, size: int) -> None:
     chance = random.Random(seed)
     base = Writer(chance, "w").page(size)
     added = []
@@ -175,7 +175,7 @@ def test_every_character_belongs_to_one_block(source: str) -> None:
 
 @settings(max_examples=300, deadline=None, derandomize=True)
 @given(seed=SEEDS, size=SIZES)
-def test_a_page_is_the_sum_of_its_blocks(seed: int, size: int) -> None:
+def test_blocks_add_up_to_the_page(seed: int, size: int) -> None:
     for source in vars(edited_by_both(seed, size, (2, 2))).values():
         assert read_page(source).source == source
         check_markup(source)

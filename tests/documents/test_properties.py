@@ -230,7 +230,7 @@ def test_work_grows_with_the_page(page: Callable[[int], str]) -> None:
     parse(huge)
 
 
-def test_a_tag_whose_end_is_too_far_is_words() -> None:
+def test_tag_with_a_distant_end_is_text() -> None:
     document = parse('{% x a="\n' * 20_000 + "%}")
     assert any("is not closed" in diagnostic.message for diagnostic in document.diagnostics)
 
@@ -252,7 +252,7 @@ NESTS: dict[str, Callable[[int], str]] = {
 
 
 @pytest.mark.parametrize("page", NESTS.values(), ids=NESTS.keys())
-def test_the_deepest_words_are_kept(page: Callable[[int], str]) -> None:
+def test_deeply_nested_text_is_kept(page: Callable[[int], str]) -> None:
     for depth in (30, 34, 45, 300):
         assert any(
             "deep" in (block.text or plain_text(block.runs) or str(block.attrs)) for block in parse(page(depth)).walk()

@@ -5,26 +5,26 @@ from octavo.documents.redirect_chains import chain_ends, follow_redirects
 SITE = "https://docs.example/tides"
 
 
-def test_one_leads_to_an_address() -> None:
+def test_redirect_leads_to_a_url() -> None:
     chain = follow_redirects("/old", {"/old": f"{SITE}/new"}, SITE)
     assert (chain.end, chain.description) == ("leads", f"/old → {SITE}/new")
     assert follow_redirects("/nothing", {}, SITE).steps == ("/nothing",)
 
 
-def test_one_leads_through_another() -> None:
+def test_redirect_leads_through_another() -> None:
     chain = follow_redirects("/a", {"/a": f"{SITE}/b", "/b": "https://else.example/b"}, SITE)
     assert chain.end == "leads"
     assert chain.steps == ("/a", f"{SITE}/b", "https://else.example/b")
 
 
-def test_those_that_lead_to_each_other_are_a_loop() -> None:
+def test_redirects_to_each_other_are_a_loop() -> None:
     targets: dict[str, str | None] = {"/a": f"{SITE}/b/", "/b": f"{SITE}/a", "/c": f"{SITE}/a", "/self": f"{SITE}/self"}
     assert {source: follow_redirects(source, targets, SITE).end for source in targets} == dict.fromkeys(targets, "loop")
     assert follow_redirects("/self", targets, SITE).steps == ("/self", f"{SITE}/self")
     assert "a loop" in follow_redirects("/a", targets, SITE).description
 
 
-def test_what_is_gone_is_a_dead_end_also_for_those_that_lead_there() -> None:
+def test_deleted_destination_is_a_dead_end_for_all_that_lead_there() -> None:
     targets = {"/gone": None, "/by": f"{SITE}/gone"}
     assert (
         follow_redirects("/gone", targets, SITE).description
@@ -33,12 +33,12 @@ def test_what_is_gone_is_a_dead_end_also_for_those_that_lead_there() -> None:
     assert follow_redirects("/by", targets, SITE).end == "dead end"
 
 
-def test_the_same_path_of_another_site_is_not_of_this_one() -> None:
+def test_same_path_on_another_site_is_not_followed() -> None:
     targets: dict[str, str | None] = {"/a": "https://docs.example/other/a", "/b": "https://else.example/tides/b"}
     assert {follow_redirects(source, targets, SITE).end for source in targets} == {"leads"}
 
 
-def test_an_address_that_cannot_be_read_ends_it() -> None:
+def test_invalid_url_ends_the_chain() -> None:
     assert follow_redirects("/a", {"/a": "http://[bad"}, SITE).end == "leads"
 
 

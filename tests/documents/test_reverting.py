@@ -24,7 +24,7 @@ def test_reverting_all_blocks_restores_the_page() -> None:
     assert revert_blocks(THEN, NOW, {key(NOW, "FIRST"), key(THEN, "third")}) == THEN
 
 
-def test_a_block_that_did_not_change_stays() -> None:
+def test_unchanged_block_is_not_reverted() -> None:
     assert revert_blocks(THEN, NOW, {key(NOW, "second")}) == NOW
 
 

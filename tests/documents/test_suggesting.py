@@ -83,7 +83,7 @@ def test_several_suggestions_and_an_unclosed_one_are_read() -> None:
         "| a |\n| - |",
     ],
 )
-def test_only_the_lines_of_the_block_change(wanted: str) -> None:
+def test_applied_suggestion_changes_only_its_block(wanted: str) -> None:
     key = key_of(PAGE, "All times")
     done = apply_suggestion(PAGE, key, find_block_source(PAGE, key), wanted)
     assert done.kind == "applied"
@@ -141,7 +141,7 @@ def test_empty_suggestion_removes_the_block() -> None:
 
 
 @given(TEXTS, TEXTS)
-def test_no_other_line_ever_changes(page: str, wanted: str) -> None:
+def test_applied_suggestion_changes_no_other_line(page: str, wanted: str) -> None:
     for block in parse(page).walk():
         was = find_block_source(page, block.key)
         done = apply_suggestion(page, block.key, was, wanted)

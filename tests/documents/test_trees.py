@@ -36,7 +36,7 @@ def test_paths_are_the_slugs_from_the_root_and_the_home_page_has_none() -> None:
     }
 
 
-def test_a_page_is_found_at_its_path_and_the_home_page_by_its_slug_too() -> None:
+def test_page_is_found_by_path_and_home_page_by_slug() -> None:
     def found(path: str) -> str | None:
         at = page_trees.find_by_path(TREE, path)
         return at["id"] if at else None
@@ -52,7 +52,7 @@ def test_path_to_a_page_starts_at_the_root() -> None:
     assert page_trees.path_to(TREE, "Nobody") == []
 
 
-def test_changing_a_tree_leaves_the_old_one_as_it_was() -> None:
+def test_change_of_a_tree_does_not_modify_the_original() -> None:
     before = str(TREE)
     changed = page_trees.insert_page(page_trees.remove_pages(TREE, {"Setup"}), page("New"), "Guides", 0)
     changed = page_trees.replace_page(changed, {**page("Inside"), "title": "Changed"})
@@ -68,7 +68,7 @@ def test_changing_a_tree_leaves_the_old_one_as_it_was() -> None:
 
 
 @given(st.text(max_size=150))
-def test_a_slug_is_one_step_of_a_path(title: str) -> None:
+def test_slug_is_one_segment_of_a_path(title: str) -> None:
     slug = page_trees.page_slug(title)
     assert 0 < len(slug) <= page_trees.MAX_SLUG
     assert slug.replace("-", "").isalnum()

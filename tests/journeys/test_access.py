@@ -75,7 +75,7 @@ async def test_the_explained_role_is_the_role_on_the_server_for_everyone(stage: 
 
 
 @pytest.mark.before_release
-async def test_a_team_role_in_a_collection_lets_members_merge_in_its_spaces(stage: Stage) -> None:
+async def test_team_role_in_a_collection_lets_members_merge_in_its_spaces(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await into(run, "collections", "Products")
         await open_kind(run, "members who can merge")
@@ -128,7 +128,7 @@ async def test_a_team_role_in_a_collection_lets_members_merge_in_its_spaces(stag
 
 
 @pytest.mark.before_release
-async def test_the_space_tree_leads_to_access_and_to_the_reason_for_a_role(stage: Stage) -> None:
+async def test_access_of_a_space_opens_from_the_tree_with_reasons_for_roles(stage: Stage) -> None:
     async with stage.play(NOOR, start="content") as run:
         await run.see("Harbour API")
         await run.press("A")

@@ -38,9 +38,7 @@ def refusing(platform: Application) -> Application:
 
 @pytest.mark.parametrize("view", VIEWS)
 @pytest.mark.parametrize("is_known", [False, True], ids=["first time", "with cached pages"])
-async def test_a_refused_key_is_said_in_every_view_with_the_keys_that_help(
-    stage: Stage, view: str, is_known: bool
-) -> None:
+async def test_every_view_reports_a_rejected_key_and_what_to_press(stage: Stage, view: str, is_known: bool) -> None:
     if is_known:
         async with stage.play(start=view) as run:
             await run.see_connected()
@@ -52,12 +50,12 @@ async def test_a_refused_key_is_said_in_every_view_with_the_keys_that_help(
         await run.press("escape")
 
 
-async def test_the_keys_that_help_are_those_of_the_user(stage: Stage) -> None:
+async def test_report_of_a_rejected_key_names_keys_from_the_settings(stage: Stage) -> None:
     async with stage.play(behind=refusing, keys={"account.sign_in": "ctrl+t"}) as run:
         await run.see("ctrl+t sign in")
 
 
-async def test_a_server_that_fails_is_no_reason_to_sign_in(stage: Stage) -> None:
+async def test_server_failure_does_not_suggest_to_sign_in(stage: Stage) -> None:
     def stumble(platform: Platform) -> None:
         platform.refuse_next(organizations.List, 500, "The platform stumbled.", times=200)
 
@@ -109,7 +107,7 @@ async def signed_in(stage: Stage) -> AsyncIterator[Machine]:
 
 
 @pytest.mark.parametrize("view", VIEWS)
-async def test_a_key_that_cannot_be_read_is_said_in_every_view_beside_what_is_cached(stage: Stage, view: str) -> None:
+async def test_unreadable_key_is_reported_beside_cached_data_in_every_view(stage: Stage, view: str) -> None:
     async with signed_in(stage) as machine:
         async with machine.play(machine.ways.switch_account("work"), view) as run:
             await run.see_connected()
@@ -134,7 +132,7 @@ async def test_a_key_that_cannot_be_read_is_said_in_every_view_beside_what_is_ca
             await run.quit()
 
 
-async def test_a_refused_key_is_replaced_from_inside_and_nothing_typed_is_lost(stage: Stage) -> None:
+async def test_replacing_a_rejected_key_in_the_app_keeps_typed_text(stage: Stage) -> None:
     async with signed_in(stage) as machine:
         async with machine.play(machine.ways.switch_account("work"), "content") as run:
             await run.see("Harbour API › Welcome")
@@ -172,7 +170,7 @@ async def test_a_refused_key_is_replaced_from_inside_and_nothing_typed_is_lost(s
             await run.quit()
 
 
-async def test_one_switches_to_another_account(stage: Stage) -> None:
+async def test_f4_switches_to_another_account(stage: Stage) -> None:
     async with signed_in(stage) as machine:
         async with machine.play(machine.ways.switch_account("work")) as run:
             await run.press("f4")
@@ -191,7 +189,7 @@ async def test_one_switches_to_another_account(stage: Stage) -> None:
             await run.quit()
 
 
-async def test_one_signs_out_and_drafts_stay(stage: Stage) -> None:
+async def test_signing_out_keeps_drafts(stage: Stage) -> None:
     async with signed_in(stage) as machine:
         async with machine.play(machine.ways.switch_account("work"), "content") as run:
             await run.see("Harbour API › Welcome")
@@ -214,7 +212,7 @@ async def test_one_signs_out_and_drafts_stay(stage: Stage) -> None:
             assert "esc back" not in run.keybar
 
 
-async def test_who_is_not_signed_in_is_told_so_by_sign_out_and_signs_in_from_there(stage: Stage) -> None:
+async def test_sign_out_without_an_account_offers_to_sign_in(stage: Stage) -> None:
     async with stage.library() as platform:
         settings = stage.settings()
         async with stage.show(settings, sessions.demo(settings), platform, start="inbox") as run:

@@ -17,7 +17,7 @@ SCHEMA = {
 }
 
 
-async def test_a_schema_is_written_with_its_faults_placed_and_its_conditions_are_tried(stage: Stage) -> None:
+async def test_schema_errors_show_their_place_and_conditions_can_be_tested(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
         await run.see("Sites · 1")
         await run.press("enter")

@@ -20,7 +20,7 @@ from tests.journeys.test_site_structure import into_structure, to_part
 NARROW = (80, 24)
 
 
-async def test_a_redirect_shows_the_title_of_its_page(stage: Stage) -> None:
+async def test_redirect_shows_the_title_of_its_page(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites", size=NARROW) as run:
         spaces = (await run.ask(site_structure.ListSiteSpaces(at=SITE), NOOR)).items
         api = next(each for each in spaces if each.space is not None and each.space.id == "harbour-api")
@@ -35,7 +35,7 @@ async def test_a_redirect_shows_the_title_of_its_page(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_a_form_shows_present_values_and_no_unknown_ones(stage: Stage) -> None:
+async def test_form_shows_known_values_and_no_placeholders_for_unknown_ones(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
         await run.see("Sites · 1")
         await run.press("e")
@@ -65,7 +65,7 @@ async def test_the_meaning_of_null_is_shown_with_the_option(stage: Stage) -> Non
 
 
 @pytest.mark.before_release
-async def test_text_that_does_not_fit_is_visibly_truncated(stage: Stage) -> None:
+async def test_long_text_in_a_form_ends_with_an_ellipsis(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin", size=NARROW) as run:
         await open_kind(run, "OpenAPI specifications")
         await run.press("ctrl+n")
@@ -77,7 +77,7 @@ async def test_text_that_does_not_fit_is_visibly_truncated(stage: Stage) -> None
 
 
 @pytest.mark.before_release
-async def test_a_file_is_chosen_for_the_only_field_that_accepts_one(
+async def test_chosen_file_fills_the_only_field_that_accepts_a_file(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -95,7 +95,7 @@ async def test_a_file_is_chosen_for_the_only_field_that_accepts_one(
 
 
 @pytest.mark.before_release
-async def test_a_read_only_table_says_where_items_are_created(stage: Stage) -> None:
+async def test_read_only_table_says_where_to_create_items(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_kind(run, "spaces")
         for key in ("ctrl+n", "e", "X"):
@@ -130,7 +130,7 @@ async def test_assigning_a_role_clears_the_count_of_members_who_can_merge(stage:
 
 
 @pytest.mark.before_release
-async def test_a_share_link_says_why_it_has_no_url(stage: Stage) -> None:
+async def test_share_link_without_a_url_says_why(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites", size=NARROW) as run:
         await run.see("Sites · 1")
         await run.ask(sites.Unpublish(at=SITE), NOOR)

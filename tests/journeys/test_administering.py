@@ -36,7 +36,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.before_release("narrow")
 @SIZES
-async def test_members_are_invited_and_one_becomes_a_reviewer(stage: Stage, size: tuple[int, int]) -> None:
+async def test_invited_member_becomes_a_reviewer(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(NOOR, start="admin", size=size) as run:
         await open_kind(run, "members")
         await run.press("ctrl+n")
@@ -100,7 +100,7 @@ async def test_a_saml_certificate_is_replaced_from_a_file(stage: Stage, home: Pa
 
 
 @pytest.mark.before_release
-async def test_an_imported_file_determines_its_format(stage: Stage, home: Path) -> None:
+async def test_import_detects_the_format_of_the_file(stage: Stage, home: Path) -> None:
     async with stage.play(NOOR, size=(80, 24)) as run:
         await make_space(run, "Almanac")
         await to_spaces(run, "Almanac")
@@ -138,7 +138,7 @@ async def test_the_cursor_starts_at_the_end_of_a_text(stage: Stage) -> None:
         assert dialog.state.texts["emails"] == "ann@harbour.example\nbo@harbour.example"
 
 
-def test_details_show_paths_unchanged_and_models_in_words() -> None:
+def test_details_show_paths_unchanged_and_models_by_name() -> None:
     part = site_structure.SiteSpace(id="one", path="handbook", section="handbook")
     facts = dict(facts_of(SITE_SPACES, part, lambda each: {"handbook": "Handbook"}.get(each, each)))
     assert (facts["path"], facts["section"]) == ("handbook", "Handbook")

@@ -193,9 +193,7 @@ def is_there_once(machine: Machine, before: Sequence[Any]) -> None:
 @pytest.mark.long
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("kills", [(), (0.0, 0.1, 0.2, 0.4)], ids=["once", "while it goes out too"])
-def test_on_an_airplane_all_that_is_kept_is_there_and_all_that_is_written_arrives_once(
-    tmp_path: Path, kills: Sequence[float]
-) -> None:
+def test_offline_pages_are_readable_and_each_write_arrives_once(tmp_path: Path, kills: Sequence[float]) -> None:
     """`kills`: after so many seconds in which writes go out the app is killed once more."""
     machine = Machine(tmp_path)
     with machine.platform():

@@ -18,7 +18,7 @@ from tests.journeys.stage import Stage
 
 
 @pytest.mark.before_release
-async def test_a_comment_never_goes_to_a_page_that_is_not_in_the_view(stage: Stage) -> None:
+async def test_comment_while_another_page_loads_is_refused(stage: Stage) -> None:
     async with stage.play() as run:
         run.gate.shut(content.GetPage)
         await run.press("j", "j", "enter")
@@ -38,7 +38,7 @@ async def test_a_comment_never_goes_to_a_page_that_is_not_in_the_view(stage: Sta
 
 
 @pytest.mark.before_release
-async def test_a_page_that_comes_at_once_does_not_blink(stage: Stage) -> None:
+async def test_page_that_loads_quickly_does_not_flicker(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter")
         await run.see("You need a terminal")
@@ -49,7 +49,7 @@ async def test_a_page_that_comes_at_once_does_not_blink(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_a_heading_of_a_page_on_its_way_is_not_looked_for_on_the_page_before(stage: Stage) -> None:
+async def test_link_to_a_heading_waits_for_the_page_of_the_heading(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("enter")
         run.gate.shut(content.GetPage)
@@ -65,7 +65,7 @@ async def test_a_heading_of_a_page_on_its_way_is_not_looked_for_on_the_page_befo
 
 
 @pytest.mark.before_release
-async def test_a_page_one_left_before_it_came_is_met_at_its_top(stage: Stage) -> None:
+async def test_page_left_while_it_loaded_opens_at_its_top(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter", "G")
         run.gate.shut(content.GetPage)
@@ -82,7 +82,7 @@ async def test_a_page_one_left_before_it_came_is_met_at_its_top(stage: Stage) ->
 
 
 @pytest.mark.before_release
-async def test_the_outline_of_another_page_begins_at_its_top(stage: Stage) -> None:
+async def test_outline_of_the_next_page_begins_at_its_top(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter", "G", "J")
         assert run.app.screen.query_one("#outline", RowList).cursor == 0
@@ -118,7 +118,7 @@ def garbling(platform: Platform) -> Any:
 
 
 @pytest.mark.before_release
-async def test_what_could_not_be_read_is_said_and_what_has_no_author_is_read(stage: Stage) -> None:
+async def test_unreadable_content_is_reported_and_missing_authors_are_tolerated(stage: Stage) -> None:
     @asynccontextmanager
     async def over(platform: Platform) -> AsyncIterator[str]:
         async with serving(garbling(platform)) as origin:
@@ -133,7 +133,7 @@ async def test_what_could_not_be_read_is_said_and_what_has_no_author_is_read(sta
 
 
 @pytest.mark.parametrize("view", ["inbox", "changes", "comments", "sites"])
-async def test_a_key_for_an_item_of_a_list_that_is_loading_says_that_it_loads(stage: Stage, view: str) -> None:
+async def test_key_for_a_row_of_a_loading_list_says_that_it_is_loading(stage: Stage, view: str) -> None:
     keys = {"inbox": "w", "changes": "a", "comments": "d", "sites": "e"}
     async with stage.play(start=view, shut=True) as run:
         await run.press(keys[view])

@@ -29,7 +29,7 @@ async def served(platform: Platform) -> AsyncIterator[str]:
 
 
 @pytest.mark.before_release
-async def test_quit_and_start_again_all_is_still_there(stage: Stage) -> None:
+async def test_restart_restores_the_view_and_all_writes(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter")
         await run.see("› Quickstart")
@@ -49,7 +49,7 @@ async def test_quit_and_start_again_all_is_still_there(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_what_is_known_is_shown_before_the_server_says_a_word(stage: Stage) -> None:
+async def test_start_shows_cached_data_before_any_response(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter")
         await run.see("› Quickstart")
@@ -171,7 +171,7 @@ async def test_first_run_open_a_folder(stage: Stage, tmp_path: Path) -> None:
 
 
 @pytest.mark.before_release
-async def test_views_are_not_there_before_one_is_signed_in(stage: Stage) -> None:
+async def test_view_keys_do_nothing_before_sign_in(stage: Stage) -> None:
     async with stage.library() as platform, stage.show(stage.settings(), None, platform) as run:
         await run.press("tab", "tab", "1", "2", "3", "4", "!", "s")
         assert isinstance(run.app.screen, SignInScreen)

@@ -35,7 +35,7 @@ async def let_run(turns: int) -> None:
 
 @TURNS
 @pytest.mark.parametrize("key", ["? help", "s search", "c comment"])
-async def test_quick_clicks_on_a_key_of_the_key_bar_open_one_dialog(stage: Stage, key: str, turns: int) -> None:
+async def test_quick_clicks_in_the_key_bar_open_one_dialog(stage: Stage, key: str, turns: int) -> None:
     async with stage.play(every_frame=True) as run:
         await run.press("j", "j", "enter")
         at = spot(run, key)
@@ -61,7 +61,7 @@ async def test_quick_clicks_on_a_tab_show_its_view(stage: Stage, tab: str, turns
 
 
 @TURNS
-async def test_a_double_click_on_a_row_opens_it_and_nothing_in_it(stage: Stage, turns: int) -> None:
+async def test_quick_clicks_on_a_row_open_only_the_row(stage: Stage, turns: int) -> None:
     async with stage.play(start="changes", every_frame=True) as run:
         at = spot(run, "refused")
         await run.pilot.click(offset=at)
@@ -73,7 +73,7 @@ async def test_a_double_click_on_a_row_opens_it_and_nothing_in_it(stage: Stage, 
         assert [type(each).__name__ for each in run.app.screen_stack] == ["ChangesScreen", "ChangeRequestScreen"]
 
 
-async def test_what_is_typed_after_a_click_goes_to_what_the_click_opens(stage: Stage) -> None:
+async def test_text_typed_after_a_click_goes_to_the_clicked_dialog(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter")
         run.send_click(*spot(run, "s search"))
@@ -83,7 +83,7 @@ async def test_what_is_typed_after_a_click_goes_to_what_the_click_opens(stage: S
         assert written(run) == ["squid"]
 
 
-async def test_a_click_after_the_key_that_opens_a_dialog_is_not_for_the_dialog(stage: Stage) -> None:
+async def test_click_right_after_the_key_of_a_dialog_does_not_close_the_dialog(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("question_mark")
         closes = spot(run, "esc close")
@@ -95,7 +95,7 @@ async def test_a_click_after_the_key_that_opens_a_dialog_is_not_for_the_dialog(s
 
 
 @TURNS
-async def test_the_wheel_and_clicks_while_a_dialog_closes_reach_nothing_that_is_gone(stage: Stage, turns: int) -> None:
+async def test_wheel_and_clicks_while_a_dialog_closes_are_ignored(stage: Stage, turns: int) -> None:
     async with stage.play(every_frame=True) as run:
         await run.press("question_mark")
         run.send_key("escape")
@@ -108,7 +108,7 @@ async def test_the_wheel_and_clicks_while_a_dialog_closes_reach_nothing_that_is_
         assert len(run.app.screen_stack) == 1
 
 
-async def test_a_terminal_of_one_cell_and_back_shows_all_and_keeps_the_focus(stage: Stage) -> None:
+async def test_resize_to_one_cell_and_back_restores_screen_and_focus(stage: Stage) -> None:
     async with stage.play(every_frame=True) as run:
         await run.press("j", "j", "enter")
         keys, focused = run.keybar, run.app.focused
@@ -145,7 +145,7 @@ async def test_an_app_is_at_rest_after_many_sizes_and_views(stage: Stage, seed: 
     "view",
     ["changes", *(pytest.param(view, marks=pytest.mark.long) for view in ("inbox", "content", "comments", "admin"))],
 )
-async def test_an_app_lays_out_and_paints_nothing_at_rest_whatever_its_size(stage: Stage, view: str) -> None:
+async def test_idle_app_lays_out_and_paints_nothing_at_any_size(stage: Stage, view: str) -> None:
     async with stage.play("noor-haddad", start=view, every_frame=True) as run:
         for opens in ("", "question_mark"):
             await run.press(*([opens] if opens else ()))
@@ -162,7 +162,7 @@ async def test_an_app_lays_out_and_paints_nothing_at_rest_whatever_its_size(stag
             await run.press("escape")
 
 
-async def test_notices_cost_nothing_at_rest_on_the_views_that_were_shown_before(stage: Stage) -> None:
+async def test_idle_notices_repaint_no_hidden_views(stage: Stage) -> None:
     async with stage.play(every_frame=True) as run:
         await run.press("1", "3", "4", "5", "6")
         run.app.say("Your role does not let you edit. Ask an admin of the space for access.", tone="care")
@@ -182,7 +182,7 @@ async def test_notices_cost_nothing_at_rest_on_the_views_that_were_shown_before(
 
 
 @pytest.mark.parametrize("shown", ["sign in", "view", "dialog"])
-async def test_sizes_that_are_under_way_at_once_are_laid_out_once(stage: Stage, shown: str) -> None:
+async def test_resizes_at_the_same_time_cause_one_layout(stage: Stage, shown: str) -> None:
     async with AsyncExitStack() as stack:
         if shown == "sign in":
             platform = await stack.enter_async_context(stage.library())
@@ -215,9 +215,7 @@ ROUTES = (
     "view",
     ["content", *(pytest.param(view, marks=pytest.mark.long) for view in ("inbox", "comments", "sites", "admin"))],
 )
-async def test_an_answer_that_leads_elsewhere_while_a_view_is_being_made_is_followed_once_it_is(
-    stage: Stage, view: str
-) -> None:
+async def test_route_during_a_view_switch_opens_after_the_switch(stage: Stage, view: str) -> None:
     for route in ROUTES:
         async with stage.play(start="changes") as run:
             run.app.switch_mode(view)

@@ -52,7 +52,7 @@ def followings(screen: Widget) -> list[Subscriptions]:
 
 
 @pytest.mark.parametrize("start", ["content", "changes"])
-async def test_an_answer_that_comes_while_a_screen_closes_is_not_shown(stage: Stage, start: str) -> None:
+async def test_response_for_a_closing_screen_is_ignored(stage: Stage, start: str) -> None:
     async with stage.play(start=start, every_frame=True) as run:
         for name, keys in WAYS[start].items():
             await run.press(*keys)
@@ -73,7 +73,7 @@ async def test_an_answer_that_comes_while_a_screen_closes_is_not_shown(stage: St
 
 
 @pytest.mark.before_release
-async def test_what_works_for_a_screen_ends_when_the_screen_begins_to_go(stage: Stage) -> None:
+async def test_workers_of_a_screen_stop_when_the_screen_closes(stage: Stage) -> None:
     async with stage.play(start="changes", every_frame=True) as run:
         await run.press("enter")
         screen = run.app.screen
@@ -91,7 +91,7 @@ async def test_what_works_for_a_screen_ends_when_the_screen_begins_to_go(stage: 
 
 
 @pytest.mark.before_release
-async def test_the_place_on_a_page_is_kept_once_also_when_all_ends_twice(stage: Stage) -> None:
+async def test_reading_position_is_saved_once_on_a_double_exit(stage: Stage) -> None:
     async with stage.play(every_frame=True) as run:
         await run.press("j", "j", "enter", "G")
         screen = run.app.screen
@@ -124,7 +124,7 @@ class Lasting(Widget):
 
 
 @pytest.mark.before_release
-async def test_a_suggestion_that_was_compared_when_its_thread_is_closed_is_not_shown(stage: Stage) -> None:
+async def test_suggestion_diff_of_a_closed_thread_is_not_shown(stage: Stage) -> None:
     async with stage.play(start="changes", every_frame=True) as run:
         await suggest(run, await seven(run), "All times in requests", "All times are in UTC.")
         await open_one(run, "refused")
@@ -140,7 +140,7 @@ async def test_a_suggestion_that_was_compared_when_its_thread_is_closed_is_not_s
         await run.settle()
 
 
-async def test_a_folder_that_is_not_there_is_told_when_the_app_is_left_by_then(stage: Stage) -> None:
+async def test_missing_folder_is_reported_after_the_app_was_left(stage: Stage) -> None:
     async with stage.library() as platform, stage.show(stage.settings(), None, platform) as run:
         screen = run.app.screen
         assert isinstance(screen, SignInScreen)
@@ -153,7 +153,7 @@ async def test_a_folder_that_is_not_there_is_told_when_the_app_is_left_by_then(s
 
 
 @pytest.mark.before_release
-async def test_what_is_said_when_a_bug_has_taken_all_down_ends_it_no_second_time(stage: Stage) -> None:
+async def test_notice_after_a_crash_causes_no_second_crash(stage: Stage) -> None:
     async with stage.play(every_frame=True) as run:
         app = run.app
     app._exit = False  # as it is when nobody asked it to end

@@ -56,7 +56,7 @@ def _by(day: str, hour: str, degrees: str, text: str) -> str:
     return text.replace("Mondays", day).replace("noon", hour).replace("Four", degrees)
 
 
-async def test_a_choice_leads_to_the_next_unresolved_conflict(stage: Stage) -> None:
+async def test_choice_moves_to_the_next_unresolved_conflict(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
         await Changed(contest).make()
@@ -84,7 +84,7 @@ async def test_a_choice_leads_to_the_next_unresolved_conflict(stage: Stage) -> N
         assert await contest.text("Yard") == YARD.replace("house", "quay")
 
 
-async def test_choices_that_an_earlier_version_stored_are_kept(stage: Stage) -> None:
+async def test_choices_stored_by_an_earlier_version_are_kept(stage: Stage) -> None:
     """An earlier version stored the choice of the change request as `this`."""
     async with stage.play(start="changes") as run:
         await Changed(Contest(run)).make()
@@ -149,7 +149,7 @@ async def test_every_line_of_long_sides_is_reached_at_80x24(stage: Stage) -> Non
         assert {f"{who}{number}." for who in WHO for number in range(40)} <= seen
 
 
-async def test_a_side_that_is_cut_says_how_much_is_left_out(stage: Stage) -> None:
+async def test_truncated_side_says_how_many_lines_are_not_shown(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
         await contest.texts(*(_long(who, 400) for who in WHO))
@@ -159,7 +159,7 @@ async def test_a_side_that_is_cut_says_how_much_is_left_out(stage: Stage) -> Non
         assert len([line for line in _lines_of_pane(run) if "more lines are not shown. Press e" in line]) == 3
 
 
-async def test_a_suggestion_is_the_result_until_another_is_chosen(stage: Stage) -> None:
+async def test_suggested_merge_is_the_result_until_a_side_is_chosen(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
         main, mine = STORES.replace("the keeper", "the harbour master"), STORES.replace("noon", "dusk")
@@ -250,9 +250,7 @@ async def test_the_preview_of_descriptions_shows_both_descriptions(stage: Stage)
 
 
 @pytest.mark.parametrize(("keys", "title"), [("tm", "Garden"), ("mt", "Court")])
-async def test_the_title_is_decided_with_the_heading_and_not_with_the_description(
-    stage: Stage, keys: str, title: str
-) -> None:
+async def test_title_conflict_includes_the_heading_but_not_the_description(stage: Stage, keys: str, title: str) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
         await contest.publish(new(YARD), subject="Write down the stores")
@@ -297,7 +295,7 @@ async def test_the_preview_of_places_shows_both_places(stage: Stage) -> None:
 
 @pytest.mark.parametrize("key", ["m", "t"])
 @pytest.mark.parametrize("gone_in", ["main", "request"])
-async def test_a_page_deleted_on_one_side_and_edited_on_the_other_is_one_question(
+async def test_page_deleted_on_one_side_and_edited_on_the_other_is_one_conflict(
     stage: Stage, gone_in: str, key: str
 ) -> None:
     async with stage.play(start="changes") as run:
@@ -347,7 +345,7 @@ Bursts of twenty are fine on weekdays.
 PAGE = f"# Rules\n\nRead them.\n\n{LIMITS}## End\n\nThat is all.\n"
 
 
-async def test_text_that_main_moved_to_another_page_is_named_and_followed(stage: Stage) -> None:
+async def test_conflict_links_to_the_page_where_main_moved_the_text(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
         await contest.publish(new(PAGE), subject="Write down the rules")
@@ -365,7 +363,7 @@ async def test_text_that_main_moved_to_another_page_is_named_and_followed(stage:
         await run.see("0 of 1 resolved")
 
 
-async def test_conflicts_that_do_not_load_are_loaded_again(stage: Stage) -> None:
+async def test_failed_load_of_conflicts_can_be_retried(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
         await Changed(contest).make()
@@ -378,7 +376,7 @@ async def test_conflicts_that_do_not_load_are_loaded_again(stage: Stage) -> None
         await run.see("0 of 4 resolved")
 
 
-async def test_choices_of_a_read_only_session_are_not_saved(stage: Stage) -> None:
+async def test_choices_in_read_only_mode_are_not_saved(stage: Stage) -> None:
     async with stage.play(start="changes", read_only="Octavo was started with --read-only.") as run:
         contest = Contest(run)
         main, mine = STORES.replace("noon", "dusk"), STORES.replace("noon", "night")
@@ -416,7 +414,7 @@ async def test_a_long_title_leaves_room_for_the_count(stage: Stage) -> None:
         await run.see("1 of 1 resolved", "press ctrl+s to save")
 
 
-async def test_an_edit_resolves_a_conflict_and_leads_on(
+async def test_edit_resolves_the_conflict_and_moves_to_the_next(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(HeadlessDriver, "can_suspend", True)

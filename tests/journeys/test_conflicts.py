@@ -112,7 +112,7 @@ def edit(running: Terminal) -> None:
 
 
 @pytest.mark.before_release
-def test_an_editor_that_was_left_without_a_change_decides_nothing(
+def test_closing_the_editor_unchanged_resolves_nothing(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     way = tmp_path / "way"

@@ -60,7 +60,7 @@ async def test_a_page_nested_ten_thousand_deep_is_shown(stage: Stage, tmp_path: 
         assert (await run.ask(change_requests.Merge(at=at), MARA)).result == "merge"
 
 
-async def test_front_matter_nested_deep_says_why_and_is_never_lost(stage: Stage, tmp_path: Path) -> None:
+async def test_deeply_nested_front_matter_is_reported_and_never_lost(stage: Stage, tmp_path: Path) -> None:
     (folder := tmp_path / "docs").mkdir()
     (folder / "README.md").write_text("# First\n\nThe first page.\n", encoding="utf-8")
     (folder / "deep.md").write_text(f"{FRONT_MATTER}# Deep\n\nThe words after.\n", encoding="utf-8")
@@ -108,7 +108,7 @@ def nested_document(words: str) -> Any:
     return {"object": "document", "nodes": [leaf, node]}
 
 
-async def test_a_json_page_nested_deep_is_shown_with_what_is_not_read(stage: Stage) -> None:
+async def test_deeply_nested_json_page_shows_what_is_missing(stage: Stage) -> None:
     def nest(answer: Any) -> None:
         answer.pop("markdown", None)
         answer["document"] = nested_document("The words before.")
@@ -119,7 +119,7 @@ async def test_a_json_page_nested_deep_is_shown_with_what_is_not_read(stage: Sta
         await run.see("levels)")
 
 
-async def test_one_comment_nested_deep_hides_no_other(stage: Stage) -> None:
+async def test_deeply_nested_comment_hides_no_other_comment(stage: Stage) -> None:
     def nest(answer: Any) -> None:
         answer["items"][0]["body"] = {"document": nested_document("The words before.")}
 

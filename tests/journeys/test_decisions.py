@@ -32,7 +32,7 @@ Ask the keeper.
 
 
 @pytest.mark.before_release
-async def test_a_row_is_decided_and_no_other_goes_back(stage: Stage) -> None:
+async def test_choice_for_a_table_row_changes_no_other_row(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
         main = TABLE.replace("Apple | 1", "Apple | 10").replace("Date | 4", "Date | 40")
@@ -52,7 +52,7 @@ async def test_a_row_is_decided_and_no_other_goes_back(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_rows_beside_one_another_are_no_conflict(stage: Stage) -> None:
+async def test_edits_of_adjacent_table_rows_do_not_conflict(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
         main, mine = TABLE.replace("Apple | 1", "Apple | 10"), TABLE.replace("Banana | 2", "Banana | 20")
@@ -89,7 +89,7 @@ KEY = "Ask the keeper for the key, and bring it back before noon.\n\n"
 
 
 @pytest.mark.before_release
-async def test_what_main_moved_and_the_change_request_edited_is_the_edited_text_at_its_new_place(stage: Stage) -> None:
+async def test_block_moved_on_main_and_edited_here_is_moved_with_the_edit(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
         main = PAGE.replace(KEY, "").replace("Four degrees.\n\n", f"Four degrees.\n\n{KEY}")
@@ -102,7 +102,7 @@ async def test_what_main_moved_and_the_change_request_edited_is_the_edited_text_
 
 
 @pytest.mark.before_release
-async def test_what_both_moved_stands_where_the_side_that_is_taken_has_it(stage: Stage) -> None:
+async def test_block_moved_by_both_sides_goes_where_the_chosen_side_has_it(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
         main = PAGE.replace(KEY, "").replace("Four degrees.\n\n", f"Four degrees.\n\n{KEY}")
@@ -133,7 +133,7 @@ async def test_what_both_moved_stands_where_the_side_that_is_taken_has_it(stage:
         pytest.param("request", "t", marks=pytest.mark.long),
     ],
 )
-async def test_what_one_side_deleted_and_the_other_edited_shows_the_edit(stage: Stage, gone_in: str, key: str) -> None:
+async def test_block_deleted_by_one_side_shows_the_edit_of_the_other(stage: Stage, gone_in: str, key: str) -> None:
     async with stage.play(start="changes", size=(200, 60)) as run:
         contest = Contest(run)
         gone, edited = PAGE.replace(KEY, ""), PAGE.replace("before noon", "before dusk")
@@ -179,7 +179,7 @@ async def test_items_and_lines_are_decided_each_for_itself(stage: Stage) -> None
 
 
 @pytest.mark.before_release
-async def test_a_page_that_one_side_renamed_and_the_other_moved_is_both(stage: Stage) -> None:
+async def test_page_renamed_by_one_side_and_moved_by_the_other_gets_both(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
         await contest.publish(new(PAGE), new("# Yard\n\nBehind the house.\n"), subject="Write down the stores")
@@ -200,7 +200,7 @@ async def test_a_page_that_one_side_renamed_and_the_other_moved_is_both(stage: S
 
 @pytest.mark.parametrize("gone_in", ["main", "request"])
 @pytest.mark.parametrize("is_below_kept", [True, False])
-async def test_a_deleted_page_and_the_page_below_it_are_decided_each_for_itself(
+async def test_deleted_page_and_its_subpage_are_separate_conflicts(
     stage: Stage, gone_in: str, is_below_kept: bool
 ) -> None:
     async with stage.play(start="changes", size=(120, 50)) as run:
@@ -236,7 +236,7 @@ async def test_a_deleted_page_and_the_page_below_it_are_decided_each_for_itself(
 
 
 @pytest.mark.before_release
-async def test_where_there_is_room_for_one_pane_nothing_is_decided_that_is_not_on_show(stage: Stage) -> None:
+async def test_narrow_terminal_resolves_only_the_conflict_on_screen(stage: Stage) -> None:
     async with stage.play(start="changes", size=(60, 20)) as run:
         contest = Contest(run)
         await contest.publish(new(PAGE), new("# Yard\n\nOutside.\n"), new("# Barn\n\nDry.\n"), subject="Write it down")
@@ -272,7 +272,7 @@ async def test_where_there_is_room_for_one_pane_nothing_is_decided_that_is_not_o
 
 
 @pytest.mark.before_release
-async def test_what_both_set_besides_the_text_is_no_part_of_the_text(stage: Stage) -> None:
+async def test_conflicting_page_options_are_not_part_of_the_text(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
         await contest.publish(new(PAGE), subject="Write down the stores")
@@ -296,7 +296,7 @@ async def test_what_both_set_besides_the_text_is_no_part_of_the_text(stage: Stag
 
 
 @pytest.mark.before_release
-async def test_two_pages_of_one_name_are_said_before_they_are_merged(stage: Stage) -> None:
+async def test_merge_checks_report_a_second_page_with_the_same_name(stage: Stage) -> None:
     async with stage.play(start="changes", size=(120, 50)) as run:
         contest = Contest(run)
         await contest.propose(new("# Crates\n\nThe blue ones.\n"))
@@ -317,7 +317,7 @@ async def test_two_pages_of_one_name_are_said_before_they_are_merged(stage: Stag
 
 
 @pytest.mark.before_release
-async def test_what_a_text_from_elsewhere_puts_back_is_said_before_it_is_merged(stage: Stage) -> None:
+async def test_merge_checks_report_text_that_reverts_main(stage: Stage) -> None:
     async with stage.play(start="changes", size=(120, 50)) as run:
         contest = Contest(run)
         main = TABLE.replace("Date | 4", "Date | 40")

@@ -18,7 +18,8 @@ from octavo.cli.demo_roles import PEOPLE_BY_ROLE
 from octavo.data.queries import collections_of, spaces_of
 from octavo.tui.app.octavo import Octavo
 from octavo.tui.content import space_actions, space_changes
-from octavo.tui.content.spaces_pane import SPACE_TREE, SpaceTarget
+from octavo.tui.content.navigation import SPACE_TREE
+from octavo.tui.content.space_target import SpaceTarget
 from octavo.tui.resources import organization_resources, resource_commands, site_resources, site_tree
 from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.resource import Action, Arguments, Resource, build_full_list, build_operation
@@ -221,7 +222,7 @@ SHORT = ("administrator", "keeper of a space", "guest")
 @pytest.mark.parametrize(
     "role", [pytest.param(each, marks=() if each in SHORT else pytest.mark.long) for each in PEOPLE]
 )
-async def test_disabled_keys_are_those_that_the_server_refuses(furnished_stage: Stage, role: str) -> None:
+async def test_disabled_keys_match_the_refusals_of_the_server(furnished_stage: Stage, role: str) -> None:
     async with furnished_stage.play(PEOPLE[role], start="admin") as run:
         compared = Compared(run, PEOPLE[role], Forms(run.app, lambda op: run.ask(op, NOOR), run.platform.world))
         await compared.all("sites", site_resources.TABLES)

@@ -98,7 +98,7 @@ def test_ctrl_c_in_an_editor_is_for_the_editor(stage: Stage, tmp_path: Path, mon
 
 
 @pytest.mark.before_release
-def test_an_editor_that_ctrl_c_ends_leaves_what_it_wrote_to_be_opened_again(
+def test_text_of_an_editor_ended_by_ctrl_c_can_be_opened_again(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EDITOR", editor(tmp_path, HEEDLESS))
@@ -136,7 +136,7 @@ def open_again(running: Terminal, folder: Path, *said: str) -> None:
         ),
     ],
 )
-def test_what_cannot_be_sent_is_kept_over_a_kill_and_opened_again(
+def test_text_that_cannot_be_sent_survives_a_kill(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str, why: str
 ) -> None:
     monkeypatch.setenv("EDITOR", editor(tmp_path, writes(what)))
@@ -159,7 +159,7 @@ def test_what_cannot_be_sent_is_kept_over_a_kill_and_opened_again(
 
 
 @pytest.mark.before_release
-def test_a_page_that_cannot_be_sent_is_kept_and_sent_once_it_can_be(
+def test_page_that_cannot_be_sent_is_kept_and_sent_later(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EDITOR", editor(tmp_path, writes("raw.replace(b'three', b'f\\xff')")))
@@ -175,7 +175,7 @@ def test_a_page_that_cannot_be_sent_is_kept_and_sent_once_it_can_be(
     assert left(stage) == []
 
 
-def test_what_is_in_the_editor_of_a_comment_when_octavo_is_killed_is_a_draft_at_the_next_start(
+def test_editor_text_of_a_comment_is_a_draft_after_a_kill(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EDITOR", editor(tmp_path, writes("raw + b' and more'", "import time; time.sleep(60)")))
@@ -189,7 +189,7 @@ def test_what_is_in_the_editor_of_a_comment_when_octavo_is_killed_is_a_draft_at_
 
 
 @pytest.mark.before_release
-def test_what_is_kept_is_thrown_away_only_when_one_says_so(
+def test_kept_editor_text_is_discarded_only_on_request(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EDITOR", editor(tmp_path, writes("b'caf\\xff'")))

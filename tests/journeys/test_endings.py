@@ -43,7 +43,7 @@ def is_restored(running: Terminal, before: list[object]) -> bool:
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, pytest.param(signal.SIGTERM, marks=pytest.mark.long)])
-def test_when_the_terminal_goes_what_is_being_written_is_a_draft(stage: Stage, number: signal.Signals) -> None:
+def test_text_in_the_editor_is_a_draft_after_the_terminal_closes(stage: Stage, number: signal.Signals) -> None:
     with terminal(stage, "octavo", "demo") as running:
         before = running.modes()
         write_a_comment(running)
@@ -60,7 +60,7 @@ def test_when_the_terminal_goes_what_is_being_written_is_a_draft(stage: Stage, n
 
 
 @pytest.mark.before_release
-def test_a_key_pressed_last_before_the_end_is_kept_too(stage: Stage) -> None:
+def test_last_key_before_the_end_is_saved(stage: Stage) -> None:
     with terminal(stage, "octavo", "demo") as running:
         write_a_comment(running)
         running.wait_for("draft saved")
@@ -72,7 +72,7 @@ def test_a_key_pressed_last_before_the_end_is_kept_too(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-def test_quitting_leaves_the_terminal_as_it_was(stage: Stage) -> None:
+def test_quitting_restores_the_terminal_modes(stage: Stage) -> None:
     with terminal(stage, "octavo", "demo") as running:
         before = running.modes()
         running.wait_for("Harbour API › Welcome")
@@ -82,7 +82,7 @@ def test_quitting_leaves_the_terminal_as_it_was(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-def test_a_bug_ends_it_with_a_sentence_without_keys_and_variables_and_keeps_what_was_written(stage: Stage) -> None:
+def test_crash_message_shows_no_secrets_and_drafts_are_kept(stage: Stage) -> None:
     with terminal(stage, "tests.journeys.failing_app") as running:
         before = running.modes()
         write_a_comment(running)

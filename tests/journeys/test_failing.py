@@ -22,7 +22,7 @@ async def on_quickstart(run: Run) -> None:
 
 
 @pytest.mark.before_release
-async def test_a_comment_that_is_refused_is_taken_back_with_a_sentence_and_its_words_are_a_draft(stage: Stage) -> None:
+async def test_refused_comment_is_removed_reported_and_kept_as_a_draft(stage: Stage) -> None:
     async with stage.play() as run:
         run.platform.refuse_next(comments.Create, 403, "Comments are closed for today.")
         await on_quickstart(run)
@@ -41,7 +41,7 @@ async def test_a_comment_that_is_refused_is_taken_back_with_a_sentence_and_its_w
 
 
 @pytest.mark.before_release
-async def test_a_thread_that_may_not_be_resolved_is_open_again(stage: Stage) -> None:
+async def test_refused_resolve_reopens_the_thread(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         run.platform.refuse_next(comments.Update, 403, "Only its author may resolve it.")
@@ -53,7 +53,7 @@ async def test_a_thread_that_may_not_be_resolved_is_open_again(stage: Stage) -> 
 
 
 @pytest.mark.before_release
-async def test_a_write_that_failed_is_sent_again_or_discarded_from_the_activity(stage: Stage) -> None:
+async def test_failed_write_is_retried_or_discarded_in_the_activity(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         run.platform.refuse_next(comments.Update, 403, "Not now.", times=2)
         await run.press("d")
@@ -69,7 +69,7 @@ async def test_a_write_that_failed_is_sent_again_or_discarded_from_the_activity(
 
 
 @pytest.mark.before_release
-async def test_words_of_a_review_that_is_refused_are_kept(stage: Stage) -> None:
+async def test_text_of_a_refused_review_is_kept(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         run.platform.refuse_next(reviews.Submit, 403, "You reviewed enough today.")
         await run.press("/", *"refused", "enter", "A")
@@ -88,7 +88,7 @@ async def test_words_of_a_review_that_is_refused_are_kept(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_a_subject_that_is_refused_is_kept_and_the_old_one_shown_again(stage: Stage) -> None:
+async def test_refused_subject_is_kept_as_a_draft_and_the_old_one_shown(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         run.platform.refuse_next(change_requests.Update, 500, "The platform stumbled.")
         await run.press("/", *"refused", "enter", "enter")
@@ -101,7 +101,7 @@ async def test_a_subject_that_is_refused_is_kept_and_the_old_one_shown_again(sta
 
 
 @pytest.mark.before_release
-async def test_a_merge_that_is_refused_says_so_and_changes_nothing(stage: Stage) -> None:
+async def test_refused_merge_is_reported_and_changes_nothing(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         run.platform.refuse_next(change_requests.Merge, 403, "Merging is frozen until Monday.")
         await run.press("/", *"refused", "enter", "m")
@@ -151,7 +151,7 @@ FIRST_LOADS: dict[str, list[tuple[type[Operation[Any]], tuple[str, ...], str, st
 
 
 @pytest.mark.parametrize("view", FIRST_LOADS)
-async def test_a_first_load_that_fails_is_said_in_its_place_and_r_tries_again(stage: Stage, view: str) -> None:
+async def test_failed_first_load_is_shown_in_place_and_r_retries(stage: Stage, view: str) -> None:
     """One after the other: all that is loaded fails until it is its turn."""
     loads = FIRST_LOADS[view]
 
@@ -178,7 +178,7 @@ async def test_a_first_load_that_fails_is_said_in_its_place_and_r_tries_again(st
 
 
 @pytest.mark.before_release
-async def test_the_frame_says_that_an_answer_is_waited_for(stage: Stage) -> None:
+async def test_top_bar_shows_that_a_response_is_late(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("● updated")
         run.gate.shut(content.GetPage)
@@ -194,7 +194,7 @@ async def test_the_frame_says_that_an_answer_is_waited_for(stage: Stage) -> None
 
 
 @pytest.mark.before_release
-async def test_the_frame_says_that_what_is_asked_fails_until_it_does_not(stage: Stage) -> None:
+async def test_top_bar_shows_failures_until_a_request_succeeds(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("● updated", "how deep is the water now")
         run.platform.refuse_next(content.GetPage, 500, "The platform stumbled.", times=50)
@@ -206,7 +206,7 @@ async def test_the_frame_says_that_what_is_asked_fails_until_it_does_not(stage: 
 
 
 @pytest.mark.before_release
-async def test_a_list_that_cannot_be_read_on_is_asked_again_only_by_a_person(stage: Stage) -> None:
+async def test_failed_next_page_of_a_list_is_loaded_again_only_on_request(stage: Stage) -> None:
     async with stage.play() as run:
         op = comments.List(at=HARBOUR_API, limit=2)
         errors: list[str] = []

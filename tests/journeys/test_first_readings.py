@@ -25,7 +25,7 @@ def labels(run: Run) -> list[str]:
     return [fact.label for facts in run.app.screen.query(FactList) for fact in facts.facts]
 
 
-async def test_details_of_a_team_member_are_called_as_the_columns_are(stage: Stage) -> None:
+async def test_details_of_a_team_member_have_the_names_of_the_columns(stage: Stage) -> None:
     async with stage.play(start="admin") as run:
         await run.press("]")
         await run.see("Teams · 4", "Harbour software")
@@ -37,7 +37,7 @@ async def test_details_of_a_team_member_are_called_as_the_columns_are(stage: Sta
         assert "…" not in run.text.partition("Yuki Tanabe\n")[2]
 
 
-async def test_details_of_a_site_are_called_as_the_columns_are(stage: Stage) -> None:
+async def test_details_of_a_site_have_the_names_of_the_columns(stage: Stage) -> None:
     async with stage.play(start="sites") as run:
         await run.see("Sites · 1", "VISIBILITY", "PLAN")
         assert "Sites › Sites" not in run.text
@@ -55,7 +55,7 @@ async def test_acronyms_stay_in_the_list_of_columns(stage: Stage) -> None:
         assert "Sso" not in run.text
 
 
-async def test_while_text_is_typed_the_key_bar_has_the_keys_of_the_find_line(stage: Stage) -> None:
+async def test_key_bar_shows_the_keys_of_the_find_bar_while_typing(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
         await run.press("enter", "/")
@@ -66,7 +66,7 @@ async def test_while_text_is_typed_the_key_bar_has_the_keys_of_the_find_line(sta
         assert run.keybar.startswith(" n next match  N previous match")
 
 
-async def test_while_links_have_letters_the_key_bar_says_what_letters_do(stage: Stage) -> None:
+async def test_key_bar_explains_letters_while_link_hints_are_shown(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
         await run.press("enter")
@@ -92,7 +92,7 @@ async def test_zoom_and_source_show_the_way_back(stage: Stage) -> None:
         assert "rendered page" not in run.keybar
 
 
-async def test_a_command_that_is_off_says_what_it_does_and_why_it_is_off(stage: Stage) -> None:
+async def test_disabled_command_in_the_palette_says_what_it_does_and_why(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.press("]", "]", "]", ":")
         assert isinstance(run.app.screen, PaletteScreen)
@@ -118,7 +118,7 @@ async def test_no_two_entries_of_the_palette_look_alike(stage: Stage, view: str)
         await run.see("Comments  4 e")
 
 
-async def test_help_says_who_i_am_what_the_header_counts_and_where_signs_are(stage: Stage) -> None:
+async def test_help_explains_the_user_the_header_counts_and_the_signs(stage: Stage) -> None:
     async with stage.play(size=(200, 60)) as run:
         await run.see("Mara Lindqvist  DEMO")
         await run.press("?")
@@ -141,7 +141,7 @@ def test_the_signs_are_explained_with_their_twins_in_ascii() -> None:
         assert sign.strip("`").translate(ASCII_SYMBOLS) == twin.strip("`").replace("\\", "")
 
 
-async def test_counts_say_what_they_count(stage: Stage) -> None:
+async def test_counts_name_their_items(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome", "0% read", "edited 17 weeks ago")
         await run.press("/", *"web")
@@ -201,7 +201,7 @@ async def test_signing_in_has_one_button_at_a_time_and_says_what_a_key_is(stage:
         )
 
 
-async def test_an_old_revision_is_compared_with_the_page_not_the_page_with_itself(stage: Stage) -> None:
+async def test_compare_is_not_offered_for_the_current_revision(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("7 of 7")
         await run.press("2", "H")
@@ -209,7 +209,7 @@ async def test_an_old_revision_is_compared_with_the_page_not_the_page_with_itsel
         assert "B compare" not in run.keybar
 
 
-async def test_what_is_removed_says_from_where(stage: Stage) -> None:
+async def test_remove_dialog_names_the_list(stage: Stage) -> None:
     async with stage.play(start="admin", size=(140, 40)) as run:
         await run.see("Members 306", "X remove from organization")
         await run.press("]")
@@ -222,7 +222,7 @@ async def test_what_is_removed_says_from_where(stage: Stage) -> None:
         await run.hear("Removed Yuki Tanabe from the team.")
 
 
-async def test_a_review_of_ones_own_change_request_is_not_offered(stage: Stage) -> None:
+async def test_approve_is_not_offered_for_your_own_change_request(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("7 of 7")
         await run.press("/", *"endpoint", "enter")
@@ -233,7 +233,7 @@ async def test_a_review_of_ones_own_change_request_is_not_offered(stage: Stage) 
         assert "a approve" in run.keybar
 
 
-async def test_the_palette_has_one_entry_for_one_key_of_a_view(stage: Stage) -> None:
+async def test_palette_lists_each_key_of_a_view_once(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         found = [
             (each.detail.partition(",")[0], each.right)
@@ -243,13 +243,13 @@ async def test_the_palette_has_one_entry_for_one_key_of_a_view(stage: Stage) -> 
         assert sorted(found) == sorted(set(found))
 
 
-async def test_at_80_columns_the_reason_of_a_command_that_is_off_is_seen(stage: Stage) -> None:
+async def test_palette_shows_reasons_at_80_columns(stage: Stage) -> None:
     async with stage.play(start="inbox", size=(80, 24)) as run:
         await run.press("]", "]", "]", ":")
         await run.type("approve")
         await run.see("Approve                     Select a change request first.")
 
 
-async def test_a_thread_whose_block_is_gone_says_outdated(stage: Stage) -> None:
+async def test_thread_without_its_block_is_outdated(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("72 of 72", "outdated · 13w")

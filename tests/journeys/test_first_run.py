@@ -7,7 +7,7 @@ from tests.journeys.stage import Stage
 GREETING = "Press ? to show all keys or : to find a command."
 
 
-async def test_the_first_run_names_two_keys_and_no_later_run_does(stage: Stage) -> None:
+async def test_greeting_is_shown_in_the_first_run_only(stage: Stage) -> None:
     stage.is_new = True
     async with stage.play(start="inbox") as run:
         await run.hear(GREETING)
@@ -16,7 +16,7 @@ async def test_the_first_run_names_two_keys_and_no_later_run_does(stage: Stage) 
         assert GREETING not in run.said
 
 
-async def test_the_tour_follows_what_one_does_over_two_runs_and_ends_itself(stage: Stage) -> None:
+async def test_tour_follows_the_user_over_two_runs_and_ends(stage: Stage) -> None:
     stage.is_new = True
     async with stage.play(start="inbox") as run:
         await run.see("Tour 1/5  Press 3 to list the change requests.", "f6 leave tour")
@@ -41,7 +41,7 @@ async def test_the_tour_follows_what_one_does_over_two_runs_and_ends_itself(stag
         assert "Tour" not in run.text
 
 
-async def test_the_tour_is_left_at_any_time_and_started_again_from_the_palette(stage: Stage) -> None:
+async def test_tour_can_be_left_and_started_again_from_the_palette(stage: Stage) -> None:
     stage.is_new = True
     async with stage.play(start="inbox", size=(80, 24)) as run:
         await run.see("Tour 1/5  Press 3 to list the change requests.", "f6 leave tour")
@@ -53,7 +53,7 @@ async def test_the_tour_is_left_at_any_time_and_started_again_from_the_palette(s
         await run.gone("Tour 2/5")
 
 
-async def test_the_tour_names_the_keys_of_the_settings(stage: Stage) -> None:
+async def test_tour_names_keys_from_the_settings(stage: Stage) -> None:
     stage.is_new = True
     async with stage.play(start="inbox", keys={"view.changes": "f9"}) as run:
         await run.see("Tour 1/5  Press f9 to list the change requests.")

@@ -20,7 +20,7 @@ from tests.journeys.stage import MARA, Run, Stage
 HARBOUR = SpaceRef(space_id="harbour-api")
 
 
-async def test_a_page_is_read_with_all_it_refers_to_and_found_again_as_it_was_left(stage: Stage) -> None:
+async def test_page_with_its_references_is_restored_as_it_was_left(stage: Stage) -> None:
     async with stage.play() as run:
         await run.until(
             lambda: isinstance(run.app.screen, ContentScreen) and run.app.screen.open_space.page is not None
@@ -60,7 +60,7 @@ async def test_a_page_is_read_with_all_it_refers_to_and_found_again_as_it_was_le
         await run.hear("This page has no link: the demo is not on the web.")
 
 
-async def test_links_that_lead_in_a_circle_or_to_no_name_of_a_file_are_said_to(stage: Stage) -> None:
+async def test_circular_and_invalid_links_are_reported(stage: Stage) -> None:
     async with stage.play() as run:
         await run.until(
             lambda: isinstance(run.app.screen, ContentScreen) and run.app.screen.open_space.page is not None
@@ -100,7 +100,7 @@ async def published(run: Run, page: str, markdown: str) -> None:
 
 
 @pytest.mark.before_release
-async def test_a_link_to_a_heading_that_is_nowhere_on_another_page_says_so(stage: Stage) -> None:
+async def test_link_to_a_missing_heading_of_another_page_is_reported(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
         screen = begun(run)
@@ -112,7 +112,7 @@ async def test_a_link_to_a_heading_that_is_nowhere_on_another_page_says_so(stage
 
 
 @pytest.mark.before_release
-async def test_a_link_to_a_heading_of_another_space_that_is_nowhere_says_so_and_a_block_that_is_gone_does_not(
+async def test_missing_heading_in_another_space_is_reported_but_no_missing_block(
     stage: Stage,
 ) -> None:
     async with stage.play() as run:
@@ -128,7 +128,7 @@ async def test_a_link_to_a_heading_of_another_space_that_is_nowhere_says_so_and_
 
 
 @pytest.mark.before_release
-async def test_a_heading_is_looked_for_in_the_latest_of_a_page_before_it_is_called_missing(stage: Stage) -> None:
+async def test_heading_is_searched_in_the_latest_page_before_it_is_missing(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
         screen = begun(run)

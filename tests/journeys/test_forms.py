@@ -68,7 +68,7 @@ def where(dialog: FormDialog) -> str:
 
 
 @pytest.mark.before_release
-async def test_only_what_was_changed_is_sent(stage: Stage) -> None:
+async def test_form_sends_only_changed_fields(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.settings()
@@ -98,7 +98,7 @@ async def test_only_what_was_changed_is_sent(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_unknown_values_are_not_reported_before_the_user_edits_them(stage: Stage) -> None:
+async def test_unknown_values_are_reported_after_an_edit_only(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.open(sites.Update)
@@ -136,7 +136,7 @@ async def test_text_of_a_form_survives_esc_and_quitting(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_a_server_error_is_shown_at_its_field_and_the_text_stays(stage: Stage) -> None:
+async def test_server_error_is_shown_at_its_field_and_text_is_kept(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes", size=(80, 24)) as run:
         form = Opened(run)
         dialog = await form.settings()
@@ -156,7 +156,7 @@ async def test_a_server_error_is_shown_at_its_field_and_the_text_stays(stage: St
 
 
 @pytest.mark.before_release
-async def test_a_change_by_another_user_is_reported_before_sending(stage: Stage) -> None:
+async def test_change_by_another_user_is_reported_before_sending(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         dialog = await form.settings()
@@ -174,7 +174,7 @@ async def test_a_change_by_another_user_is_reported_before_sending(stage: Stage)
 
 
 @pytest.mark.before_release
-async def test_a_value_that_another_user_already_set_is_not_sent(stage: Stage) -> None:
+async def test_value_already_set_by_another_user_is_not_sent(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.settings()
@@ -208,7 +208,7 @@ async def test_long_and_multiline_text_is_not_changed_by_the_form(stage: Stage) 
 
 
 @pytest.mark.before_release
-async def test_a_form_can_be_closed_while_it_is_sent(stage: Stage) -> None:
+async def test_form_can_be_closed_while_it_is_sent(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.settings()
@@ -345,7 +345,7 @@ async def test_fields_of_a_choice_appear_with_the_choice(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_secrets_are_hidden_until_they_are_revealed(stage: Stage) -> None:
+async def test_secrets_are_hidden_until_revealed(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.open(mcp_servers.Create)
@@ -369,7 +369,7 @@ path.write_text(Path({next!r}).read_text(encoding="utf-8"), encoding="utf-8")
 """
 
 
-async def test_a_form_is_edited_as_yaml_and_faulty_yaml_is_kept(
+async def test_form_is_edited_as_yaml_and_invalid_yaml_is_kept(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(HeadlessDriver, "can_suspend", True)
@@ -413,7 +413,7 @@ async def test_a_form_is_edited_as_yaml_and_faulty_yaml_is_kept(
 
 
 @pytest.mark.before_release
-async def test_a_lost_response_is_checked_and_nothing_is_sent_again(stage: Stage) -> None:
+async def test_lost_response_is_checked_and_nothing_is_sent_again(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
         form = Opened(run)
         await form.settings()
@@ -451,7 +451,7 @@ async def test_an_object_field_shows_an_example(stage: Stage) -> None:
         await run.see("type: rules", "- rule: require_at_least_one_approved_review")
 
 
-async def test_an_empty_form_creates_nothing_and_says_what_to_fill_in(stage: Stage) -> None:
+async def test_empty_form_creates_nothing_and_names_missing_fields(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
         await run.see("Sites · 1")
         await run.press("ctrl+n")

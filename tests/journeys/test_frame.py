@@ -34,7 +34,7 @@ def lit(run: Run) -> set[str]:
 
 
 @pytest.mark.before_release
-async def test_the_title_of_the_pane_that_has_the_keys_is_in_the_accent(stage: Stage) -> None:
+async def test_title_of_the_focused_pane_has_the_accent_color(stage: Stage) -> None:
     async with stage.play(start="content") as run:
         await run.see("OUTLINE", "⚓ Harbour API ▾")
         (left,) = lit(run)
@@ -45,7 +45,7 @@ async def test_the_title_of_the_pane_that_has_the_keys_is_in_the_accent(stage: S
 
 
 @pytest.mark.before_release
-async def test_the_frame_of_a_view_that_is_not_on_show_is_reckoned_when_it_is_shown_again(
+async def test_bars_of_a_hidden_view_are_updated_when_it_is_shown(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reckoned: list[TopBar | StatusBar] = []
@@ -81,7 +81,7 @@ async def test_the_frame_of_a_view_that_is_not_on_show_is_reckoned_when_it_is_sh
         ("comments", "I asked two", "tab", "↳ Mara Lindqvist"),
     ],
 )
-async def test_below_80_columns_there_is_one_pane_the_one_with_the_keys(
+async def test_below_80_columns_only_the_focused_pane_is_shown(
     stage: Stage, start: str, left: str, keys: str, right: str
 ) -> None:
     async with stage.play(start=start, size=(60, 20)) as run:
@@ -115,7 +115,7 @@ VIEWS = ("1", "2", "3", "4")
 
 
 @pytest.mark.before_release
-async def test_where_rows_are_few_the_frame_has_no_lines(stage: Stage) -> None:
+async def test_short_terminal_has_no_separator_lines(stage: Stage) -> None:
     async with stage.play(start="inbox", size=(80, 12)) as run:
         for key in VIEWS:
             await run.press(key)
@@ -130,7 +130,7 @@ async def test_where_rows_are_few_the_frame_has_no_lines(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_the_tree_is_seen_when_it_has_the_keys_whatever_is_beside_the_page(stage: Stage) -> None:
+async def test_focused_page_tree_replaces_the_outline(stage: Stage) -> None:
     async with stage.play(size=(80, 24)) as run:
         await run.press("enter", "O")
         await run.see("OUTLINE")
@@ -140,7 +140,7 @@ async def test_the_tree_is_seen_when_it_has_the_keys_whatever_is_beside_the_page
 
 
 @pytest.mark.before_release
-async def test_what_a_filter_holds_is_seen_where_the_panes_lie_above_each_other(stage: Stage) -> None:
+async def test_filter_text_is_visible_in_stacked_panes(stage: Stage) -> None:
     async with stage.play(start="inbox", size=(80, 24)) as run:
         for key in VIEWS:
             await run.press(key)
@@ -151,7 +151,7 @@ async def test_what_a_filter_holds_is_seen_where_the_panes_lie_above_each_other(
 
 
 @pytest.mark.before_release
-async def test_without_motion_nothing_moves(stage: Stage) -> None:
+async def test_reduced_motion_shows_no_animation(stage: Stage) -> None:
     async with stage.play(motion=False) as run:
         assert run.app.animation_level == "none"
         await run.press("enter", "j", "c")
@@ -162,7 +162,7 @@ async def test_without_motion_nothing_moves(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_where_the_name_of_the_account_has_no_room_the_state_of_the_connection_is_still_seen(
+async def test_long_account_name_does_not_hide_the_connection_state(
     stage: Stage,
 ) -> None:
     async with stage.play(start="inbox", size=(100, 24)) as run:
@@ -176,9 +176,7 @@ async def test_where_the_name_of_the_account_has_no_room_the_state_of_the_connec
 
 @pytest.mark.parametrize(("width", "age"), [(120, "● 0s ago"), (150, "● updated 0s ago"), (200, "● updated 0s ago")])
 @pytest.mark.parametrize("view", ["inbox", "content"])
-async def test_the_account_on_a_server_is_named_and_the_age_of_the_data_is_short_before(
-    stage: Stage, width: int, age: str, view: str
-) -> None:
+async def test_top_bar_names_the_account_and_the_age_of_the_data(stage: Stage, width: int, age: str, view: str) -> None:
     async with stage.play(start=view, size=(width, 36)) as run:
         await run.see("DEMO")
         run.app._session = replace(run.app.session, kind="server", label="mara@127.0.0.1:45678")
@@ -203,7 +201,7 @@ class WidthRecorder(ChangeRequestScreen):
 
 
 @pytest.mark.before_release
-async def test_a_new_screen_is_painted_only_as_wide_as_it_stays(stage: Stage) -> None:
+async def test_new_screen_is_first_painted_at_its_final_width(stage: Stage) -> None:
     async with stage.play(start="changes", size=(80, 24)) as run:
         await run.see("#7  Show what a refused time looks like")
         space = SpaceRef(space_id="harbour-api")
@@ -236,7 +234,7 @@ async def test_the_comments_in_change_requests_are_counted_once(new_stage: Stage
 
 
 @pytest.mark.before_release
-async def test_lists_of_the_organization_are_asked_in_one_way_by_all_views(stage: Stage) -> None:
+async def test_all_views_request_the_same_lists_of_the_organization(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         organization = run.app.workspace.organization
         assert organization is not None
@@ -249,7 +247,7 @@ async def test_lists_of_the_organization_are_asked_in_one_way_by_all_views(stage
 
 
 @pytest.mark.parametrize("width", [80, 100, 120])
-async def test_the_top_bar_does_not_move_while_the_data_gets_older(
+async def test_top_bar_does_not_move_while_the_data_gets_older(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
     async with stage.play(start="inbox", size=(width, 24)) as run:
@@ -264,7 +262,7 @@ async def test_the_top_bar_does_not_move_while_the_data_gets_older(
 
 @pytest.mark.parametrize("width", [80, 90, 100, 120, 160])
 @pytest.mark.parametrize("view", ["inbox", "content", "changes", "comments", "sites", "admin"])
-async def test_the_demo_is_named_at_every_width(stage: Stage, width: int, view: str) -> None:
+async def test_demo_label_is_shown_at_every_width(stage: Stage, width: int, view: str) -> None:
     async with stage.play(start=view, size=(width, 24)) as run:
         await run.see("DEMO")
         assert "DEMO" in run.lines[0]

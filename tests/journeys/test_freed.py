@@ -196,7 +196,7 @@ def screens() -> set[str]:
     return {each.__name__ for each in shown} - PARTS
 
 
-def test_each_screen_has_a_way_to_it() -> None:
+def test_each_screen_has_keys_in_the_table() -> None:
     names = {name for ways in WAYS.values() for name in ways}
     assert screens() - FIRST == {name.split()[0] for name in names}
     assert names > SELDOM
@@ -204,7 +204,7 @@ def test_each_screen_has_a_way_to_it() -> None:
 
 @pytest.mark.parametrize("seldom", [set(), pytest.param(SELDOM, marks=pytest.mark.long)], ids=["often", "all"])
 @pytest.mark.parametrize("start", WAYS)
-async def test_what_was_closed_is_gone(
+async def test_closed_screens_are_freed(
     stage: Stage, start: str, seldom: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLORTERM", "truecolor")
@@ -223,7 +223,7 @@ async def test_what_was_closed_is_gone(
 
 
 @pytest.mark.before_release
-async def test_a_notice_does_not_hold_the_dialog_it_was_said_in(stage: Stage) -> None:
+async def test_notice_does_not_keep_its_dialog_in_memory(stage: Stage) -> None:
     async with stage.play() as run:
         opened = Opened(run)
         await opened.go(("i",))

@@ -70,7 +70,7 @@ class Busy:
 
 
 @pytest.mark.before_release
-async def test_the_replies_of_a_thread_come_before_all_the_lists_that_load(stage: Stage) -> None:
+async def test_replies_of_the_selected_thread_load_before_lists(stage: Stage) -> None:
     busy: list[Busy] = []
 
     def behind(platform: Application) -> Application:
@@ -100,7 +100,7 @@ async def test_the_replies_of_a_thread_come_before_all_the_lists_that_load(stage
 
 
 @pytest.mark.before_release
-async def test_what_another_person_says_comes_by_itself_and_the_cursor_stays(stage: Stage) -> None:
+async def test_new_comments_appear_and_the_cursor_stays(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press(*"jjjjjjjjjjjjjjj")
@@ -127,7 +127,7 @@ async def test_what_another_person_says_comes_by_itself_and_the_cursor_stays(sta
         await run.gone("1 new thread")
 
 
-async def test_nothing_new_asks_little_and_shows_nothing_else(stage: Stage) -> None:
+async def test_poll_without_changes_sends_few_requests_and_redraws_nothing(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await look(run)
@@ -138,7 +138,7 @@ async def test_nothing_new_asks_little_and_shows_nothing_else(stage: Stage) -> N
 
 
 @pytest.mark.before_release
-async def test_a_merge_of_another_person_is_said_and_the_list_of_change_requests_goes_on_without_it(
+async def test_merge_by_another_user_is_reported_and_its_row_removed(
     stage: Stage,
 ) -> None:
     async with stage.play(start="changes") as run:
@@ -171,7 +171,7 @@ async def merged(run: Run, at: SpaceRef, page: content.Page, words: str, new_pag
 
 
 @pytest.mark.before_release
-async def test_a_page_and_the_tree_that_another_person_changes_are_shown_anew_where_one_stands(stage: Stage) -> None:
+async def test_changed_page_and_tree_are_updated_at_the_same_position(stage: Stage) -> None:
     async with stage.play() as run:
         reading = run.app.screen.open_space  # type: ignore[attr-defined]  # it is the view of a space
         await run.press("j", "j")
@@ -199,7 +199,7 @@ async def test_a_page_and_the_tree_that_another_person_changes_are_shown_anew_wh
 
 
 @pytest.mark.before_release
-async def test_what_comes_to_need_one_is_a_row_without_a_key_and_the_cursor_stays(stage: Stage) -> None:
+async def test_new_inbox_row_appears_and_the_cursor_stays(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
         await run.press(*"jjjjjjjj")

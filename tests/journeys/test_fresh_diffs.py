@@ -57,9 +57,7 @@ class Proposal:
 
 @pytest.mark.before_release("Get")
 @late(often=change_requests.Get)
-async def test_a_page_that_is_moved_again_is_said_to_be_where_it_is(
-    stage: Stage, late: type[Operation[object]]
-) -> None:
+async def test_page_moved_twice_shows_its_last_place(stage: Stage, late: type[Operation[object]]) -> None:
     async with stage.play(start="changes") as run:
         proposal = await Proposal.open(run)
         await proposal.edit(proposal.move("Time and time zones", "Help"))
@@ -73,7 +71,7 @@ async def test_a_page_that_is_moved_again_is_said_to_be_where_it_is(
 
 @pytest.mark.before_release("ListChanges")
 @late(often=content.ListChanges)
-async def test_a_page_that_is_deleted_and_put_back_with_other_words_shows_these(
+async def test_page_deleted_and_restored_with_other_text_shows_that_text(
     stage: Stage, late: type[Operation[object]]
 ) -> None:
     async with stage.play(start="changes") as run:
@@ -96,7 +94,7 @@ async def test_a_page_that_is_deleted_and_put_back_with_other_words_shows_these(
 
 @pytest.mark.before_release("ListPages")
 @late(often=content.ListPages)
-async def test_a_page_that_is_made_renamed_and_gone_again(stage: Stage, late: type[Operation[object]]) -> None:
+async def test_page_created_renamed_and_deleted_disappears(stage: Stage, late: type[Operation[object]]) -> None:
     async with stage.play(start="changes") as run:
         proposal = await Proposal.open(run)
         await proposal.edit(InsertPage(title="Leap seconds", document=DocumentBody(markdown="One more.\n")))
@@ -116,9 +114,7 @@ async def test_a_page_that_is_made_renamed_and_gone_again(stage: Stage, late: ty
 
 @pytest.mark.before_release("Get")
 @late(often=change_requests.Get)
-async def test_a_group_that_is_as_it_was_again_is_not_said_to_be_renamed(
-    stage: Stage, late: type[Operation[object]]
-) -> None:
+async def test_group_renamed_back_is_not_shown_as_renamed(stage: Stage, late: type[Operation[object]]) -> None:
     async with stage.play(start="changes") as run:
         proposal = await Proposal.open(run)
         await proposal.edit(UpdatePage(page=proposal.ids["Concepts"], title="Ideas"))
@@ -134,7 +130,7 @@ async def test_a_group_that_is_as_it_was_again_is_not_said_to_be_renamed(
 
 
 @pytest.mark.before_release
-async def test_own_moves_and_a_rename_are_shown_one_after_the_other(stage: Stage) -> None:
+async def test_your_moves_and_renames_are_shown_in_order(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         proposal = await Proposal.open(run)
         await proposal.edit(proposal.move("Time and time zones", "Help"))
@@ -156,7 +152,7 @@ async def test_own_moves_and_a_rename_are_shown_one_after_the_other(stage: Stage
 
 
 @pytest.mark.before_release
-async def test_what_is_found_out_on_the_way_to_a_dialog_is_on_show_behind_it(stage: Stage) -> None:
+async def test_changes_found_while_a_dialog_opens_are_shown_behind_it(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         proposal = await Proposal.open(run)
         await proposal.edit(proposal.move("Time and time zones", "Help"))
@@ -170,7 +166,7 @@ async def test_what_is_found_out_on_the_way_to_a_dialog_is_on_show_behind_it(sta
 
 
 @pytest.mark.before_release
-async def test_a_list_of_changes_that_cannot_be_had_again_is_said_to_be_old(stage: Stage) -> None:
+async def test_list_of_changes_that_cannot_be_refreshed_is_outdated(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         proposal = await Proposal.open(run)
         await proposal.edit(proposal.move("Time and time zones", "Help"))

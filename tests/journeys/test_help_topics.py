@@ -20,7 +20,7 @@ async def test_a_topic_is_read_over_the_view(stage: Stage, way: tuple[str, ...])
         await run.gone("interrupted with ctrl+c")
 
 
-async def test_words_are_found_in_a_long_topic(stage: Stage) -> None:
+async def test_find_works_in_a_long_topic(stage: Stage) -> None:
     async with stage.play(start="changes", size=(80, 24)) as run:
         await run.see("Open 7")
         await run.press("f1", *"keys", "enter")

@@ -25,7 +25,7 @@ async def hold(run: Run, words: str) -> None:
 
 
 @pytest.mark.before_release
-async def test_comments_are_held_listed_changed_dropped_and_sent_with_the_verdict(stage: Stage) -> None:
+async def test_pending_comments_are_edited_discarded_and_sent_with_the_review(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
         await run.see("− All times")
@@ -85,7 +85,7 @@ async def test_comments_are_held_listed_changed_dropped_and_sent_with_the_verdic
 
 
 @pytest.mark.before_release
-async def test_a_verdict_with_its_comments_can_be_taken_back_while_it_waits(stage: Stage) -> None:
+async def test_review_with_pending_comments_can_be_undone_before_it_is_sent(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
         await run.see("− All times")
@@ -108,7 +108,7 @@ async def test_a_verdict_with_its_comments_can_be_taken_back_while_it_waits(stag
 
 
 @pytest.mark.before_release
-async def test_held_comments_are_sent_without_a_verdict(stage: Stage) -> None:
+async def test_pending_comments_are_sent_without_a_review(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
         await run.see("− All times")
@@ -121,7 +121,7 @@ async def test_held_comments_are_sent_without_a_verdict(stage: Stage) -> None:
         assert not run.gate.sent(reviews.Submit)
 
 
-async def test_a_held_comment_is_not_answered_but_changed_and_dropped_where_it_hangs(stage: Stage) -> None:
+async def test_pending_comment_on_a_block_is_edited_and_discarded(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
         await run.see("− All times")
@@ -143,7 +143,7 @@ async def test_a_held_comment_is_not_answered_but_changed_and_dropped_where_it_h
 
 
 @pytest.mark.before_release
-async def test_where_the_change_request_was_edited_meanwhile_the_words_stay_held(stage: Stage) -> None:
+async def test_comments_stay_pending_when_the_change_request_was_edited(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
         await run.see("− All times")

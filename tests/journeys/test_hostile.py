@@ -63,7 +63,7 @@ def check(run: Run, after: str) -> None:
     # The others are taken in a real terminal below.
     [pytest.param(each, marks=[pytest.mark.long] if each != "inbox" else []) for each in ROUTES],
 )
-async def test_text_of_the_server_is_text_wherever_it_stands(stage: Stage, start: str) -> None:
+async def test_hostile_text_of_the_server_is_shown_as_text_everywhere(stage: Stage, start: str) -> None:
     visited: set[str] = set()
     async with stage.play(start=start) as run:
         check(run, "the start")
@@ -81,7 +81,7 @@ async def test_text_of_the_server_is_text_wherever_it_stands(stage: Stage, start
     assert visited >= VISITED[start]
 
 
-async def test_what_the_server_says_of_a_failure_is_text(stage: Stage) -> None:
+async def test_hostile_error_of_a_failed_load_is_shown_as_text(stage: Stage) -> None:
     def refuse(platform: Platform) -> None:
         for kind in (content.GetPage, comments.List, change_requests.ListOfOrganization, reviews.Submit, spaces.Get):
             platform.refuse_next(kind, 403, HOSTILE, times=50)
@@ -97,7 +97,7 @@ async def test_what_the_server_says_of_a_failure_is_text(stage: Stage) -> None:
         await run.see(SHOWN)
 
 
-async def test_what_the_server_says_of_a_refused_write_is_text(stage: Stage) -> None:
+async def test_hostile_error_of_a_refused_write_is_shown_as_text(stage: Stage) -> None:
     def refuse(platform: Platform) -> None:
         for write in (comments.Create, comments.Update, reviews.Submit, change_requests.Merge):
             platform.refuse_next(write, 403, HOSTILE, times=50)

@@ -65,7 +65,7 @@ async def edited(run: Run, at: ChangeRequestRef, person: str) -> None:
     await run.ask(content.Edit(at=at, changes=(edit,), compat=False), person)
 
 
-async def test_a_requested_review_is_given_in_the_inbox_and_the_row_goes_away(stage: Stage) -> None:
+async def test_review_given_in_the_inbox_removes_the_row(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         at = await opened(run, NOOR, "Say what a datum is")
         await run.ask(reviews.Request(at=at, users=(MARA,)), NOOR)
@@ -126,7 +126,7 @@ async def test_an_approved_change_request_is_merged_from_the_inbox(stage: Stage)
 
 
 @pytest.mark.before_release
-async def test_requested_changes_are_snoozed_until_something_new_happens(stage: Stage) -> None:
+async def test_requested_changes_are_snoozed_until_there_is_news(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         at = await opened(run, MARA, "Say what a datum is")
         await run.ask(reviews.Submit(at=at, status="changes-requested"), NOOR)
@@ -144,7 +144,7 @@ async def test_requested_changes_are_snoozed_until_something_new_happens(stage: 
 
 
 @pytest.mark.before_release
-async def test_an_outdated_change_request_is_updated_and_the_row_goes_away(stage: Stage) -> None:
+async def test_updating_an_outdated_change_request_removes_the_row(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         at = await opened(run, MARA, "Say what a datum is")
         await edited(run, at, MARA)
@@ -169,7 +169,7 @@ async def test_an_outdated_change_request_is_updated_and_the_row_goes_away(stage
 
 
 @pytest.mark.before_release
-async def test_a_conflict_is_resolved_from_its_row_and_the_row_goes_away(
+async def test_resolving_a_conflict_from_the_inbox_removes_the_row(
     stage: Stage,
 ) -> None:
     async with stage.play(start="inbox") as run:
@@ -194,7 +194,7 @@ async def test_a_conflict_is_resolved_from_its_row_and_the_row_goes_away(
 
 
 @pytest.mark.before_release
-async def test_a_new_reply_is_answered_in_the_inbox_and_the_row_goes_away(stage: Stage) -> None:
+async def test_replying_in_the_inbox_removes_the_row(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         thread = await run.ask(comments.Create(at=HARBOUR, body=says("Why is it called a datum?")), MARA)
         await run.ask(comments.CreateReply(at=HARBOUR, comment_id=thread.id, body=says("It is given.")), NOOR)
@@ -293,7 +293,7 @@ async def test_a_thread_is_copied_and_shown_in_details_from_the_inbox(stage: Sta
 
 
 @pytest.mark.before_release
-async def test_a_mention_stays_done_until_something_new_happens(stage: Stage) -> None:
+async def test_mention_stays_done_until_there_is_news(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         named = f"[@Mara{mention_suffix(MARA)} is this a datum?"
         await run.ask(comments.Create(at=SpaceRef(space_id="limpet"), body=says(named)), YUKI)
@@ -307,7 +307,7 @@ async def test_a_mention_stays_done_until_something_new_happens(stage: Stage) ->
 
 
 @pytest.mark.before_release
-async def test_a_done_item_comes_back_when_something_new_happens(stage: Stage) -> None:
+async def test_done_item_returns_when_there_is_news(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         at = await opened(run, NOOR, "Say what a datum is")
         await run.ask(reviews.Request(at=at, users=(MARA,)), NOOR)
@@ -324,7 +324,7 @@ async def test_a_done_item_comes_back_when_something_new_happens(stage: Stage) -
 
 
 @pytest.mark.before_release
-async def test_a_snoozed_item_comes_back_on_time_or_on_request(stage: Stage) -> None:
+async def test_snoozed_item_returns_on_time_or_on_request(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
         await run.press("w", "enter")
@@ -432,7 +432,7 @@ async def test_a_failed_list_is_reported_and_the_inbox_is_not_called_empty(
 
 
 @pytest.mark.before_release
-async def test_the_cached_inbox_is_shown_offline_with_its_age(stage: Stage) -> None:
+async def test_cached_inbox_is_shown_offline_with_its_age(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
         await run.quit()
@@ -442,7 +442,7 @@ async def test_the_cached_inbox_is_shown_offline_with_its_age(stage: Stage) -> N
 
 
 @pytest.mark.before_release
-async def test_the_top_bar_says_live_once_all_lists_are_loaded(stage: Stage) -> None:
+async def test_top_bar_shows_updated_after_all_lists_are_loaded(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
         await run.quit()
@@ -495,7 +495,7 @@ async def test_commands_work_on_rows_at_every_size(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_a_start_in_another_view_shows_the_cached_count(stage: Stage) -> None:
+async def test_start_in_another_view_shows_the_cached_count(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
         await run.press("d")
@@ -526,7 +526,7 @@ async def test_the_inbox_is_counted_in_the_background(
 
 
 @pytest.mark.before_release
-async def test_an_inbox_that_was_never_opened_sends_no_requests(new_stage: Stage) -> None:
+async def test_inbox_sends_no_requests_before_it_is_opened(new_stage: Stage) -> None:
     async with new_stage.play() as run:
         run.app.background_refresh.refresh_if_due()
         run.clock.forward(seconds=31)
@@ -537,7 +537,7 @@ async def test_an_inbox_that_was_never_opened_sends_no_requests(new_stage: Stage
 
 
 @pytest.mark.before_release
-async def test_a_filter_of_the_inbox_is_copied_as_settings(stage: Stage) -> None:
+async def test_filter_of_the_inbox_is_copied_as_settings(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.press("F")
         await run.gone("Save this filter")
@@ -566,7 +566,7 @@ async def test_the_preview_of_a_row_is_loaded_once(stage: Stage, monkeypatch: py
         assert [type(op) for op in asked] == [content.ListChanges], "the inbox found the reviews unchanged"
 
 
-async def test_second_start_and_cursor_send_only_necessary_requests(stage: Stage) -> None:
+async def test_second_start_and_cursor_send_few_requests(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.quit()
     async with stage.play(start="inbox") as run:

@@ -34,7 +34,7 @@ async def test_the_incoming_diff_is_shown_page_by_page_before_an_update(stage: S
         assert not run.gate.sent(change_requests.UpdateFromMain)
 
 
-async def test_a_paragraph_merged_by_words_is_shown_before_it_is_published(stage: Stage) -> None:
+async def test_paragraph_merged_word_by_word_is_shown_before_the_merge(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
         await contest.publish(new(BASE), subject="Write down the stores")
@@ -91,7 +91,7 @@ async def archive(run: Run, contest: Contest) -> None:
 
 
 @pytest.mark.parametrize("size", [(120, 36), (80, 24)])
-async def test_changes_that_main_has_already_are_not_merged_but_archived(stage: Stage, size: tuple[int, int]) -> None:
+async def test_changes_already_in_main_are_archived_instead_of_merged(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:
         contest = await on_main(run)
         await contest.open()
@@ -105,7 +105,7 @@ async def test_changes_that_main_has_already_are_not_merged_but_archived(stage: 
         await archive(run, contest)
 
 
-async def test_the_update_dialog_offers_to_archive_what_main_has_already(stage: Stage) -> None:
+async def test_update_dialog_offers_to_archive_changes_already_in_main(stage: Stage) -> None:
     async with stage.play(start="changes", size=(80, 24)) as run:
         contest = await on_main(run)
         await contest.open()
@@ -122,7 +122,7 @@ async def test_the_update_dialog_offers_to_archive_what_main_has_already(stage: 
         assert not run.gate.sent(change_requests.UpdateFromMain)
 
 
-async def test_an_update_that_leaves_no_change_says_so(stage: Stage) -> None:
+async def test_update_that_leaves_no_changes_says_so(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = await on_main(run)
         await contest.open()
@@ -138,7 +138,7 @@ async def test_an_update_that_leaves_no_change_says_so(stage: Stage) -> None:
         assert await contest.text("Stores") == MAIN
 
 
-async def test_the_list_says_what_main_has_already(stage: Stage) -> None:
+async def test_list_marks_change_requests_that_are_already_in_main(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await on_main(run)
         await run.press("3", "r")

@@ -31,7 +31,7 @@ def test_every_binding_has_an_id_a_name_and_a_sentence() -> None:
     assert binding_faults(ALL) == []
 
 
-def test_an_id_is_one_command() -> None:
+def test_each_id_belongs_to_one_command() -> None:
     actions: defaultdict[str, set[str]] = defaultdict(set)
     for place in ALL:
         for binding in own_bindings(place):
@@ -40,7 +40,7 @@ def test_an_id_is_one_command() -> None:
     assert {id for id, does in actions.items() if len(does) > 1} <= shared
 
 
-def test_keys_are_those_people_know_and_each_is_among_them() -> None:
+def test_keys_match_the_key_map() -> None:
     keys: defaultdict[str, set[str]] = defaultdict(set)
     for place in ALL:
         for binding in own_bindings(place):
@@ -87,7 +87,7 @@ def test_the_help_topic_lists_every_key() -> None:
         pytest.param("changes", ("!",), "API REQUESTS", ("esc close",), ("r retry", "X discard", "x select", "u undo"), id="request"),
     ],
 )  # fmt: skip
-async def test_the_key_bar_offers_only_what_applies(
+async def test_key_bar_offers_only_applicable_commands(
     stage: Stage, start: str, keys: tuple[str, ...], seen: str, offered: tuple[str, ...], left_out: tuple[str, ...]
 ) -> None:
     async with stage.play(start=start, size=(200, 60)) as run:
@@ -103,7 +103,7 @@ async def test_the_key_bar_offers_only_what_applies(
 
 
 @pytest.mark.parametrize("keys", [("a",), ("A",), ("E",), ("ctrl+n",), ("C",)])
-async def test_a_dialog_that_keeps_its_text_says_so_in_every_place(stage: Stage, keys: tuple[str, ...]) -> None:
+async def test_dialog_that_keeps_its_text_says_close_instead_of_cancel(stage: Stage, keys: tuple[str, ...]) -> None:
     async with stage.play(start="changes") as run:
         await run.see("7 of 7")
         await run.press(*keys)
@@ -116,7 +116,7 @@ async def test_a_dialog_that_keeps_its_text_says_so_in_every_place(stage: Stage,
 
 
 @pytest.mark.before_release
-async def test_keys_can_be_given_to_other_commands(stage: Stage) -> None:
+async def test_settings_assign_keys_to_other_commands(stage: Stage) -> None:
     keys = {"change.merge": "ctrl+g", "view.inbox": "9", "change.approve": "L"}
     problems = ("keys.no.such is not a command ID.",)
     async with stage.play(start="changes", keys=keys, problems=problems) as run:
@@ -135,12 +135,12 @@ async def test_keys_can_be_given_to_other_commands(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_what_is_wrong_in_the_settings_is_said(stage: Stage) -> None:
+async def test_problem_in_the_settings_is_reported(stage: Stage) -> None:
     async with stage.play(problems=("undo_seconds in config.toml must be a number of seconds from 0 to 30.",)) as run:
         await run.hear("undo_seconds in config.toml must be a number of seconds from 0 to 30.")
 
 
-async def test_a_theme_that_is_none_is_said_with_its_place_and_the_nearest(stage: Stage) -> None:
+async def test_unknown_theme_is_reported_with_its_place_and_a_suggestion(stage: Stage) -> None:
     path = stage.folder / "config" / "config.toml"
     path.parent.mkdir(exist_ok=True)
     path.write_text('undo_seconds = 0\ntheme = "drak"\n')
@@ -165,7 +165,7 @@ async def test_a_theme_that_is_none_is_said_with_its_place_and_the_nearest(stage
     ],
     ids=lambda size: f"{size[0]}x{size[1]}",
 )
-async def test_an_open_dialog_has_the_key_bar_and_names_no_key_twice(stage: Stage, size: tuple[int, int]) -> None:
+async def test_key_bar_of_a_dialog_shows_each_key_once(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:
         await run.see("Open 7")
         for keys, expected in (
@@ -190,7 +190,7 @@ async def test_an_open_dialog_has_the_key_bar_and_names_no_key_twice(stage: Stag
 
 
 @pytest.mark.before_release
-async def test_the_key_bar_says_where_esc_leads_from_where_the_focus_is(stage: Stage) -> None:
+async def test_key_bar_names_the_destination_of_esc(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("enter")
         await run.see("esc pages")

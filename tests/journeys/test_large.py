@@ -78,9 +78,7 @@ async def complete(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_a_first_start_reads_what_concerns_one_and_the_rest_little_by_little(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_first_start_loads_relevant_items_first(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inbox_plan, "MAX_UNCERTAIN_THREADS", 20)
     async with stage.play(start="inbox", shut=True) as run:
         await run.settle()
@@ -119,7 +117,7 @@ def _read(run: Run, op: comments.List) -> tuple[comments.Comment, ...]:
 
 
 @pytest.mark.before_release
-async def test_a_second_start_shows_all_rows_at_once_and_asks_twelve_times_at_the_most(stage: Stage) -> None:
+async def test_second_start_shows_all_rows_with_at_most_twelve_requests(stage: Stage) -> None:
     await complete(stage)
     async with stage.play(start="", shut=True) as run:
         await run.see("32 of 32", "○ cached")
@@ -144,7 +142,7 @@ async def test_a_second_start_shows_all_rows_at_once_and_asks_twelve_times_at_th
 
 
 @pytest.mark.before_release
-async def test_a_list_that_moved_is_asked_for_beside_the_twelve(stage: Stage) -> None:
+async def test_changed_list_is_requested_in_addition(stage: Stage) -> None:
     await complete(stage)
     async with stage.play(start="changes") as run:
         spaces = run.app.workspace.spaces.value
@@ -159,7 +157,7 @@ async def test_a_list_that_moved_is_asked_for_beside_the_twelve(stage: Stage) ->
 
 
 @pytest.mark.before_release
-async def test_the_replies_of_a_thread_come_before_all_that_the_inbox_still_reads(stage: Stage) -> None:
+async def test_replies_of_the_selected_thread_load_before_the_inbox(stage: Stage) -> None:
     busy: list[Busy] = []
 
     def behind(platform: Application) -> Application:

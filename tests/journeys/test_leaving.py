@@ -36,7 +36,7 @@ async def test_an_address_outside_is_opened_without_the_key(
         assert "secret-of-mia" not in told
 
 
-async def test_a_browser_that_fails_is_said_and_the_address_offered(
+async def test_failed_browser_is_reported_and_the_link_offered(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sit_before_it(monkeypatch, browser(tmp_path, code=3))
@@ -49,7 +49,7 @@ async def test_a_browser_that_fails_is_said_and_the_address_offered(
 
 
 @pytest.mark.before_release
-async def test_what_is_too_long_for_the_terminal_is_not_copied_and_said(stage: Stage) -> None:
+async def test_text_too_long_for_the_clipboard_is_reported(stage: Stage) -> None:
     async with stage.play() as run:
         copy_text(run.app, "ü" * 37_000, "Copied it.")
         await run.hear("Copied it.")

@@ -11,7 +11,7 @@ from tests.journeys.stage import Stage
 
 
 @pytest.mark.before_release
-async def test_spaces_that_do_not_say_of_which_organization_they_are_are_of_the_one_asked(stage: Stage) -> None:
+async def test_spaces_without_an_organization_belong_to_the_requested_one(stage: Stage) -> None:
     def forget(answer: Any) -> None:
         for each in answer["items"]:
             each["organization"] = None

@@ -226,7 +226,7 @@ async def test_draft_of_a_page_is_marked_and_discarded_in_the_tree(stage: Stage)
         await discard_and_undo(run)
 
 
-async def test_drafts_are_discarded_in_the_inbox_as_in_other_views(stage: Stage) -> None:
+async def test_drafts_are_discarded_in_the_inbox(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
         await run.app.session.drafts.save("comment harbour-api welcome ", "Half a thought about the tide.")
@@ -244,7 +244,7 @@ async def test_drafts_are_discarded_in_the_inbox_as_in_other_views(stage: Stage)
 
 
 @pytest.mark.before_release
-async def test_index_is_rebuilt_only_when_a_draft_appears_or_disappears(stage: Stage) -> None:
+async def test_draft_index_is_rebuilt_only_when_drafts_come_or_go(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         unsent, drafts = run.app.workspace.unsent, run.app.session.drafts

@@ -22,9 +22,7 @@ def many_spaces(answer: Any) -> None:
 
 
 @pytest.mark.before_release
-async def test_the_comments_of_so_many_spaces_are_asked_and_more_at_the_end_of_the_list(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_comments_of_many_spaces_load_in_batches(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("octavo.tui.comments.thread_loader.BATCH", FEW)
     async with stage.play(over=altered("/v1/orgs/[^/]+/spaces", many_spaces), start="comments") as run:
         known = run.app.workspace.spaces.value
@@ -48,7 +46,7 @@ def many_change_requests(answer: Any) -> None:
 
 
 @pytest.mark.before_release
-async def test_so_many_change_requests_are_looked_at_for_what_they_are_narrowed_to(
+async def test_filter_checks_a_limited_number_of_change_requests_at_once(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("octavo.tui.review.request_list.CHECKED_AT_ONCE", FEW)
@@ -67,7 +65,7 @@ def round_in_circles(revision: Any) -> None:
 
 
 @pytest.mark.before_release
-async def test_a_history_that_leads_round_in_circles_ends(stage: Stage) -> None:
+async def test_circular_version_history_ends(stage: Stage) -> None:
     revisions = "/v1/spaces/[^/]+/revisions/[^/]+"
     async with stage.play(over=altered(revisions, round_in_circles), start="content") as run:
         await run.press("H")
@@ -75,7 +73,7 @@ async def test_a_history_that_leads_round_in_circles_ends(stage: Stage) -> None:
         assert "press m to load older" not in run.text
 
 
-def test_who_has_open_threads_is_asked_first_and_who_was_asked_is_asked_on() -> None:
+def test_sources_with_open_threads_load_first() -> None:
     places = [ThreadSource(f"s{number}", SpaceRef(space_id=f"s{number}"), "", number % 2) for number in range(6)]
     first = sources_to_load(places, (), 2)
     assert [each.key for each in first] == ["s1", "s3"]
@@ -87,7 +85,7 @@ def many_threads(answer: Any) -> None:
 
 
 @pytest.mark.before_release
-async def test_of_many_threads_none_is_held_against_all_others(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_many_threads_are_not_compared_pairwise(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     lists = altered("/v1/spaces/[^/]+/change-requests/[^/]+/comments", many_threads)
     async with stage.play(over=lists, start="changes") as run:
         await run.press("enter")

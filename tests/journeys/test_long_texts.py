@@ -47,7 +47,7 @@ async def test_subject_over_100_characters_is_not_sent(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("length", [512, 513, 3000])
-async def test_search_words_of_any_length_are_searched(stage: Stage, length: int) -> None:
+async def test_long_search_text_is_truncated_and_searched(stage: Stage, length: int) -> None:
     async with stage.play() as run:
         await run.press("/")
         await run.type(("tide " * 600)[:length])

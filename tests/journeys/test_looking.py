@@ -44,7 +44,7 @@ async def said_until_drawn(run: Run) -> list[str]:
 
 
 @pytest.mark.before_release
-async def test_a_picture_is_looked_at_and_left(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_image_is_opened_and_closed(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLORTERM", "truecolor")
     async with stage.play() as run:
         await look(run, "concepts/water-levels")
@@ -61,7 +61,7 @@ async def test_a_picture_is_looked_at_and_left(stage: Stage, monkeypatch: pytest
 
 
 @pytest.mark.before_release
-async def test_the_sheet_of_a_picture_says_from_the_first_frame_on_that_it_is_loading_and_can_be_left(
+async def test_image_dialog_shows_loading_at_once_and_can_be_closed(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("COLORTERM", "truecolor")
@@ -83,7 +83,7 @@ async def test_the_sheet_of_a_picture_says_from_the_first_frame_on_that_it_is_lo
         await run.until(lambda: not isinstance(run.app.screen, ImageScreen))
 
 
-async def test_without_colours_a_picture_is_told_in_words(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_image_without_colors_is_described(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLORTERM", raising=False)
     async with stage.play(size=(80, 24)) as run:
         await look(run, "concepts/water-levels")
@@ -94,7 +94,7 @@ async def test_without_colours_a_picture_is_told_in_words(stage: Stage, monkeypa
 
 
 @pytest.mark.before_release
-async def test_info_tells_ids_and_why_keys_are_dim_and_copies_what_is_chosen(stage: Stage) -> None:
+async def test_info_shows_ids_and_disabled_reasons_and_copies_a_value(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press("i")

@@ -40,7 +40,7 @@ async def read_main(contest: Contest) -> str:
 
 
 @pytest.mark.parametrize("seconds", [0, 1, 3, 8])
-async def test_a_merge_is_not_sent_when_main_changed_after_the_checks(stage: Stage, seconds: int) -> None:
+async def test_merge_is_not_sent_when_main_changed_after_the_checks(stage: Stage, seconds: int) -> None:
     async with stage.play(start="changes") as run:
         contest, _ = await propose(run)
         await contest.open()
@@ -61,9 +61,7 @@ async def test_a_merge_is_not_sent_when_main_changed_after_the_checks(stage: Sta
 
 
 @pytest.mark.parametrize("seconds", [0, 8])
-async def test_a_merge_whose_conflicts_were_accepted_is_not_sent_for_other_conflicts(
-    stage: Stage, seconds: int
-) -> None:
+async def test_merge_with_accepted_conflicts_is_not_sent_with_new_conflicts(stage: Stage, seconds: int) -> None:
     async with stage.play(start="changes") as run:
         contest, _ = await propose(run)
         await change_main(contest)
@@ -81,9 +79,7 @@ async def test_a_merge_whose_conflicts_were_accepted_is_not_sent_for_other_confl
 
 
 @pytest.mark.parametrize("seconds", [0, 8])
-async def test_a_merge_is_not_sent_when_the_change_request_was_edited_after_the_checks(
-    stage: Stage, seconds: int
-) -> None:
+async def test_merge_is_not_sent_when_the_request_was_edited_after_checks(stage: Stage, seconds: int) -> None:
     async with stage.play(start="changes") as run:
         contest, at = await propose(run)
         await contest.open()
@@ -106,7 +102,7 @@ async def test_a_merge_is_not_sent_when_the_change_request_was_edited_after_the_
         await run.hear(f"Merged #{contest.number}.")
 
 
-async def test_the_dialog_does_not_come_back_where_you_are_meanwhile(stage: Stage) -> None:
+async def test_merge_dialog_does_not_return_in_another_view(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest, _ = await propose(run)
         await contest.open()
@@ -125,7 +121,7 @@ async def test_the_dialog_does_not_come_back_where_you_are_meanwhile(stage: Stag
 
 
 @pytest.mark.parametrize("seconds", [0, 8])
-async def test_an_update_is_not_sent_when_main_changed_after_the_checks(stage: Stage, seconds: int) -> None:
+async def test_update_is_not_sent_when_main_changed_after_the_checks(stage: Stage, seconds: int) -> None:
     async with stage.play(start="changes") as run:
         contest, at = await propose(run)
         await change_main(contest)
@@ -146,7 +142,7 @@ async def test_an_update_is_not_sent_when_main_changed_after_the_checks(stage: S
         await run.see("conflict 1 of 1")
 
 
-async def test_a_merge_of_several_stops_when_main_changes_between_its_checks_and_the_merge(stage: Stage) -> None:
+async def test_merge_of_several_stops_when_main_changes_after_the_checks(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest, _ = await propose(run)
         await contest.propose(new("# Depots\n\nThere are two depots.\n"), subject="Recount the depots")

@@ -137,7 +137,7 @@ async def test_a_space_is_made_filled_moved_deleted_and_brought_back(stage: Stag
 
 
 @pytest.mark.before_release
-async def test_what_was_deleted_is_brought_back_by_u(stage: Stage) -> None:
+async def test_u_restores_a_deleted_space(stage: Stage) -> None:
     async with stage.play(NOOR) as run:
         await to_spaces(run, "Harbour API")
         await run.press("X")
@@ -150,7 +150,7 @@ async def test_what_was_deleted_is_brought_back_by_u(stage: Stage) -> None:
         await run.until(lambda: "Harbour API" in titles(run), "list it again")
 
 
-async def test_a_space_changes_places_with_its_neighbour_by_one_key(stage: Stage) -> None:
+async def test_alt_up_moves_a_space_above_its_neighbor(stage: Stage) -> None:
     async with stage.play(NOOR) as run:
         await make_space(run, "First")
         await make_space(run, "Second")
@@ -170,7 +170,7 @@ async def test_a_space_changes_places_with_its_neighbour_by_one_key(stage: Stage
         await run.hear("Second is already the last space here. Press M to move it elsewhere.")
 
 
-async def test_only_what_was_changed_of_a_space_is_sent_and_u_takes_it_back(stage: Stage) -> None:
+async def test_space_settings_send_only_changes_and_u_reverts_them(stage: Stage) -> None:
     async with stage.play(NOOR) as run:
         await to_spaces(run, "Harbour API")
         await run.press("e")
@@ -186,7 +186,7 @@ async def test_only_what_was_changed_of_a_space_is_sent_and_u_takes_it_back(stag
 
 
 @pytest.mark.before_release
-async def test_a_copy_is_taken_away_by_u(stage: Stage) -> None:
+async def test_u_deletes_a_duplicated_space(stage: Stage) -> None:
     async with stage.play(NOOR) as run:
         await to_spaces(run, "Harbour API")
         await run.press("a")
@@ -201,7 +201,7 @@ async def test_a_copy_is_taken_away_by_u(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_who_may_only_read_finds_what_writes_dim_and_what_it_takes(stage: Stage) -> None:
+async def test_reader_sees_disabled_writes_with_the_required_role(stage: Stage) -> None:
     async with stage.play(ELIN) as run:
         await to_spaces(run, "Harbour API")
         reasons = {

@@ -23,7 +23,7 @@ async def ask_to_merge(run: Run, *words: str) -> None:
 
 @pytest.mark.before_release
 @pytest.mark.parametrize("key", ["n", "escape"])
-async def test_the_dialog_is_closed_while_it_still_asks(stage: Stage, key: str) -> None:
+async def test_merge_dialog_can_be_closed_while_checks_run(stage: Stage, key: str) -> None:
     async with stage.play(start="changes") as run:
         run.gate.shut(reviews.List)
         await ask_to_merge(run, "refused")
@@ -38,7 +38,7 @@ async def test_the_dialog_is_closed_while_it_still_asks(stage: Stage, key: str) 
 
 
 @pytest.mark.before_release
-async def test_no_while_the_checks_are_made_again_merges_nothing(stage: Stage) -> None:
+async def test_no_during_repeated_checks_merges_nothing(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await ask_to_merge(run, "refused")
         await run.see("checked just now")
@@ -52,7 +52,7 @@ async def test_no_while_the_checks_are_made_again_merges_nothing(stage: Stage) -
 
 
 @pytest.mark.before_release
-async def test_a_yes_that_comes_with_the_checks_was_not_meant_for_them(stage: Stage) -> None:
+async def test_yes_pressed_before_the_checks_arrive_is_ignored(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         run.gate.shut(reviews.List)
         await ask_to_merge(run, "refused")
@@ -72,7 +72,7 @@ async def test_a_yes_that_comes_with_the_checks_was_not_meant_for_them(stage: St
 
 
 @pytest.mark.before_release
-async def test_u_after_a_merge_does_not_take_back_what_was_written_before_it(stage: Stage) -> None:
+async def test_u_after_a_merge_does_not_undo_an_earlier_comment(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await ask_to_merge(run, "refused")
         await run.see("checked just now")
@@ -92,7 +92,7 @@ async def test_u_after_a_merge_does_not_take_back_what_was_written_before_it(sta
 
 
 @pytest.mark.before_release
-async def test_checks_that_fail_when_they_are_made_again_merge_nothing(stage: Stage) -> None:
+async def test_failed_repeated_checks_merge_nothing(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await ask_to_merge(run, "refused")
         await run.see("checked just now")
@@ -111,7 +111,7 @@ async def test_checks_that_fail_when_they_are_made_again_merge_nothing(stage: St
         await run.hear("Merged #7.")
 
 
-async def test_where_nothing_is_changed_there_is_nothing_to_merge(stage: Stage) -> None:
+async def test_change_request_without_changes_cannot_be_merged(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API ›")
         await run.press("3", "ctrl+n")
@@ -127,7 +127,7 @@ async def test_where_nothing_is_changed_there_is_nothing_to_merge(stage: Stage) 
 
 
 @pytest.mark.before_release
-async def test_behind_main_it_says_that_updating_comes_first(stage: Stage) -> None:
+async def test_merge_of_an_outdated_change_request_suggests_an_update(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await ask_to_merge(run, "Rotate")
         await run.see("Main has changed   press esc, then U to update from main first")
@@ -141,7 +141,7 @@ async def test_behind_main_it_says_that_updating_comes_first(stage: Stage) -> No
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])
-async def test_with_conflicts_the_update_is_named_beside_the_warning(stage: Stage, size: tuple[int, int]) -> None:
+async def test_merge_with_conflicts_warns_and_suggests_an_update(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:
         await ask_to_merge(run, "Correct")
         await run.see("Readers may see conflict markers on Retries.", "To merge anyway, type")
@@ -191,7 +191,7 @@ async def test_a_merge_is_undone_by_a_change_request_and_the_history_shows_both(
 
 
 @pytest.mark.before_release
-async def test_what_an_undo_puts_back_is_looked_at_again_before_it_is_started(stage: Stage) -> None:
+async def test_revert_of_a_merge_is_checked_again_before_it_starts(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await ask_to_merge(run, "refused")
         await run.see("checked just now")
@@ -208,7 +208,7 @@ async def test_what_an_undo_puts_back_is_looked_at_again_before_it_is_started(st
 
 
 @pytest.mark.before_release
-async def test_a_merge_that_was_under_way_when_octavo_ended_is_told_at_the_next_start(stage: Stage) -> None:
+async def test_unfinished_merge_is_reported_at_the_next_start(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await ask_to_merge(run, "refused")
         await run.see("checked just now")
@@ -234,7 +234,7 @@ async def test_a_merge_that_was_under_way_when_octavo_ended_is_told_at_the_next_
         assert len(run.gate.sent(change_requests.Merge)) == 1
 
 
-async def test_people_are_asked_for_a_review_and_asked_no_more(stage: Stage) -> None:
+async def test_reviews_are_requested_and_requests_withdrawn(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.press("/", *"refused", "enter")
         await run.see("1 of ")
@@ -260,7 +260,7 @@ async def test_people_are_asked_for_a_review_and_asked_no_more(stage: Stage) -> 
         await run.hear("Requested a review of #7 from Noor Haddad, Irina Balogun, and Olu Maalouf")
 
 
-async def test_those_that_are_ticked_are_merged_until_one_is_not_fine(stage: Stage) -> None:
+async def test_selected_change_requests_are_merged_until_a_check_fails(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("PAGES")
         await run.press("/", *"xyzzy")

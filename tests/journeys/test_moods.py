@@ -61,7 +61,7 @@ async def posted(run: Run) -> int:
     ("mood", "sentence", "becomes"),
     [pytest.param(*each.values, id=str(each.id), marks=marks(often=each.id == "500")) for each in MOODS],
 )
-async def test_whatever_the_server_answers_there_is_a_sentence_and_all_that_was_on_screen(
+async def test_every_failure_shows_a_message_and_keeps_the_screen(
     stage: Stage, mood: Mood, sentence: str, becomes: str
 ) -> None:
     async with on_quickstart(stage, mood) as (run, moody):
@@ -94,7 +94,7 @@ async def test_whatever_the_server_answers_there_is_a_sentence_and_all_that_was_
         ),
     ],
 )
-async def test_whatever_the_server_answers_no_word_is_lost_and_none_is_doubled(
+async def test_no_failure_loses_or_doubles_a_comment(
     stage: Stage, mood: Mood, sentence: str, becomes: str, only: str
 ) -> None:
     async with on_quickstart(stage, mood) as (run, moody):
@@ -138,7 +138,7 @@ async def test_whatever_the_server_answers_no_word_is_lost_and_none_is_doubled(
         pytest.param(Mood(200, b"<html>"), id="garbage", marks=pytest.mark.long),
     ],
 )
-async def test_what_was_done_and_never_answered_is_found_and_not_sent_again(stage: Stage, mood: Mood) -> None:
+async def test_applied_write_without_a_response_is_found_and_not_resent(stage: Stage, mood: Mood) -> None:
     async with on_quickstart(stage, mood) as (run, moody):
         await run.press("c")
         await run.type(WORDS)
@@ -162,7 +162,7 @@ async def all_sent(run: Run) -> None:
 
 
 @pytest.mark.long
-async def test_a_slow_server_is_waited_for_with_everything_on_screen(stage: Stage) -> None:
+async def test_slow_server_keeps_the_screen(stage: Stage) -> None:
     async with on_quickstart(stage, Mood(200)) as (run, moody):
         moody.mood = Mood(late=0.3)
         await run.press("c")
@@ -175,7 +175,7 @@ async def test_a_slow_server_is_waited_for_with_everything_on_screen(stage: Stag
         assert await posted(run) == 1
 
 
-async def test_a_key_that_is_not_taken_any_more_is_said_and_what_was_written_waits(stage: Stage) -> None:
+async def test_rejected_key_is_reported_and_writes_wait(stage: Stage) -> None:
     async with on_quickstart(stage, Mood(401)) as (run, moody):
         await run.press("c")
         await run.type(WORDS)

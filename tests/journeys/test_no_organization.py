@@ -57,7 +57,7 @@ async def look_at_all(run: Run, said: str, *, is_live: bool = True) -> None:
         (200, {"items": []}, "You are not a member"),
     ],
 )
-async def test_no_view_says_that_there_is_nothing_where_no_organization_is_known(
+async def test_no_view_claims_to_be_empty_without_an_organization(
     stage: Stage, status: int, answer: Any, said: str
 ) -> None:
     @asynccontextmanager
@@ -74,7 +74,7 @@ async def test_no_view_says_that_there_is_nothing_where_no_organization_is_known
 
 
 @pytest.mark.before_release
-async def test_an_organization_that_was_left_is_gone_and_all_can_be_asked_again(stage: Stage) -> None:
+async def test_left_organization_disappears_and_views_can_be_refreshed(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         known = run.app.workspace.organizations.value
         assert known is not None
@@ -89,7 +89,7 @@ async def test_an_organization_that_was_left_is_gone_and_all_can_be_asked_again(
 
 
 @pytest.mark.before_release
-async def test_what_some_lists_did_not_say_is_missing_in_what_is_made_of_several(stage: Stage) -> None:
+async def test_combined_list_reports_lists_that_failed(stage: Stage) -> None:
     def refuse(platform: Platform) -> None:
         platform.refuse_next(spaces.List, 403, "Spaces are counted today.", times=9)
         platform.refuse_next(change_requests.ListOfOrganization, 403, "They are being sorted.", times=99)

@@ -28,7 +28,7 @@ async def keep(run: Run) -> None:
 
 
 @pytest.mark.before_release
-async def test_a_space_is_kept_listed_and_let_go(stage: Stage) -> None:
+async def test_space_is_made_available_offline_listed_and_removed(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
         await keep(run)
@@ -63,7 +63,7 @@ async def test_a_space_is_kept_listed_and_let_go(stage: Stage) -> None:
         assert run.app.session.offline.all == ()
 
 
-async def test_without_the_server_a_kept_space_is_all_there_and_what_is_written_goes_out_once(stage: Stage) -> None:
+async def test_offline_space_is_complete_and_its_writes_are_sent_once(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
         await keep(run)
@@ -114,9 +114,7 @@ async def test_without_the_server_a_kept_space_is_all_there_and_what_is_written_
 @pytest.mark.parametrize(
     ("view", "words", "size"), [("inbox", "17 of 17", (120, 36)), ("comments", "Open 72", (80, 24))]
 )
-async def test_rows_that_are_kept_are_shown_with_one_quiet_line_that_says_how_old_they_are(
-    stage: Stage, view: str, words: str, size: tuple[int, int]
-) -> None:
+async def test_cached_rows_are_shown_with_their_age(stage: Stage, view: str, words: str, size: tuple[int, int]) -> None:
     async with stage.play(start=view, size=size) as run:
         await run.see(words)
         await run.quit()
@@ -128,7 +126,7 @@ async def test_rows_that_are_kept_are_shown_with_one_quiet_line_that_says_how_ol
 
 
 @pytest.mark.before_release
-async def test_what_was_never_read_says_so(stage: Stage) -> None:
+async def test_page_that_was_never_loaded_says_so_offline(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
     async with stage.play(over=nowhere) as run:
@@ -139,7 +137,9 @@ async def test_what_was_never_read_says_so(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_a_large_space_says_its_size_and_asks(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_large_space_shows_its_size_and_asks_before_the_download(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("octavo.data.offline_spaces.MANY_PAGES", 30)
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")

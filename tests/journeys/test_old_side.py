@@ -30,7 +30,7 @@ async def go_to_old_side(run: Run, words: str) -> None:
 
 
 @pytest.mark.before_release
-async def test_a_comment_on_a_removed_block_hangs_at_it_and_is_not_outdated_also_after_a_restart(stage: Stage) -> None:
+async def test_comment_on_a_removed_block_stays_on_it_after_a_restart(stage: Stage) -> None:
     async with stage.play() as run:
         proposal = await Proposal.open(run)
         page = proposal.ids["Time and time zones"]
@@ -67,7 +67,7 @@ async def test_a_comment_on_a_removed_block_hangs_at_it_and_is_not_outdated_also
 
 
 @pytest.mark.before_release
-async def test_a_comment_on_a_page_that_is_removed_is_taken_and_stays_at_it(stage: Stage) -> None:
+async def test_comment_on_a_removed_page_is_accepted_and_stays_on_it(stage: Stage) -> None:
     async with stage.play() as run:
         proposal = await Proposal.open(run)
         await proposal.edit(DeletePage(page=proposal.ids["Time and time zones"]))

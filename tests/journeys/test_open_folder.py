@@ -36,7 +36,7 @@ def _looks(run: Run, wanted: str) -> bool:
     return wanted in run.text
 
 
-async def test_file_that_changes_is_shown_and_the_reader_stays_where_they_were(stage: Stage, tmp_path: Path) -> None:
+async def test_changed_file_is_shown_at_the_same_reading_position(stage: Stage, tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     written(folder, "README.md", LONG)
     async with opened(stage, folder) as run:
@@ -59,7 +59,7 @@ async def test_file_that_changes_is_shown_and_the_reader_stays_where_they_were(s
         assert "Entry 59 of the log." in run.text
 
 
-async def test_nothing_is_loaded_where_no_file_changed(stage: Stage, tmp_path: Path) -> None:
+async def test_nothing_is_loaded_when_no_file_changed(stage: Stage, tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     written(folder, "README.md", "# Log\n\nWords.")
     async with opened(stage, folder) as run:
@@ -82,7 +82,7 @@ async def test_folder_without_pages_says_what_to_do(stage: Stage, tmp_path: Path
         await run.until(lambda: _looks(run, "The first page"), "show the page")
 
 
-async def test_large_folder_says_how_far_it_is_and_is_searched_once_it_is_indexed(stage: Stage, tmp_path: Path) -> None:
+async def test_large_folder_shows_progress_and_is_searchable_when_indexed(stage: Stage, tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     for number in range(500):
         written(folder, f"page-{number}.md", f"# Page {number}\n\nWords of getStation{number}.")

@@ -11,7 +11,7 @@ NARROW = (60, 24)
 
 
 @pytest.mark.parametrize("key", ["e", "X", "a", "y", "o"])
-async def test_keys_act_on_no_row_of_a_table_that_is_not_on_show(stage: Stage, key: str) -> None:
+async def test_keys_ignore_rows_of_a_hidden_table(stage: Stage, key: str) -> None:
     async with stage.play(start="admin", size=NARROW) as run:
         await run.see("Deepa Uchida", "e edit")
         view, before = run.app.screen, run.app.clipboard
@@ -26,7 +26,7 @@ async def test_keys_act_on_no_row_of_a_table_that_is_not_on_show(stage: Stage, k
 
 
 @pytest.mark.parametrize("key", ["c", "d", "plus"])
-async def test_keys_act_on_no_block_of_a_diff_that_is_not_on_show(stage: Stage, key: str) -> None:
+async def test_keys_ignore_blocks_of_a_hidden_diff(stage: Stage, key: str) -> None:
     async with stage.play(start="changes", size=NARROW) as run:
         await run.press("j", "enter")
         await run.until(lambda: isinstance(run.app.screen, ChangeRequestScreen))

@@ -119,7 +119,7 @@ def palette_of(run: Run) -> PaletteScreen:
 
 
 @pytest.mark.parametrize("view", ["inbox", "content", "changes", "comments", "sites", "admin"])
-async def test_what_people_type_is_in_the_first_three_rows_wherever_they_are(stage: Stage, view: str) -> None:
+async def test_common_searches_are_in_the_first_three_rows_in_every_view(stage: Stage, view: str) -> None:
     async with stage.play(start=view) as run:
         await run.press(":")
         palette, missed = palette_of(run), {}
@@ -150,7 +150,7 @@ async def test_every_command_of_a_view_is_in_the_palette(stage: Stage) -> None:
     assert missing == {"comment.delete", "comment.edit", "diff.read_on"}, "what another entry says for the same key"
 
 
-async def test_no_word_is_for_what_is_not_there(stage: Stage) -> None:
+async def test_synonyms_belong_to_existing_commands(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.press(":")
         found = {name_of(each.value).replace("resource.create", "new") for each in palette_of(run).choices()}
@@ -175,7 +175,7 @@ ELSEWHERE = (
 
 
 @pytest.mark.parametrize("view", ["inbox", "content", "sites"])
-async def test_an_entry_goes_to_its_place_and_does_it(stage: Stage, view: str) -> None:
+async def test_command_of_another_view_opens_the_view_and_runs(stage: Stage, view: str) -> None:
     async with stage.play(NOOR, start=view) as run:
         for typed, *words in ELSEWHERE:
             await run.press(":")

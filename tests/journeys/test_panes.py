@@ -8,7 +8,7 @@ from tests.journeys.stage import Stage
 
 
 @pytest.mark.before_release
-async def test_what_is_beside_a_list_is_hidden_put_below_and_read_on(stage: Stage) -> None:
+async def test_preview_is_hidden_moved_below_and_scrolled(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("PAGES")
         await run.press("p")
@@ -47,7 +47,7 @@ async def test_the_list_of_change_requests_is_narrowed_and_ordered(stage: Stage)
 
 
 @pytest.mark.before_release
-async def test_a_change_request_is_copied_by_its_number_and_has_no_address_here(stage: Stage) -> None:
+async def test_change_request_is_copied_by_number_and_has_no_link(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("PAGES")
         await run.press("y")
@@ -58,7 +58,7 @@ async def test_a_change_request_is_copied_by_its_number_and_has_no_address_here(
 
 
 @pytest.mark.before_release
-async def test_everything_is_asked_for_again(stage: Stage) -> None:
+async def test_refresh_all_requests_all_views_again(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("REVIEW REQUESTED")
         await run.press("5", "R")  # in the inbox R resolves a thread
@@ -66,7 +66,7 @@ async def test_everything_is_asked_for_again(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_the_bar_of_a_thread_stands_on_none_of_its_words(stage: Stage) -> None:
+async def test_bar_of_a_thread_covers_no_text(stage: Stage) -> None:
     async with stage.play(start="comments", size=(80, 24)) as run:
         await run.see("I asked two people to review the page about secrets:")
         await run.see("Is that an exception?")

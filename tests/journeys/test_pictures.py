@@ -52,7 +52,7 @@ async def come_to_rest(run: Run, name: str) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else f"{value[0]}x{value[1]}",
 )
-async def test_every_view_and_dialog_looks_as_it_was_approved_and_no_key_means_two_things(
+async def test_views_and_dialogs_match_approved_pictures_without_double_keys(
     stage: Stage, tour: str, size: tuple[int, int]
 ) -> None:
     wrong: list[str] = []
@@ -69,7 +69,7 @@ async def test_every_view_and_dialog_looks_as_it_was_approved_and_no_key_means_t
 
 @pytest.mark.before_release
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
-async def test_signing_in_looks_as_it_was_approved(stage: Stage, size: tuple[int, int]) -> None:
+async def test_sign_in_matches_the_approved_picture(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.library() as platform, stage.show(stage.settings(), None, platform, size=size) as run:
         await run.see("forget the API key when you quit")
         wrong = [differs(f"sign-in-{size[0]}x{size[1]}", run.text)]
@@ -79,7 +79,7 @@ async def test_signing_in_looks_as_it_was_approved(stage: Stage, size: tuple[int
 
 
 @pytest.mark.long  # what it says of threads depends on which lists were looked at when
-async def test_without_unicode_it_looks_as_it_was_approved(stage: Stage) -> None:
+async def test_ascii_mode_matches_the_approved_pictures(stage: Stage) -> None:
     wrong: list[str] = []
 
     async def look(name: str) -> None:

@@ -29,7 +29,7 @@ DECISIONS = [
 
 
 @pytest.mark.parametrize(("name", "key"), DECISIONS)
-async def test_the_live_content_is_what_was_decided(stage: Stage, name: str, key: str) -> None:
+async def test_main_content_matches_the_resolved_conflicts(stage: Stage, name: str, key: str) -> None:
     case = CASES[name]
     assert case["conflicts"] == "1"
     async with stage.play(start="changes") as run:

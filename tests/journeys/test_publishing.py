@@ -24,7 +24,7 @@ async def ask(run: Run, words: str) -> None:
     await run.gone("loading…")
 
 
-async def test_a_site_is_unpublished_and_published_again_knowing_what_that_means(stage: Stage) -> None:
+async def test_site_is_unpublished_and_published_with_a_list_of_effects(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
         await fill(run)
         await run.see("Sites · 1")
@@ -73,7 +73,7 @@ def to_be_paid(answer: Any) -> None:
 
 
 @pytest.mark.before_release
-async def test_a_site_that_has_to_be_paid_for_is_not_said_to_be_published(stage: Stage) -> None:
+async def test_site_that_needs_a_paid_plan_is_not_reported_as_published(stage: Stage) -> None:
     publish = f"/v1/orgs/{ORGANIZATION}/sites/{SITE.site_id}/publish"
     async with stage.play(NOOR, start="sites", over=altered(publish, to_be_paid)) as run:
         await run.ask(sites.Unpublish(at=SITE), NOOR)
@@ -88,7 +88,7 @@ async def test_a_site_that_has_to_be_paid_for_is_not_said_to_be_published(stage:
 
 
 @pytest.mark.before_release
-async def test_who_does_not_administer_a_site_is_told_so_before_anything_is_asked(stage: Stage) -> None:
+async def test_user_without_site_permission_is_told_before_the_dialog(stage: Stage) -> None:
     async with stage.play(MARA, start="sites") as run:
         await run.see("Sites · 1")
         await run.press("a")

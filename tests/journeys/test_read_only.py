@@ -43,7 +43,7 @@ def writing_commands() -> dict[str, Command[object]]:
     "a change request", "a thread in the inbox", "a thread on a page", "an organization", "members"
 )
 @pytest.mark.parametrize("where", VIEWS)
-async def test_every_key_that_writes_is_dim_and_says_why_and_none_sends_anything(stage: Stage, where: str) -> None:
+async def test_read_only_mode_disables_all_writing_keys_with_a_reason(stage: Stage, where: str) -> None:
     start, keys, seen = VIEWS[where]
     async with stage.play(start=start, read_only=READ_ONLY) as run:
         await run.press(*keys)
@@ -70,7 +70,7 @@ async def test_every_key_that_writes_is_dim_and_says_why_and_none_sends_anything
 
 @pytest.mark.long
 @pytest.mark.parametrize("where", [each for each in VIEWS if each not in OFTEN])
-async def test_nothing_else_that_can_be_done_sends_anything(stage: Stage, where: str) -> None:
+async def test_other_keys_in_read_only_mode_send_no_writes(stage: Stage, where: str) -> None:
     start, keys, seen = VIEWS[where]
     async with stage.play(start=start, read_only=READ_ONLY) as run:
         await run.press(*keys)
@@ -112,7 +112,7 @@ def written(run: Run, id: str = "") -> None:
     assert not [said for said in run.said if said != READ_ONLY and READ_ONLY in said], f"{id} is not known to write"
 
 
-async def test_what_waits_from_before_waits_on(stage: Stage) -> None:
+async def test_writes_queued_before_read_only_mode_stay_queued(stage: Stage) -> None:
     async with stage.play(start="comments", shut=True) as run:
         run.gate.open()
         await run.settle()

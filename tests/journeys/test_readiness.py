@@ -24,7 +24,7 @@ async def status_of(run: Run, number: int, space: SpaceRef = HARBOUR) -> str:
 
 
 @pytest.mark.before_release
-async def test_what_is_ready_is_taken_back_to_draft_and_marked_ready_again_from_the_list(stage: Stage) -> None:
+async def test_list_converts_to_draft_and_back_to_ready(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("Open 7", "Drafts 2")
         await go_to(run, "refused")
@@ -45,7 +45,7 @@ async def test_what_is_ready_is_taken_back_to_draft_and_marked_ready_again_from_
 
 
 @pytest.mark.before_release
-async def test_what_is_ready_is_taken_back_to_draft_on_its_own_screen(stage: Stage) -> None:
+async def test_change_request_screen_converts_to_draft(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
         await run.see("#7 Show what a refused time looks like", " open ")
@@ -58,7 +58,7 @@ async def test_what_is_ready_is_taken_back_to_draft_on_its_own_screen(stage: Sta
 
 
 @pytest.mark.before_release
-async def test_a_change_request_whose_space_the_server_does_not_name_is_marked_where_that_is_known(
+async def test_change_request_without_a_space_can_be_marked_as_ready(
     stage: Stage,
 ) -> None:
     def forget(answer: Any) -> None:
@@ -77,7 +77,7 @@ async def test_a_change_request_whose_space_the_server_does_not_name_is_marked_w
 
 
 @pytest.mark.before_release
-async def test_what_somebody_else_did_meanwhile_is_not_taken_back(stage: Stage) -> None:
+async def test_undo_does_not_revert_a_change_by_another_user(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
         await run.press("~")
@@ -93,7 +93,7 @@ async def test_what_somebody_else_did_meanwhile_is_not_taken_back(stage: Stage) 
 
 
 @pytest.mark.before_release
-async def test_all_that_are_ticked_are_marked_together_and_taken_back_together(stage: Stage) -> None:
+async def test_selected_change_requests_are_converted_and_undone_together(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("Open 7", "Drafts 2")
         await run.press("/", *"harbour", "enter", "*")
@@ -109,7 +109,7 @@ async def test_all_that_are_ticked_are_marked_together_and_taken_back_together(s
 
 
 @pytest.mark.before_release
-async def test_who_may_not_edit_is_told_so(stage: Stage) -> None:
+async def test_user_without_edit_permission_is_told_so(stage: Stage) -> None:
     async with stage.play("elin-brandt", start="changes") as run:
         await go_to(run, "refused")
         await run.press("~")
@@ -117,7 +117,7 @@ async def test_who_may_not_edit_is_told_so(stage: Stage) -> None:
         assert not run.gate.sent(change_requests.Update)
 
 
-async def test_a_server_without_an_operation_for_it_is_asked_once(stage: Stage) -> None:
+async def test_server_without_the_operation_is_asked_once(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
         await run.see(" open ")
@@ -131,7 +131,7 @@ async def test_a_server_without_an_operation_for_it_is_asked_once(stage: Stage) 
 
 
 @pytest.mark.before_release
-async def test_a_server_that_refuses_is_believed_and_nothing_can_be_taken_back(stage: Stage) -> None:
+async def test_refused_conversion_is_reported_and_cannot_be_undone(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
         run.platform.refuse_next(change_requests.Update, 400, "It has open threads.")
@@ -143,7 +143,7 @@ async def test_a_server_that_refuses_is_believed_and_nothing_can_be_taken_back(s
 
 
 @pytest.mark.before_release
-async def test_asking_for_a_review_of_a_draft_offers_to_mark_it_ready(stage: Stage) -> None:
+async def test_review_request_of_a_draft_offers_to_mark_it_as_ready(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
         await run.press("~")
@@ -160,7 +160,7 @@ async def test_asking_for_a_review_of_a_draft_offers_to_mark_it_ready(stage: Sta
 
 
 @pytest.mark.before_release
-async def test_asking_for_a_review_leaves_it_a_draft_when_that_is_wanted(stage: Stage) -> None:
+async def test_review_request_can_leave_the_change_request_a_draft(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
         await run.press("~")

@@ -32,7 +32,7 @@ async def test_read_three_pages_and_follow_a_link(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_a_link_to_another_space_opens_it_there(stage: Stage) -> None:
+async def test_link_to_another_space_opens_the_space(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("enter", "G", "f")
         await run.see("Other manuals", "the h mpet")
@@ -43,7 +43,7 @@ async def test_a_link_to_another_space_opens_it_there(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_a_link_to_a_page_of_another_space_opens_that_page_by_its_path(stage: Stage) -> None:
+async def test_link_to_a_page_of_another_space_opens_the_page_by_path(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "j", "j", "enter")
         await run.see("› Your first tide table", "near the Narrows")
@@ -60,7 +60,7 @@ async def test_a_link_to_a_page_of_another_space_opens_that_page_by_its_path(sta
 
 
 @pytest.mark.before_release
-async def test_an_address_outside_is_shown_in_full_and_asked_about(stage: Stage) -> None:
+async def test_external_link_is_shown_in_full_and_confirmed(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("G")
         await run.see("▌    Service status")
@@ -72,7 +72,7 @@ async def test_an_address_outside_is_shown_in_full_and_asked_about(stage: Stage)
 
 
 @pytest.mark.before_release
-async def test_a_long_page_is_read_on_into_the_next_one(stage: Stage) -> None:
+async def test_space_at_the_end_of_a_page_opens_the_next_page(stage: Stage) -> None:
     async with stage.play() as run:
         for _ in range(12):
             if "› Quickstart" in run.text:
@@ -89,7 +89,7 @@ async def test_a_long_page_is_read_on_into_the_next_one(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_keys_of_the_tree_are_about_the_row_under_its_cursor(stage: Stage) -> None:
+async def test_keys_in_the_page_tree_act_on_the_selected_row(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "c")
         await run.hear("“Get started” is selected, but “Welcome” is open.")
@@ -119,7 +119,7 @@ async def test_keys_of_the_tree_are_about_the_row_under_its_cursor(stage: Stage)
 
 
 @pytest.mark.before_release
-async def test_esc_leads_from_the_page_to_the_spaces_and_is_named_as_long_as_it_leads_on(stage: Stage) -> None:
+async def test_esc_goes_from_page_to_tree_to_spaces_as_the_key_bar_says(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("enter", "escape")
         await run.see("esc spaces")
@@ -147,7 +147,7 @@ async def test_filter_the_tree_of_pages(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_a_filter_that_hides_all_says_so_and_how_to_clear_it(stage: Stage) -> None:
+async def test_filter_without_matches_says_how_to_clear_it(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("7 of 7")
         await run.press("/", *"webhook")
@@ -160,7 +160,7 @@ async def test_a_filter_that_hides_all_says_so_and_how_to_clear_it(stage: Stage)
 
 
 @pytest.mark.before_release
-async def test_find_words_in_a_page(stage: Stage) -> None:
+async def test_text_is_found_in_a_page(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("enter", "/", *"quay")
         await run.press("enter", "n")
@@ -168,7 +168,7 @@ async def test_find_words_in_a_page(stage: Stage) -> None:
         await run.press("escape")
 
 
-async def test_search_the_organization_and_one_space(stage: Stage) -> None:
+async def test_search_covers_the_organization_or_one_space(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("s")
         await run.type("battery")
@@ -184,7 +184,7 @@ async def test_search_the_organization_and_one_space(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_search_finds_change_requests_and_opens_them(stage: Stage) -> None:
+async def test_search_finds_and_opens_change_requests(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("s")
         await run.type("refused time looks like")
@@ -194,7 +194,7 @@ async def test_search_finds_change_requests_and_opens_them(stage: Stage) -> None
 
 
 @pytest.mark.before_release
-async def test_what_nothing_holds_is_said(stage: Stage) -> None:
+async def test_search_without_results_says_so(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("s")
         await run.see("Type to search.")
@@ -203,7 +203,7 @@ async def test_what_nothing_holds_is_said(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_outline_and_threads_stand_beside_the_page(stage: Stage) -> None:
+async def test_outline_and_threads_are_shown_beside_the_page(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter")
         await run.see("OUTLINE", "THREADS  2 open")
@@ -226,7 +226,7 @@ async def test_outline_and_threads_stand_beside_the_page(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_from_the_page_to_the_tree_to_the_spaces_and_into_another_space(stage: Stage) -> None:
+async def test_esc_and_enter_lead_from_a_page_to_another_space(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("enter", "escape", "escape")
         await run.see("SPACES", "Harbour API", "Limpet manual", "Handbook")
@@ -237,7 +237,7 @@ async def test_from_the_page_to_the_tree_to_the_spaces_and_into_another_space(st
 
 
 @pytest.mark.before_release
-async def test_at_the_ends_of_a_space_the_keys_that_read_on_say_so(stage: Stage) -> None:
+async def test_next_and_previous_page_report_the_ends_of_a_space(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("K")
         await run.hear("This is the first page in the space.")
@@ -248,7 +248,7 @@ async def test_at_the_ends_of_a_space_the_keys_that_read_on_say_so(stage: Stage)
 
 
 @pytest.mark.before_release
-async def test_the_outline_follows_the_reading_until_one_goes_into_it(stage: Stage) -> None:
+async def test_outline_follows_the_page_until_it_is_focused(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter")
         await run.see("› Quickstart")
@@ -273,7 +273,7 @@ async def test_the_outline_follows_the_reading_until_one_goes_into_it(stage: Sta
 
 
 @pytest.mark.before_release
-async def test_one_stands_where_one_was_over_a_restart_and_whenever_one_comes_again(stage: Stage) -> None:
+async def test_reading_position_is_restored_after_a_restart_and_a_return(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter", "}", "}", "}")
         await run.see("▌  3  Read the answer")
@@ -294,7 +294,7 @@ async def test_one_stands_where_one_was_over_a_restart_and_whenever_one_comes_ag
 
 
 @pytest.mark.before_release
-async def test_the_filter_of_the_spaces_goes_with_them(stage: Stage) -> None:
+async def test_filter_of_the_spaces_does_not_apply_to_pages(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("escape", "escape", "/", *"hand", "enter")
         await run.see("1 of 9 shown")
@@ -305,7 +305,7 @@ async def test_the_filter_of_the_spaces_goes_with_them(stage: Stage) -> None:
         await run.see("1 of 9 shown")
 
 
-async def test_the_path_line_follows_the_selected_row_of_a_tree_and_then_the_open_page(stage: Stage) -> None:
+async def test_status_bar_shows_the_path_of_the_selected_row_or_open_page(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome", "0% read")
         await run.press("j")

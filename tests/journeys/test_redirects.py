@@ -24,7 +24,7 @@ async def follow(run: Run, address: str, *seen: str) -> None:
 
 
 @pytest.mark.before_release
-async def test_it_is_told_where_addresses_lead_and_marked_what_goes_round_or_to_nothing(stage: Stage) -> None:
+async def test_redirects_show_destinations_and_mark_loops_and_dead_ends(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
         await fill(run)
         sections = (await run.ask(site_structure.ListSections(at=SITE), NOOR)).items
@@ -63,7 +63,7 @@ async def test_it_is_told_where_addresses_lead_and_marked_what_goes_round_or_to_
         assert run.gate.sent(redirects.Resolve)
 
 
-async def test_what_visitors_find_is_read_and_searched_and_opened(stage: Stage) -> None:
+async def test_published_content_is_listed_searched_and_opened(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
         await run.see("Sites · 1")
         await run.press("enter")

@@ -36,7 +36,7 @@ async def pass_time(run: Run, minutes: int) -> None:
 @pytest.mark.parametrize(
     "name", [pytest.param(each, marks=() if each in OFTEN else pytest.mark.long) for each in MOODS]
 )
-async def test_what_waits_goes_out_once_and_the_lists_are_asked_more_seldom_until_then(stage: Stage, name: str) -> None:
+async def test_queued_write_is_sent_once_after_a_temporary_refusal(stage: Stage, name: str) -> None:
     mood, state, waiting = MOODS[name]
     moody: list[Moody] = []
 

@@ -194,7 +194,7 @@ async def test_each_table_keeps_its_own_filter_and_cursor(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_a_team_is_deleted_after_typing_its_name(stage: Stage) -> None:
+async def test_team_is_deleted_after_typing_its_name(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_kind(run, "teams")
         await run.press("X")
@@ -335,7 +335,7 @@ def many(answer: Any) -> None:
 
 
 @pytest.mark.before_release
-async def test_only_visible_rows_of_ten_thousand_members_are_rendered(
+async def test_table_of_ten_thousand_members_renders_visible_rows_only(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with stage.play(NOOR, start="admin", over=altered(f"/v1/orgs/{ORGANIZATION}/members", many)) as run:
@@ -472,9 +472,7 @@ class Harboured(InOrganization, Operation[teams.Team], put="/teams", success=201
 
 
 @pytest.mark.before_release
-async def test_a_new_field_of_a_request_is_in_its_form_and_is_sent(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_new_field_of_an_operation_is_in_its_form_and_sent(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = tuple(
         replace(each, create=Harboured) if each is organization_resources.TEAMS else each
         for each in organization_resources.TABLES

@@ -27,7 +27,7 @@ async def open_one(run: Run, *words: str) -> None:
 
 
 @pytest.mark.before_release
-async def test_open_a_change_request_read_its_diff_and_mark_its_pages_viewed(stage: Stage) -> None:
+async def test_pages_of_a_change_request_are_read_and_marked_as_viewed(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("3")
         await run.see("Open 7", "Drafts 2", "Merged 4", "Archived 1")
@@ -49,7 +49,7 @@ async def test_open_a_change_request_read_its_diff_and_mark_its_pages_viewed(sta
 
 
 @pytest.mark.before_release
-async def test_a_change_request_one_left_keeps_the_diff_on_show_alone_and_over_a_dialog_all(stage: Stage) -> None:
+async def test_left_change_request_keeps_only_the_visible_diff(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
         await run.see("page 1 of 2")
@@ -68,7 +68,7 @@ async def test_a_change_request_one_left_keeps_the_diff_on_show_alone_and_over_a
 
 
 @pytest.mark.before_release
-async def test_threads_of_a_change_request_hang_in_its_diff(stage: Stage) -> None:
+async def test_threads_of_a_change_request_are_shown_in_its_diff(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
         await run.see("┊ ● Yuki Tanabe")
@@ -95,7 +95,7 @@ def cursor(run: Run) -> str:
 
 @pytest.mark.before_release
 @pytest.mark.parametrize("focus", ["list", "diff"])
-async def test_t_goes_through_the_open_threads_of_all_pages_and_says_where_they_end(stage: Stage, focus: str) -> None:
+async def test_t_visits_the_open_threads_of_all_pages_and_reports_the_end(stage: Stage, focus: str) -> None:
     async with stage.play(start="changes") as run:
         at = SpaceRef(space_id="harbour-api")
         refused = next(each for each in (await run.ask(change_requests.List(at=at), MARA)).items if each.number == 7)
@@ -157,7 +157,7 @@ async def test_last_change_of_the_only_page_names_no_next_page(stage: Stage) -> 
         assert only <= set(run.said), "J and K lead to no other page"
 
 
-async def test_first_change_of_a_page_names_the_page_before_if_there_is_one(stage: Stage) -> None:
+async def test_first_change_of_a_page_names_the_previous_page(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 50)) as run:
         await open_one(run, "refused")
         await run.see("change 1 of 2", "page 1 of 2")
@@ -171,7 +171,7 @@ async def test_first_change_of_a_page_names_the_page_before_if_there_is_one(stag
 
 
 @pytest.mark.before_release
-async def test_keys_of_the_diff_act_on_it_from_the_list_of_pages(stage: Stage) -> None:
+async def test_keys_of_the_diff_work_from_the_list_of_pages(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 50)) as run:
         await open_one(run, "refused")
         await run.see("− All times", "change 1 of 2", "blocks unchanged")
@@ -213,7 +213,7 @@ async def test_comment_on_a_block_of_a_diff(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_without_a_revision_to_compare_with_that_is_said_until_the_server_names_one(stage: Stage) -> None:
+async def test_missing_base_revision_is_reported_until_the_server_names_it(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("Open 7")
         at = SpaceRef(space_id="harbour-api")
@@ -231,7 +231,7 @@ async def test_without_a_revision_to_compare_with_that_is_said_until_the_server_
 
 
 @pytest.mark.before_release
-async def test_links_in_a_diff_lead_to_the_change_of_a_page_or_to_the_page(stage: Stage) -> None:
+async def test_links_in_a_diff_open_the_changed_page_or_the_page(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "Rotate")
         await run.see("− Each endpoint has one signing secret.")
@@ -252,7 +252,7 @@ async def test_links_in_a_diff_lead_to_the_change_of_a_page_or_to_the_page(stage
 
 
 @pytest.mark.before_release
-async def test_approve_with_a_few_words(stage: Stage) -> None:
+async def test_approval_with_a_comment_is_sent(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
         await run.see("✓ 1 approved")
@@ -267,7 +267,7 @@ async def test_approve_with_a_few_words(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_asking_for_changes_wants_to_know_which(stage: Stage) -> None:
+async def test_request_for_changes_needs_a_comment(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
         await run.press("A")
@@ -322,7 +322,7 @@ async def test_merge_through_the_dialog_and_see_the_merged_text_in_the_page(stag
 
 
 @pytest.mark.before_release
-async def test_checks_older_than_five_seconds_are_made_again_before_anything_is_sent(stage: Stage) -> None:
+async def test_checks_older_than_five_seconds_run_again_before_a_merge(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
         await run.press("m")
@@ -336,7 +336,7 @@ async def test_checks_older_than_five_seconds_are_made_again_before_anything_is_
 
 
 @pytest.mark.before_release
-async def test_what_changed_since_one_looked_is_not_merged(stage: Stage) -> None:
+async def test_change_request_that_changed_after_the_checks_is_not_merged(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
         await run.press("m")
@@ -369,7 +369,7 @@ async def test_with_conflicts_the_number_must_be_typed(stage: Stage) -> None:
         await run.until(lambda: "onflict" in run.text, "see both sides marked")
 
 
-async def test_X_deletes_what_is_under_the_cursor_and_archives_nothing(stage: Stage) -> None:
+async def test_x_on_a_change_request_points_to_archive(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await go_to(run, "refused")
         await run.press("X")
@@ -448,7 +448,7 @@ async def describe(run: Run, markdown: str, *more: dict[str, Any]) -> ChangeRequ
     return at
 
 
-async def test_a_word_of_a_formatted_description_is_edited_and_the_rest_stays(stage: Stage) -> None:
+async def test_edit_of_a_formatted_description_keeps_the_rest(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await go_to(run, "refused")
         at = await describe(run, DESCRIPTION)
@@ -468,7 +468,7 @@ async def test_a_word_of_a_formatted_description_is_edited_and_the_rest_stays(st
         assert {**after, "nodes": []} == {**before, "nodes": []}
 
 
-async def test_a_description_that_markdown_cannot_hold_is_not_edited_and_the_subject_is(stage: Stage) -> None:
+async def test_description_without_markdown_form_is_not_edited(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await go_to(run, "refused")
         at = await describe(
@@ -501,7 +501,7 @@ async def test_start_a_change_request(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_a_subject_that_is_too_long_is_given_back(stage: Stage) -> None:
+async def test_subject_that_is_too_long_stays_in_the_editor(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await go_to(run, "refused")
         await run.press("ctrl+n")
@@ -512,7 +512,7 @@ async def test_a_subject_that_is_too_long_is_given_back(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_only_mine(stage: Stage) -> None:
+async def test_at_sign_shows_only_your_change_requests(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("7 of 7")
         await run.press("@")
@@ -550,7 +550,7 @@ async def test_sixty_pages_are_reviewed_page_by_page_and_go_on_after_a_restart(s
 
 
 @pytest.mark.long
-async def test_what_was_compared_ahead_is_reviewed_without_a_connection(stage: Stage) -> None:
+async def test_preloaded_diffs_are_reviewed_offline(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "classic")
         await run.see("0 of 60 viewed")
@@ -567,7 +567,9 @@ async def test_what_was_compared_ahead_is_reviewed_without_a_connection(stage: S
 
 
 @pytest.mark.long
-async def test_changes_that_the_server_does_not_list_are_found(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_changes_missing_in_the_list_of_the_server_are_found(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("octavo.tui.review.request_comparison.FIRST_LIMIT", 10)
     monkeypatch.setattr("octavo.tui.review.request_comparison.MAX_LIMIT", 30)
     async with stage.play(start="changes") as run:
@@ -579,7 +581,7 @@ async def test_changes_that_the_server_does_not_list_are_found(stage: Stage, mon
 
 
 @pytest.mark.long
-async def test_marks_hold_until_a_page_changes_and_one_compares_with_what_one_reviewed(stage: Stage) -> None:
+async def test_viewed_marks_last_until_a_change_that_compare_shows(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
         await run.see("0 of 2 viewed", "page 1 of 2")

@@ -43,7 +43,7 @@ def dim(run: Run) -> dict[str, str]:
 
 
 @people("elin-brandt", "tomas-okafor")
-async def test_keys_of_a_change_request_that_cannot_act_are_dim_and_say_why(stage: Stage, person: str) -> None:
+async def test_forbidden_keys_of_a_change_request_are_disabled_with_a_reason(stage: Stage, person: str) -> None:
     async with stage.play(person, start="changes") as run:
         await run.press("/", *"refused", "enter")
         await run.see("▌ ◐ #7")
@@ -67,7 +67,7 @@ async def test_keys_of_a_change_request_that_cannot_act_are_dim_and_say_why(stag
 
 
 @people("elin-brandt", "mara-lindqvist")
-async def test_who_may_not_resolve_a_thread_is_told_so(stage: Stage, person: str) -> None:
+async def test_user_without_permission_to_resolve_is_told_so(stage: Stage, person: str) -> None:
     async with stage.play(person, start="comments") as run:
         await run.press("/", *"09:06", "enter", "enter")
         await run.see("● Elisa Moretti")
@@ -87,7 +87,7 @@ async def test_who_may_not_resolve_a_thread_is_told_so(stage: Stage, person: str
 
 
 @people("elin-brandt", "sipho-dlamini", "mara-lindqvist")
-async def test_keys_of_a_page_and_of_its_threads_are_dim_for_who_may_not_use_them(stage: Stage, person: str) -> None:
+async def test_forbidden_keys_of_a_page_and_its_threads_are_disabled(stage: Stage, person: str) -> None:
     async with stage.play(person) as run:
         await run.press("j", "j", "enter")
         await run.see("› Quickstart", "THREADS  2 open")
@@ -133,7 +133,7 @@ async def are_dim_where_one_may_not(run: Run, person: str) -> None:
     assert not run.app.session.outbox.entries
 
 
-async def test_what_is_merged_can_not_be_approved_or_merged_again(stage: Stage) -> None:
+async def test_merged_change_request_cannot_be_approved_or_merged(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.press("]", "]")
         await run.see("▌ ✓ #")
@@ -143,7 +143,7 @@ async def test_what_is_merged_can_not_be_approved_or_merged_again(stage: Stage) 
         await run.hear("is merged. You can do this only with draft or open change requests.")
 
 
-async def test_without_a_change_request_its_keys_say_so(stage: Stage) -> None:
+async def test_keys_without_a_selected_change_request_say_so(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.press("/", *"nothing like it", "enter")
         await run.see("0 of 7 match")
@@ -152,7 +152,7 @@ async def test_without_a_change_request_its_keys_say_so(stage: Stage) -> None:
         assert {"a", "A", "m", "U", "L", "X", "E", "C"} <= set(dim(run))
 
 
-async def test_what_is_dim_is_dim_in_the_palette_and_in_the_help_and_says_why(stage: Stage) -> None:
+async def test_palette_and_help_disable_forbidden_commands_with_a_reason(stage: Stage) -> None:
     async with stage.play("elin-brandt", start="changes") as run:
         await run.see("◐ #2")
         await run.press(":", *"merge")

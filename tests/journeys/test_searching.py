@@ -40,7 +40,7 @@ async def read_the_threads(run: Run) -> None:
 
 
 @pytest.mark.before_release
-async def test_a_word_that_stands_only_in_a_reply_is_found_with_the_server_and_without_it(stage: Stage) -> None:
+async def test_word_of_a_reply_is_found_online_and_offline(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await read_the_threads(run)
         await run.press("s", *"guilty")
@@ -63,7 +63,7 @@ async def test_a_word_that_stands_only_in_a_reply_is_found_with_the_server_and_w
 
 
 @pytest.mark.before_release
-async def test_offline_a_page_that_was_read_is_found_by_its_words_and_others_by_their_titles(stage: Stage) -> None:
+async def test_offline_search_finds_cached_text_and_other_titles(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter")
         await run.settle()
@@ -77,7 +77,7 @@ async def test_offline_a_page_that_was_read_is_found_by_its_words_and_others_by_
 
 
 @pytest.mark.before_release
-async def test_what_the_server_finds_takes_the_place_of_what_was_found_here(stage: Stage) -> None:
+async def test_server_results_replace_local_results(stage: Stage) -> None:
     async with stage.play() as run:
         await run.settle()
         run.gate.shut(search.InOrganization)
@@ -91,7 +91,7 @@ async def test_what_the_server_finds_takes_the_place_of_what_was_found_here(stag
 
 
 @pytest.mark.before_release
-async def test_why_the_server_could_not_search_is_said_beside_what_was_found(stage: Stage) -> None:
+async def test_failed_server_search_is_reported_beside_local_results(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await read_the_threads(run)
         run.platform.refuse_next(search.InOrganization, 500, "The index is being painted.", times=9)
@@ -100,7 +100,7 @@ async def test_why_the_server_could_not_search_is_said_beside_what_was_found(sta
 
 
 @pytest.mark.before_release
-async def test_who_leaves_the_search_while_a_slow_disk_is_read_hears_no_more_of_it(stage: Stage) -> None:
+async def test_closed_search_shows_no_late_results_of_a_slow_disk(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.press("s", *"tide", "escape")
         with run.app.session.search_index._lock:
@@ -117,7 +117,7 @@ async def test_who_leaves_the_search_while_a_slow_disk_is_read_hears_no_more_of_
 
 
 @pytest.mark.before_release
-async def test_a_filter_finds_threads_by_their_replies_and_the_words_they_hang_on_and_says_where(stage: Stage) -> None:
+async def test_filter_finds_threads_by_replies_and_commented_text(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await read_the_threads(run)
         await run.press("/", *"guilty")
@@ -132,7 +132,7 @@ async def test_a_filter_finds_threads_by_their_replies_and_the_words_they_hang_o
 
 
 @pytest.mark.before_release
-async def test_a_click_on_a_key_of_the_key_bar_closes_what_it_is_in(stage: Stage) -> None:
+async def test_click_on_esc_in_the_key_bar_closes_the_dialog(stage: Stage) -> None:
     """The key bar is closed with the screen it is in: it cannot wait for that."""
     async with stage.play(start="content") as run:
         await run.see("● updated")
@@ -145,7 +145,7 @@ async def test_a_click_on_a_key_of_the_key_bar_closes_what_it_is_in(stage: Stage
 
 
 @pytest.mark.before_release
-async def test_a_click_on_a_thread_that_was_found_goes_to_it(stage: Stage) -> None:
+async def test_click_on_a_found_thread_opens_the_thread(stage: Stage) -> None:
     """The search gets the click, and closes: it cannot wait for that either."""
     async with stage.play(start="comments") as run:
         await read_the_threads(run)
@@ -159,7 +159,7 @@ async def test_a_click_on_a_thread_that_was_found_goes_to_it(stage: Stage) -> No
 
 
 @pytest.mark.before_release
-async def test_an_address_that_is_pasted_leads_to_what_it_names(stage: Stage) -> None:
+async def test_pasted_link_opens_its_target(stage: Stage) -> None:
     async with stage.play() as run:
         pages = await run.ask(content.ListPages(at=SpaceRef(space_id="harbour-api")), MARA)
         page = next(each for each in pages.walk() if each.title == "Quickstart")
@@ -175,13 +175,13 @@ async def test_an_address_that_is_pasted_leads_to_what_it_names(stage: Stage) ->
 
 
 @pytest.mark.before_release
-async def test_which_version_the_server_has_is_said_when_it_is_asked_for(stage: Stage) -> None:
+async def test_palette_shows_the_server_version(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press(":", *"server version", "enter")
         await run.hear("Server version ")
 
 
-async def test_letters_of_full_width_and_other_case_find_the_same(stage: Stage) -> None:
+async def test_search_ignores_width_and_case(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await read_the_threads(run)
         await run.press("s", *"ＧＵＩＬＴＹ")
@@ -225,7 +225,7 @@ async def test_pages_of_the_same_title_show_their_paths(stage: Stage, tmp_path: 
         assert all("/" not in line for line in rows), "a title that no other page has needs no path"
 
 
-async def test_words_of_a_folder_are_found_by_their_parts_and_signs(stage: Stage, tmp_path: Path) -> None:
+async def test_local_search_finds_parts_of_identifiers_and_signs(stage: Stage, tmp_path: Path) -> None:
     async with twins(stage, tmp_path / "pages") as run:
         await run.press("s", *"station")
         await run.see("call getStationId in C++", "1 result")

@@ -37,7 +37,7 @@ async def on_a_block(run: Run, start: str) -> None:
 
 @pytest.mark.before_release("content")
 @pytest.mark.parametrize("start", ["content", "changes"])
-async def test_who_wrote_here_is_named_and_what_one_wrote_is_changed_and_taken_back(stage: Stage, start: str) -> None:
+async def test_commenters_are_suggested_and_your_comments_edited_and_deleted(stage: Stage, start: str) -> None:
     async with stage.play(start=start) as run:
         await on_a_block(run, start)
         await run.press("c", "@")
@@ -77,7 +77,7 @@ def with_another_organization(platform: Platform) -> None:
 
 
 @pytest.mark.before_release
-async def test_a_space_and_a_collection_are_moved_to_another_organization(stage: Stage) -> None:
+async def test_space_and_collection_move_to_another_organization(stage: Stage) -> None:
     async with stage.play(NOOR, change=with_another_organization) as run:
         await make_space(run, "Almanac")
         await to_spaces(run, "Almanac")
@@ -103,7 +103,7 @@ async def test_a_space_and_a_collection_are_moved_to_another_organization(stage:
 
 
 @pytest.mark.before_release
-async def test_a_space_and_a_change_request_are_saved_as_pdf(stage: Stage) -> None:
+async def test_space_and_change_request_are_exported_as_pdf(stage: Stage) -> None:
     async with stage.play() as run:
         for name in ("space", "change request"):
             await run.press("ctrl+e", *f"whole {name} as pdf", "enter", "ctrl+u")
@@ -116,7 +116,7 @@ async def test_a_space_and_a_change_request_are_saved_as_pdf(stage: Stage) -> No
 
 
 @pytest.mark.before_release
-async def test_pages_are_imported_into_a_change_request_where_a_space_is_locked(stage: Stage, web: Web) -> None:
+async def test_import_into_a_locked_space_uses_a_change_request(stage: Stage, web: Web) -> None:
     address = web.put("/tides.html", "<main><h1>Tides</h1><p>Twice a day.</p></main>")
     async with stage.play(NOOR, change=near) as run:
         await run.ask(spaces.Update(at=API, edit_mode="locked"), NOOR)
@@ -171,7 +171,7 @@ def places(run: Run, kind: type[Any]) -> set[type[Any]]:
 
 
 @pytest.mark.before_release
-async def test_files_and_people_that_a_page_names_are_asked_for_where_it_is(stage: Stage) -> None:
+async def test_files_and_people_of_a_page_load_from_its_revision(stage: Stage) -> None:
     async with stage.play() as run:
         at = await propose_a_page(run)
         await look_at_pictures(run)
@@ -185,7 +185,7 @@ async def test_files_and_people_that_a_page_names_are_asked_for_where_it_is(stag
 
 
 @pytest.mark.before_release
-async def test_where_the_server_names_no_revision_what_a_change_request_holds_is_asked_for(stage: Stage) -> None:
+async def test_change_request_without_a_revision_loads_its_own_content(stage: Stage) -> None:
     nameless = altered("/v1/spaces/[^/]+/change-requests/[^/]+", lambda answer: answer.pop("revision", None))
     async with stage.play(over=nameless) as run:
         await propose_a_page(run)

@@ -122,7 +122,7 @@ async def test_pages_are_imported_from_a_path_in_the_url_field(stage: Stage, hom
         ("x1500.woff", 400),
     ],
 )
-def test_the_weight_of_a_font_is_read_from_its_file_name(name: str, weight: int) -> None:
+def test_font_weight_is_read_from_the_file_name(name: str, weight: int) -> None:
     assert font_weight(f"~/fonts/{name}") == weight
 
 
@@ -145,7 +145,7 @@ paths:
 """
 
 
-async def test_a_new_version_of_a_specification_updates_its_block(stage: Stage, home: Path) -> None:
+async def test_new_version_of_a_specification_updates_its_block(stage: Stage, home: Path) -> None:
     (home / "harbour.yaml").write_text(SPEC)
     (home / "broken.yaml").write_text("paths: [\n")
     async with stage.play(NOOR, start="content") as run:

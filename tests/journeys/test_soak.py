@@ -67,7 +67,7 @@ class Soak:
 
 
 @pytest.mark.before_release
-async def test_random_keys_leave_nothing(stage: Stage) -> None:
+async def test_random_keys_leave_no_closed_screens_in_memory(stage: Stage) -> None:
     async with stage.play(every_frame=True) as run:
         soak = Soak(run, 9)
         await soak.act(40)
@@ -77,7 +77,7 @@ async def test_random_keys_leave_nothing(stage: Stage) -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(7200)
-def test_memory_after_twenty_thousand_keys_is_that_after_two_thousand() -> None:
+def test_memory_does_not_grow_over_twenty_thousand_keys() -> None:
     command = [sys.executable, "-m", "tests.journeys.random_keys_memory", "20000"]
     output = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout
     early, late = map(float, output.split())

@@ -12,7 +12,7 @@ from tests.journeys.stage import Stage
 
 
 @pytest.mark.long
-async def test_from_a_file_to_where_it_is_used_and_from_a_broken_link_to_its_place(stage: Stage) -> None:
+async def test_file_opens_its_uses_and_broken_link_opens_its_page(stage: Stage) -> None:
     kept = stage.folder / "kept"
     kept.mkdir()
     (kept / "surge.svg").write_text("mine")
@@ -49,7 +49,7 @@ async def test_from_a_file_to_where_it_is_used_and_from_a_broken_link_to_its_pla
 
 
 @pytest.mark.long
-async def test_read_what_a_page_said_compare_it_with_now_and_take_it_along(stage: Stage) -> None:
+async def test_old_revision_is_read_compared_and_exported(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("/", *"retr", "enter", "enter")
         await run.see("› Retries")
@@ -85,7 +85,7 @@ async def test_read_what_a_page_said_compare_it_with_now_and_take_it_along(stage
 
 
 @pytest.mark.before_release
-async def test_an_export_under_way_is_stopped_and_nothing_of_it_stays(stage: Stage) -> None:
+async def test_stopped_export_leaves_no_files(stage: Stage) -> None:
     kept = stage.folder / "kept"
     kept.mkdir()
     async with stage.play() as run:

@@ -56,7 +56,7 @@ def write(folder: Path, name: str, text: str) -> None:
     (folder / name).write_text(text, encoding="utf-8")
 
 
-async def test_what_a_folder_says_of_interfaces_and_shares_stands_in_its_pages(stage: Stage, tmp_path: Path) -> None:
+async def test_opened_folder_shows_openapi_blocks_and_reusable_content(stage: Stage, tmp_path: Path) -> None:
     folder = tmp_path / "pets"
     write(folder, "README.md", PAGE.format(up=""))
     write(folder, "more/pets.md", PAGE.format(up="").replace("# Pets", "# More pets"))
@@ -107,7 +107,7 @@ async def test_what_a_folder_says_of_interfaces_and_shares_stands_in_its_pages(s
             assert (await linked_files.load_from_link(session, at, place, target)).error == said
 
 
-async def test_what_a_page_includes_is_shown_from_its_diff(stage: Stage, tmp_path: Path) -> None:
+async def test_diff_shows_included_content(stage: Stage, tmp_path: Path) -> None:
     folder = tmp_path / "pets"
     write(folder, "README.md", "# Pets\n\nKeep them.\n")
     write(folder, ".gitbook/includes/note.md", "Pets bite.\n")

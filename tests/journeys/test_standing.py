@@ -43,7 +43,7 @@ async def only(run: Run, *words: str) -> None:
 
 
 @pytest.mark.before_release
-async def test_rows_say_how_each_stands(stage: Stage) -> None:
+async def test_rows_show_the_status_of_each_change_request(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 60)) as run:
         await run.see("7 of 7", "may conflict")
         assert row(run, "#7  Show") == "Tomás Okafor · ○ your review requested · ✓ Noor Haddad · ● 1 open thread"
@@ -85,7 +85,7 @@ async def test_open_threads_of_a_change_request_are_counted_alike_everywhere(sta
 
 
 @pytest.mark.before_release
-async def test_the_preview_says_who_said_what_and_what_conflicts(stage: Stage) -> None:
+async def test_preview_shows_reviews_and_conflicts(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await go_to(run, "refused")
         await run.see("✓ Noor Haddad approved", "Short, and it answers the question. Good.", "○ your review requested")
@@ -96,7 +96,7 @@ async def test_the_preview_says_who_said_what_and_what_conflicts(stage: Stage) -
 
 
 @pytest.mark.before_release
-async def test_the_words_of_a_review_are_no_open_thread_of_what_is_merged(stage: Stage) -> None:
+async def test_review_comment_is_no_open_thread_of_a_merged_request(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 60)) as run:
         await run.press("]", "]")
         await run.see("4 of 4")
@@ -112,7 +112,7 @@ async def test_the_words_of_a_review_are_no_open_thread_of_what_is_merged(stage:
 
 
 @pytest.mark.before_release
-async def test_an_approval_is_stale_as_soon_as_it_is_edited(stage: Stage) -> None:
+async def test_approval_is_outdated_after_an_edit(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 60)) as run:
         await run.until(lambda: "✓ Noor Haddad ·" in row(run, "#7  Show"), "see who approved")
         about = await numbered(run, 7)
@@ -124,7 +124,7 @@ async def test_an_approval_is_stale_as_soon_as_it_is_edited(stage: Stage) -> Non
 
 
 @pytest.mark.before_release
-async def test_the_words_of_a_review_are_no_open_thread_anywhere(stage: Stage) -> None:
+async def test_review_comment_is_no_open_thread_in_any_view(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 60)) as run:
         await run.until(lambda: "● 2 open" in row(run, "#1  Limpet"), "see its threads")
         register = next(each for each in run.app.screen.rows.items if each.title.startswith("Limpet 3"))  # type: ignore[attr-defined]  # the list of change requests
@@ -147,7 +147,7 @@ async def test_the_words_of_a_review_are_no_open_thread_anywhere(stage: Stage) -
 
 
 @pytest.mark.before_release
-async def test_only_those_that_stand_so_are_shown(stage: Stage) -> None:
+async def test_filter_by_status_shows_matching_change_requests(stage: Stage) -> None:
     async with stage.play(start="changes", size=(120, 60)) as run:
         await run.see("7 of 7")
         for words, titles in {
@@ -172,7 +172,7 @@ async def test_only_those_that_stand_so_are_shown(stage: Stage) -> None:
             await run.see("7 of 7")
 
 
-async def test_it_is_said_while_it_is_still_looked_for_and_what_could_not_be_known(stage: Stage) -> None:
+async def test_status_shows_loading_and_unknown_parts(stage: Stage) -> None:
     async with stage.play(start="changes", size=(80, 24)) as run:
         await run.see("Open 7", "○ your review requested")
         asked = {op.at.change_request_id for op in run.gate.sent(reviews.List)}
@@ -187,7 +187,7 @@ async def test_it_is_said_while_it_is_still_looked_for_and_what_could_not_be_kno
 
 
 @pytest.mark.before_release
-async def test_rows_that_are_not_seen_are_not_asked_for(stage: Stage) -> None:
+async def test_status_of_invisible_rows_is_not_requested(stage: Stage) -> None:
     async with stage.play(start="changes", size=(80, 24)) as run:
         await run.see("Open 7", "○ your review requested")
         before = {op.at.change_request_id for op in run.gate.sent(reviews.ListRequested)}

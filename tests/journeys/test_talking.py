@@ -141,7 +141,7 @@ async def test_reply_react_edit_resolve_reopen_and_delete(stage: Stage) -> None:
         await run.see("THREADS  2 open")
 
 
-async def test_reply_and_resolve_in_one_go(stage: Stage) -> None:
+async def test_reply_and_resolve_with_one_key(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press("D")
@@ -156,7 +156,7 @@ async def test_reply_and_resolve_in_one_go(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_undo_while_it_is_held_sends_nothing_and_keeps_the_words(stage: Stage) -> None:
+async def test_undo_before_a_comment_is_sent_keeps_its_draft(stage: Stage) -> None:
     async with stage.play() as run:
         await on_quickstart(run)
         await run.press("c")
@@ -173,7 +173,7 @@ async def test_undo_while_it_is_held_sends_nothing_and_keeps_the_words(stage: St
 
 
 @pytest.mark.before_release
-async def test_all_that_are_ticked_are_done_together_and_taken_back_together(stage: Stage) -> None:
+async def test_selected_threads_are_resolved_and_undone_together(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press("v", "j", "j", "v")
@@ -190,7 +190,7 @@ async def test_all_that_are_ticked_are_done_together_and_taken_back_together(sta
 
 
 @pytest.mark.before_release
-async def test_only_some_threads_are_shown_in_another_order_until_escape(stage: Stage) -> None:
+async def test_threads_are_filtered_and_sorted_until_esc(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press("F", *"outdated", "enter")
@@ -201,7 +201,7 @@ async def test_only_some_threads_are_shown_in_another_order_until_escape(stage: 
         await run.see("72 of 72")
 
 
-async def test_a_comment_on_the_page_of_a_thread_is_written_from_the_list_of_threads(stage: Stage) -> None:
+async def test_comment_on_the_page_of_a_thread_is_written_from_the_list(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press("C")
@@ -222,7 +222,7 @@ async def test_space_reads_on_to_the_next_thread(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_undo_after_it_was_sent_asks_the_server_for_the_opposite(stage: Stage) -> None:
+async def test_undo_after_a_resolve_was_sent_reopens_the_thread(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press("d")
@@ -236,7 +236,7 @@ async def test_undo_after_it_was_sent_asks_the_server_for_the_opposite(stage: St
 
 
 @pytest.mark.before_release
-async def test_a_comment_that_was_sent_cannot_be_unsaid_by_undo_and_undo_says_so(stage: Stage) -> None:
+async def test_undo_of_a_posted_comment_says_that_it_cannot_be_undone(stage: Stage) -> None:
     async with stage.play() as run:
         await on_quickstart(run)
         await begin(run, "Too soon?")
@@ -246,7 +246,7 @@ async def test_a_comment_that_was_sent_cannot_be_unsaid_by_undo_and_undo_says_so
 
 
 @pytest.mark.before_release
-async def test_with_nothing_to_undo_undo_says_so(stage: Stage) -> None:
+async def test_undo_with_nothing_to_undo_says_so(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("u")
         await run.hear("Nothing to undo.")
@@ -285,7 +285,7 @@ async def test_a_draft_survives_quitting_the_app_with_the_composer_open(stage: S
 
 
 @pytest.mark.before_release
-async def test_what_is_held_when_one_quits_is_sent_before_the_app_ends(stage: Stage) -> None:
+async def test_quitting_sends_a_write_that_waits_for_undo(stage: Stage) -> None:
     async with stage.play() as run:
         await on_quickstart(run)
         await run.press("c")
@@ -309,7 +309,7 @@ async def open_at_end(run: Run) -> None:
 
 
 @pytest.mark.before_release
-async def test_what_waits_for_another_write_when_one_quits_is_sent_before_the_app_ends(stage: Stage) -> None:
+async def test_quitting_sends_a_write_that_waits_for_another(stage: Stage) -> None:
     async with stage.play() as run:
         await on_quickstart(run)
         spaces = run.app.workspace.spaces.value
@@ -331,7 +331,7 @@ async def test_what_waits_for_another_write_when_one_quits_is_sent_before_the_ap
 
 
 @pytest.mark.long
-async def test_two_people_talk_and_each_sees_the_other(stage: Stage) -> None:
+async def test_two_users_see_each_others_replies(stage: Stage) -> None:
     async with stage.play(MARA) as run:
         await on_quickstart(run)
         await begin(run, "Who else tried this?")
@@ -358,7 +358,7 @@ async def on_quickstart_again(run: Run) -> None:
 
 
 @pytest.mark.before_release
-async def test_a_thread_on_words_that_were_edited_since_is_at_what_they_became(stage: Stage) -> None:
+async def test_thread_on_edited_text_is_shown_on_the_new_text(stage: Stage) -> None:
     def edited(platform: Platform) -> None:
         threads = Threads(platform.world, SpaceRef(space_id="harbour-api"))
         for _, thread in platform.world.store.items(threads.path, newest_first=True):
@@ -379,7 +379,7 @@ async def test_a_thread_on_words_that_were_edited_since_is_at_what_they_became(s
 
 
 @pytest.mark.before_release
-async def test_any_emoji_is_found_for_a_reaction_and_those_used_last_come_first(stage: Stage) -> None:
+async def test_reactions_offer_every_emoji_and_recent_ones_first(stage: Stage) -> None:
     async with stage.play() as run:
         await on_quickstart(run)
         await begin(run, "Is it five?")
@@ -430,7 +430,7 @@ async def test_emoji_and_quick_replies_are_written_into_a_comment(stage: Stage) 
 
 
 @pytest.mark.before_release
-async def test_where_a_thread_of_a_change_request_is_is_shown_with_the_cursor_on_it(stage: Stage) -> None:
+async def test_thread_of_a_change_request_opens_its_diff_at_the_thread(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press("/", *"straight quotes", "enter", "enter")

@@ -8,7 +8,7 @@ from tests.journeys.stage import Stage
 from tests.journeys.terminals import terminal
 
 
-def test_escape_and_the_key_after_it_both_act_where_tmux_sends_them_together(stage: Stage) -> None:
+def test_escape_and_a_key_sent_together_by_tmux_both_act(stage: Stage) -> None:
     with terminal(stage, "octavo", "demo") as running:
         running.wait_for("Harbour API › Welcome", "how deep is the water now")
         running.write(b"\r")
@@ -43,7 +43,7 @@ def test_pasted_escapes_are_text_and_no_keys(stage: Stage) -> None:
     state.close()
 
 
-def test_the_size_is_that_of_the_terminal_whatever_a_shell_exported(stage: Stage) -> None:
+def test_terminal_size_overrides_exported_columns_and_lines(stage: Stage) -> None:
     with terminal(stage, "octavo", "demo", COLUMNS="40", LINES="10") as running:
         running.wait_for("Harbour API › Welcome", "how deep is the water now", "? help")
         rows = running.screen.splitlines()

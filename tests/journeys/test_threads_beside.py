@@ -56,7 +56,7 @@ async def at_rest(run: Run, pane: Reader) -> Region:
 
 @pytest.mark.before_release("size0", "size2")
 @pytest.mark.parametrize("size", SIZES)
-async def test_a_thread_stands_beside_its_words_on_a_page(stage: Stage, size: tuple[int, int]) -> None:
+async def test_thread_dialog_is_beside_its_text_on_a_page(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(size=size) as run:
         await run.see("Your first tide")
         await run.press("j", "j", "enter")
@@ -84,7 +84,7 @@ async def test_a_thread_stands_beside_its_words_on_a_page(stage: Stage, size: tu
 
 @pytest.mark.before_release("size0", "size2")
 @pytest.mark.parametrize("size", SIZES[:3])
-async def test_a_thread_stands_beside_its_words_in_a_diff(stage: Stage, size: tuple[int, int]) -> None:
+async def test_thread_dialog_is_beside_its_text_in_a_diff(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:
         await run.press("slash", *"refused", "enter", "enter")
         await run.see("#7 Show what", "change 1 of 2")
@@ -97,7 +97,7 @@ async def test_a_thread_stands_beside_its_words_in_a_diff(stage: Stage, size: tu
 
 
 @pytest.mark.before_release
-async def test_replies_that_come_late_do_not_put_the_words_below_the_thread(stage: Stage) -> None:
+async def test_late_replies_do_not_hide_the_text_below_the_dialog(stage: Stage) -> None:
     async with stage.play(start="changes", size=(80, 24)) as run:
         await run.press("slash", *"refused", "enter", "enter")
         await run.see("#7 Show what", "change 1 of 2")
@@ -114,7 +114,7 @@ async def test_replies_that_come_late_do_not_put_the_words_below_the_thread(stag
 
 @pytest.mark.parametrize("size", [(80, 24), (80, 30)])
 @pytest.mark.parametrize("number", [1, 4])
-async def test_a_thread_that_grows_is_shown_as_far_as_there_is_room_above_the_dialog(
+async def test_growing_thread_is_shown_as_far_as_the_dialog_leaves_room(
     stage: Stage, size: tuple[int, int], number: int
 ) -> None:
     async with stage.play(start="changes", size=size) as run:

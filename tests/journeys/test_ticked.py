@@ -37,7 +37,7 @@ def under_cursor(run: Run) -> str:
 
 @pytest.mark.before_release
 @pytest.mark.parametrize("key", ["c", "D"])
-async def test_a_reply_goes_to_all_that_are_ticked_and_not_to_what_is_under_the_cursor(stage: Stage, key: str) -> None:
+async def test_reply_goes_to_all_selected_threads_and_no_other(stage: Stage, key: str) -> None:
     async with stage.play(start="comments") as run:
         wanted = await three_ticked(run)
         await run.press(key)
@@ -53,7 +53,7 @@ async def test_a_reply_goes_to_all_that_are_ticked_and_not_to_what_is_under_the_
 
 
 @pytest.mark.before_release
-async def test_a_reply_to_several_that_is_taken_back_is_there_again_for_all_of_them(stage: Stage) -> None:
+async def test_undone_reply_to_several_threads_is_a_draft_for_all(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await three_ticked(run)
         await run.press("c")
@@ -72,7 +72,7 @@ async def test_a_reply_to_several_that_is_taken_back_is_there_again_for_all_of_t
 
 
 @pytest.mark.before_release
-async def test_a_reply_begun_for_one_thread_outlives_one_to_several(stage: Stage) -> None:
+async def test_draft_for_one_thread_survives_a_reply_to_several(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press("c")
@@ -87,7 +87,7 @@ async def test_a_reply_begun_for_one_thread_outlives_one_to_several(stage: Stage
         await run.see("Half a thought")
 
 
-async def test_a_reaction_goes_to_all_that_are_ticked(stage: Stage) -> None:
+async def test_reaction_goes_to_all_selected_threads(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         wanted = await three_ticked(run)
         await run.press("+", *"ship", "enter")
@@ -97,7 +97,7 @@ async def test_a_reaction_goes_to_all_that_are_ticked(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_what_is_done_one_by_one_says_so_while_others_are_ticked(stage: Stage) -> None:
+async def test_single_thread_commands_say_so_while_several_are_selected(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         wanted = await three_ticked(run)
         words = [each.comment.body.text for each in run.app.screen.rows.items[: len(wanted)]]  # type: ignore[attr-defined]  # as above
@@ -118,7 +118,7 @@ async def test_what_is_done_one_by_one_says_so_while_others_are_ticked(stage: St
 
 
 @pytest.mark.before_release
-async def test_after_many_are_done_the_cursor_is_on_the_next_that_is_left(stage: Stage) -> None:
+async def test_cursor_moves_to_the_next_row_after_many_are_resolved(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         rows = run.app.screen.rows  # type: ignore[attr-defined]  # it is the list of threads
@@ -131,7 +131,7 @@ async def test_after_many_are_done_the_cursor_is_on_the_next_that_is_left(stage:
 
 
 @pytest.mark.before_release
-async def test_undo_goes_back_to_what_came_back(stage: Stage) -> None:
+async def test_undo_moves_the_cursor_to_the_restored_thread(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         first = under_cursor(run)
@@ -153,7 +153,7 @@ async def test_undo_goes_back_to_what_came_back(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_undo_of_what_was_said_on_a_page_goes_to_that_page(stage: Stage) -> None:
+async def test_undo_of_a_comment_opens_its_page(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Your first tide")
         await run.press("j", "j", "enter")
@@ -170,7 +170,7 @@ async def test_undo_of_what_was_said_on_a_page_goes_to_that_page(stage: Stage) -
 
 
 @pytest.mark.before_release
-async def test_one_change_request_ticked_and_another_under_the_cursor_is_said(stage: Stage) -> None:
+async def test_key_without_selection_support_says_so(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("Changes ·")
         await run.press("x", "a")
@@ -186,7 +186,7 @@ async def test_one_change_request_ticked_and_another_under_the_cursor_is_said(st
 
 
 @pytest.mark.before_release
-async def test_many_writes_that_need_a_person_are_named_and_sent_again_at_once(stage: Stage) -> None:
+async def test_many_failed_writes_are_listed_and_retried_together(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await three_ticked(run)
         run.platform.refuse_next(comments.CreateReply, 403, "Not now.", times=3)
@@ -206,7 +206,7 @@ async def test_many_writes_that_need_a_person_are_named_and_sent_again_at_once(s
 
 
 @pytest.mark.before_release
-async def test_many_writes_are_discarded_at_once_and_their_words_stay(stage: Stage) -> None:
+async def test_many_failed_writes_are_discarded_together_and_drafts_stay(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await three_ticked(run)
         run.platform.refuse_next(comments.CreateReply, 403, "Not now.", times=3)
@@ -230,7 +230,7 @@ async def test_many_writes_are_discarded_at_once_and_their_words_stay(stage: Sta
 
 
 @pytest.mark.before_release
-async def test_what_the_server_refuses_for_good_is_told_and_needs_nobody(stage: Stage) -> None:
+async def test_permanently_refused_writes_are_reported_and_need_no_action(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press("v", "j", "j", "v")
@@ -248,7 +248,7 @@ async def test_what_the_server_refuses_for_good_is_told_and_needs_nobody(stage: 
 
 
 @pytest.mark.before_release
-async def test_what_a_failing_server_does_to_many_settles_without_a_key(stage: Stage) -> None:
+async def test_many_writes_recover_from_a_failing_server(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         run.platform.refuse_next(comments.Update, 502, "Bad gateway.", times=16)
@@ -273,7 +273,7 @@ async def test_what_a_failing_server_does_to_many_settles_without_a_key(stage: S
 
 
 @pytest.mark.before_release
-async def test_one_of_many_that_had_gone_out_is_undone_too_and_said(stage: Stage) -> None:
+async def test_undo_of_many_includes_a_write_that_was_already_sent(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press("v", "j", "j", "v")
@@ -294,7 +294,7 @@ async def test_one_of_many_that_had_gone_out_is_undone_too_and_said(stage: Stage
 
 
 @pytest.mark.before_release
-async def test_many_resolved_at_once_cost_a_write_each_and_a_handful_of_reads(stage: Stage) -> None:
+async def test_resolving_many_threads_sends_one_write_each_and_few_reads(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await tick_many(run)
         await run.press("d")
@@ -314,7 +314,7 @@ async def test_many_resolved_at_once_cost_a_write_each_and_a_handful_of_reads(st
 
 
 @pytest.mark.before_release
-async def test_those_of_many_that_are_refused_stay_ticked_and_say_why_and_one_undo_takes_the_others_back(
+async def test_refused_threads_of_many_stay_selected_with_their_reason(
     stage: Stage,
 ) -> None:
     async with stage.play(start="comments") as run:

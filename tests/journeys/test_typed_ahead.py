@@ -34,7 +34,7 @@ def written(run: Run) -> list[str]:
 
 
 @pytest.mark.parametrize("turns", [0, pytest.param(3, marks=pytest.mark.long)])
-async def test_letters_after_the_key_that_asks_for_them_are_written(stage: Stage, turns: int) -> None:
+async def test_letters_typed_after_the_key_of_a_dialog_are_entered(stage: Stage, turns: int) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter")
         for opens in ("C", "s", "colon"):
@@ -43,7 +43,7 @@ async def test_letters_after_the_key_that_asks_for_them_are_written(stage: Stage
             await run.press("escape", "escape")
 
 
-async def test_what_is_pasted_after_the_key_that_asks_for_it_is_written(stage: Stage) -> None:
+async def test_text_pasted_after_the_key_of_a_dialog_is_entered(stage: Stage) -> None:
     async with stage.play() as run:
         run.app.post_message(Key("s", "s"))
         run.app.post_message(Paste("tide"))
@@ -52,9 +52,7 @@ async def test_what_is_pasted_after_the_key_that_asks_for_it_is_written(stage: S
 
 
 @pytest.mark.parametrize("opens", ["s", "colon"])
-async def test_letters_typed_before_the_organization_is_known_are_written_and_searched_for_then(
-    stage: Stage, opens: str
-) -> None:
+async def test_letters_typed_before_the_organization_loads_are_searched(stage: Stage, opens: str) -> None:
     async with stage.play(shut=True) as run:
         await at_once(run, opens, *"battery")
         await run.until(lambda: written(run) == ["battery"], "write all letters")
@@ -72,16 +70,14 @@ async def test_letters_typed_before_the_organization_is_known_are_written_and_se
         for turns in (0, 2, 4)
     ],
 )
-async def test_a_key_for_a_screen_that_has_no_parts_yet_is_done_once_it_has_them(
-    stage: Stage, key: str, turns: int
-) -> None:
+async def test_key_for_a_screen_that_is_being_built_runs_afterwards(stage: Stage, key: str, turns: int) -> None:
     async with stage.play(start="changes") as run:
         await at_once(run, "enter", key, turns=turns)
         assert isinstance(run.app.screen_stack[1], ChangeRequestScreen)
         assert run.app._exception is None
 
 
-async def test_keys_that_lead_on_and_back_are_done_in_their_order(stage: Stage) -> None:
+async def test_quick_keys_run_in_order(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await at_once(run, "enter", "escape", "j", "enter")
         assert isinstance(run.app.screen, ChangeRequestScreen)
@@ -89,7 +85,7 @@ async def test_keys_that_lead_on_and_back_are_done_in_their_order(stage: Stage) 
         assert type(run.app.screen).__name__ == "ContentScreen"
 
 
-async def test_letters_typed_while_what_can_be_picked_in_a_form_is_read_are_looked_for_in_it(stage: Stage) -> None:
+async def test_letters_typed_while_choices_load_filter_the_choices(stage: Stage) -> None:
     async with stage.play("noor-haddad", start="admin") as run:
         await into(run, "collections", "Products")
         await open_kind(run, "teams")
@@ -110,9 +106,7 @@ async def test_letters_typed_while_what_can_be_picked_in_a_form_is_read_are_look
 @pytest.mark.parametrize(
     "opens", ["s", pytest.param("C", marks=pytest.mark.long), pytest.param("1", marks=pytest.mark.long)]
 )
-async def test_what_is_opened_by_a_key_right_after_the_one_that_quits_ends_nothing_with_a_bug(
-    stage: Stage, opens: str
-) -> None:
+async def test_key_right_after_quit_causes_no_crash(stage: Stage, opens: str) -> None:
     async with stage.play() as run:
         for key in ("q", "q", opens):
             run.app.post_message(Key(key, key))
@@ -147,7 +141,7 @@ async def test_words_typed_after_a_refused_key_do_nothing(stage: Stage, start: s
         await run.see("Help")
 
 
-async def test_words_typed_into_a_field_that_is_gone_do_nothing(stage: Stage) -> None:
+async def test_text_typed_into_a_closed_field_does_nothing(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.press("j", "C")
         await run.see("Comment on")

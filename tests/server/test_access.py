@@ -44,7 +44,7 @@ async def _everybody(ask: Ask, at: Shared, user: str = "ada", role: Role | None 
 
 
 @KINDS
-async def test_people_are_given_a_role_have_it_changed_and_taken_back(ask: Ask, kind: str) -> None:
+async def test_role_of_a_user_is_granted_changed_and_removed(ask: Ask, kind: str) -> None:
     at = await _place(ask, kind)
     await ask(permissions.Grant(at=at, role="edit", users=("gil", "sam")))
     assert ask.last.status_code == 204
@@ -58,7 +58,7 @@ async def test_people_are_given_a_role_have_it_changed_and_taken_back(ask: Ask, 
 
 
 @KINDS
-async def test_teams_are_given_a_role_have_it_changed_and_taken_back(ask: Ask, kind: str) -> None:
+async def test_role_of_a_team_is_granted_changed_and_removed(ask: Ask, kind: str) -> None:
     at = await _place(ask, kind)
     team = await _team(ask, "gil", "zoe")
     await ask(permissions.Grant(at=at, role="review", teams=(team,)))
@@ -73,7 +73,7 @@ async def test_teams_are_given_a_role_have_it_changed_and_taken_back(ask: Ask, k
     assert (await ask(permissions.ListTeams(at=at))).items == ()
 
 
-async def test_the_highest_of_all_that_was_given_counts(ask: Ask) -> None:
+async def test_highest_granted_role_counts(ask: Ask) -> None:
     """Directly, by team, on a collection around, and in the organization as far as the default level lets it in."""
     outer = await ask(collections.Create(at=ACME, title="Outer"))
     inner = await ask(collections.Create(at=ACME, title="Inner", parent=outer.id))
@@ -99,7 +99,7 @@ async def test_a_role_on_a_space_does_not_reach_the_collection_around(ask: Ask) 
     assert await _everybody(ask, space.ref, "gil") == {"ada": "admin", "gil": "admin"}
 
 
-async def test_disabled_members_have_no_role_whatever_they_were_given(ask: Ask, world: World) -> None:
+async def test_disabled_member_has_no_role(ask: Ask, world: World) -> None:
     at = await _place(ask, "space")
     await ask(permissions.Grant(at=at, role="edit", users=("sam",)))
     world.store.update("/orgs/acme/members/sam", disabled=True)
@@ -107,7 +107,7 @@ async def test_disabled_members_have_no_role_whatever_they_were_given(ask: Ask, 
 
 
 @KINDS
-async def test_only_administrators_of_a_place_change_who_may_what(ask: Ask, kind: str) -> None:
+async def test_only_admins_of_a_place_change_roles(ask: Ask, kind: str) -> None:
     at = await _place(ask, kind)
     team = await _team(ask, "tom")
     await ask(permissions.Grant(at=at, role="create", users=("mia", "gil"), teams=(team,)))
@@ -126,7 +126,7 @@ async def test_only_administrators_of_a_place_change_who_may_what(ask: Ask, kind
 
 
 @KINDS
-async def test_guests_do_not_see_who_else_is_there_unless_they_administer_it(ask: Ask, kind: str) -> None:
+async def test_guest_sees_other_members_only_as_admin(ask: Ask, kind: str) -> None:
     at = await _place(ask, kind)
     await ask(permissions.Grant(at=at, role="create", users=("gil", "sam")))
     listings: tuple[Operation[Any], ...] = (
@@ -142,7 +142,7 @@ async def test_guests_do_not_see_who_else_is_there_unless_they_administer_it(ask
 
 
 @KINDS
-async def test_strangers_and_those_without_a_role_see_no_place(ask: Ask, kind: str) -> None:
+async def test_users_without_a_role_do_not_see_the_place(ask: Ask, kind: str) -> None:
     at = await _place(ask, kind)
     for user in ("eve", "gil", "mia"):
         await refused(ask(permissions.ListAggregate(at=at), user), 404)
@@ -150,7 +150,7 @@ async def test_strangers_and_those_without_a_role_see_no_place(ask: Ask, kind: s
 
 
 @KINDS
-async def test_what_is_not_there_is_said_and_nothing_is_given(ask: Ask, kind: str) -> None:
+async def test_grant_to_an_unknown_user_or_team_is_refused(ask: Ask, kind: str) -> None:
     at = await _place(ask, kind)
     sentence = await refused(ask(permissions.Grant(at=at, role="read", users=("gil", "eve"))), 404)
     assert "member “eve”" in sentence
@@ -186,7 +186,7 @@ async def test_no_role_takes_back(ask: Ask) -> None:
     assert await _users(ask, at) == {"sam": "edit"}
 
 
-async def test_pages_of_everybody_neither_repeat_nor_skip_while_others_come(ask: Ask, world: World) -> None:
+async def test_pages_of_members_stay_consistent_while_members_join(ask: Ask, world: World) -> None:
     at = (await space_with(ask)).ref
     listing = permissions.ListAggregate(at=at, limit=4)
     first = await ask(listing)
@@ -197,7 +197,7 @@ async def test_pages_of_everybody_neither_repeat_nor_skip_while_others_come(ask:
     assert [each.user.id for each in (*first.items, *second.items)] == ["ada", "mia", "tom", "jun", "zoe", "sam", "new"]
 
 
-async def test_spaces_of_a_member_are_those_they_and_the_caller_see(ask: Ask, clock: Clock) -> None:
+async def test_spaces_of_a_member_are_visible_to_both_users(ask: Ask, clock: Clock) -> None:
     made = []
     for title in ("First", "Second", "Hidden"):
         made.append(await space_with(ask, title))
@@ -220,7 +220,7 @@ async def test_spaces_of_a_member_are_those_they_and_the_caller_see(ask: Ask, cl
     await refused(ask(permissions.ListOfMember(at=ACME, user_id="eve")), 404)
 
 
-async def test_what_is_shared_with_a_team_is_not_transferred(ask: Ask, world: World) -> None:
+async def test_space_shared_with_a_team_is_not_transferred(ask: Ask, world: World) -> None:
     world.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
     for user in PEOPLE:
         world.store.put(f"/orgs/other/members/{user}", {"id": user, "role": "admin", "joinedAt": iso(START)})

@@ -42,7 +42,7 @@ async def _written(ask: Ask, at: SiteRef, schema: dict[str, Any] = SCHEMA) -> ad
     return await ask(adaptive_schema.Update(at=at, json_schema=VisitorSchema.model_validate(schema)))
 
 
-async def test_it_is_kept_as_it_was_written(ask: Ask, clock: Clock) -> None:
+async def test_schema_is_stored_unchanged(ask: Ask, clock: Clock) -> None:
     at = await a_site(ask)
     sentence = await refused(ask(adaptive_schema.Get(at=at)), 404)
     assert sentence == "There is no adaptive schema here yet. Create one first."
@@ -55,7 +55,7 @@ async def test_it_is_kept_as_it_was_written(ask: Ask, clock: Clock) -> None:
     assert (anew.json_schema, anew.updated_at) == (_schema(isBeta=BETA), clock.moment)
 
 
-async def test_it_gives_conditions(ask: Ask) -> None:
+async def test_schema_provides_conditions(ask: Ask) -> None:
     at = await a_site(ask)
     assert (await ask(adaptive_schema.ListTemplateConditions(at=at))).items == ()
     await _written(ask, at)
@@ -97,7 +97,7 @@ async def test_it_gives_conditions(ask: Ask) -> None:
         (_schema(unsigned=BETA), "jsonSchema.properties is not valid: unsigned must be an object"),
     ],
 )  # fmt: skip
-async def test_what_is_outside_the_subset_is_refused(ask: Ask, schema: dict[str, Any], sentence: str) -> None:
+async def test_schema_outside_the_subset_is_refused(ask: Ask, schema: dict[str, Any], sentence: str) -> None:
     at = await a_site(ask)
     url = f"/v1/orgs/acme/sites/{at.site_id}/adaptive-schema"
     answer = await ask.http("PUT", url, json={"jsonSchema": schema})
@@ -107,7 +107,7 @@ async def test_what_is_outside_the_subset_is_refused(ask: Ask, schema: dict[str,
         VisitorSchema.model_validate(schema)
 
 
-async def test_administrators_write_it_and_members_read_it(ask: Ask) -> None:
+async def test_admins_write_the_schema_and_members_read_it(ask: Ask) -> None:
     at = await a_site(ask)
     op = adaptive_schema.Update(at=at, json_schema=VisitorSchema.model_validate(SCHEMA))
     assert "need the Admin role" in await refused(ask(op, "mia"), 403)
@@ -118,7 +118,7 @@ async def test_administrators_write_it_and_members_read_it(ask: Ask) -> None:
         await refused(ask(hidden, "eve"), 404)
 
 
-async def test_other_addresses_hold_no_schema(ask: Ask) -> None:
+async def test_schema_of_an_unknown_site_is_not_found(ask: Ask) -> None:
     nowhere = SiteRef(organization_id="acme", site_id="nowhere")
     for op in (adaptive_schema.Get(at=nowhere), adaptive_schema.ListTemplateConditions(at=nowhere)):
         assert "no site “nowhere”" in await refused(ask(op), 404)

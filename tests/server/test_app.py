@@ -28,18 +28,18 @@ async def _error(ask: Ask, method: str, url: str, user: str | None = "ada", **op
     return answer.status_code, error["message"]
 
 
-async def test_without_a_key_nothing_is_answered(ask: Ask) -> None:
+async def test_request_without_a_key_is_refused(ask: Ask) -> None:
     for url in ("/v1/user", "/v1/nowhere", "/~/files/x/y"):
         assert await _error(ask, "GET", url, None) == (401, "Sign in first: the request has no API key.")
     assert ask.last.headers["www-authenticate"] == "Bearer"
 
 
 @pytest.mark.parametrize("header", ["Bearer wrong", "Bearer", "Basic key-ada", "Bearer key-ada x", "Bearer \x00"])
-async def test_an_unknown_key_is_nobody(ask: Ask, header: str) -> None:
+async def test_unknown_key_is_refused(ask: Ask, header: str) -> None:
     assert (await _error(ask, "GET", "/v1/user", None, headers={"authorization": header}))[0] == 401
 
 
-async def test_an_address_that_is_none_is_404_and_a_method_that_is_none_405(ask: Ask) -> None:
+async def test_unknown_path_is_404_and_unknown_method_405(ask: Ask) -> None:
     for url in ("/v1/nowhere", "/v1/spaces", "/", "/v2/user", "/v1/user/", "/v1/spaces/../user%2f"):
         assert (await _error(ask, "GET", url))[0] == 404
     status, sentence = await _error(ask, "DELETE", "/v1/orgs/acme")
@@ -47,7 +47,7 @@ async def test_an_address_that_is_none_is_404_and_a_method_that_is_none_405(ask:
     assert ask.last.headers["allow"] == "GET, PATCH, HEAD, OPTIONS"
 
 
-async def test_head_is_get_without_the_body_and_options_names_the_methods(ask: Ask) -> None:
+async def test_head_has_no_body_and_options_lists_methods(ask: Ask) -> None:
     head = await ask.http("HEAD", "/v1/user")
     assert (head.status_code, head.content) == (200, b"")
     options = await ask.http("OPTIONS", "/v1/orgs/acme")
@@ -62,7 +62,7 @@ async def test_the_description_of_the_interface_needs_no_key(ask: Ask) -> None:
     assert answer.json() == document()
 
 
-async def test_an_identifier_that_cannot_exist_is_404(ask: Ask) -> None:
+async def test_invalid_identifier_is_404(ask: Ask) -> None:
     for name in ("a.b", "%2e%2e", "x" * 200, "é"):
         assert (await _error(ask, "GET", f"/v1/spaces/{name}"))[0] == 404
 
@@ -86,7 +86,7 @@ async def test_an_identifier_that_cannot_exist_is_404(ask: Ask) -> None:
         (b'{"title": "\xed\xa0\x80"}', "The body is not valid JSON: "),
     ],
 )
-async def test_a_body_that_is_not_as_it_should_be_is_refused(ask: Ask, content: bytes, sentence: str) -> None:
+async def test_malformed_body_is_refused(ask: Ask, content: bytes, sentence: str) -> None:
     status, said = await _error(ask, "POST", "/v1/orgs/acme/spaces", content=content)
     assert status == 400
     assert said.startswith(sentence)
@@ -104,19 +104,19 @@ async def test_a_body_that_is_not_as_it_should_be_is_refused(ask: Ask, content: 
         ({"body": {"markdown": "x"}, "node": "n"}, "page is required if node is given."),
     ],
 )
-async def test_the_field_that_is_wrong_is_named(ask: Ask, body: object, sentence: str) -> None:
+async def test_error_names_the_invalid_field(ask: Ask, body: object, sentence: str) -> None:
     space = await space_with(ask)
     assert await _error(ask, "POST", f"/v1/spaces/{space.id}/comments", json=body) == (400, sentence)
 
 
-async def test_a_value_that_is_wrong_is_not_repeated(ask: Ask) -> None:
+async def test_error_does_not_repeat_the_invalid_value(ask: Ask) -> None:
     _, sentence = await _error(ask, "PATCH", "/v1/orgs/acme", json={"hostname": "SECRET", "title": "x" * 300})
     assert "SECRET" not in sentence
     assert "xxx" not in sentence
 
 
 @pytest.mark.parametrize("over", [0, 1])
-async def test_a_body_may_have_one_mebibyte(ask: Ask, over: int) -> None:
+async def test_body_may_have_one_mebibyte(ask: Ask, over: int) -> None:
     space = await space_with(ask)
     body = {"body": {"markdown": ""}}
     room = BODY_CAP - len(json.dumps(body)) + over
@@ -125,20 +125,20 @@ async def test_a_body_may_have_one_mebibyte(ask: Ask, over: int) -> None:
     assert answer.status_code == (413 if over else 200)
 
 
-async def test_hostile_text_is_kept_and_given_back_unchanged(ask: Ask) -> None:
+async def test_hostile_text_is_stored_unchanged(ask: Ask) -> None:
     space = await space_with(ask)
     await ask(comments.Create(at=space.ref, body=Markdown(markdown=HOSTILE)))
     answer = await ask.http("GET", f"/v1/spaces/{space.id}/comments?format=markdown")
     assert answer.json()["items"][0]["body"]["markdown"] == HOSTILE
 
 
-async def test_a_lone_surrogate_in_the_store_still_travels_as_json(ask: Ask, world: World) -> None:
+async def test_lone_surrogate_in_the_store_is_valid_json(ask: Ask, world: World) -> None:
     space = await space_with(ask)
     world.store.update(f"/spaces/{space.id}", title="\ud800")
     assert (await ask.http("GET", f"/v1/spaces/{space.id}")).content.count(b'"title":"\\ud800"') == 1
 
 
-async def test_the_next_answers_are_refused_when_asked_for(ask: Ask, platform: Platform) -> None:
+async def test_refuse_next_refuses_the_next_requests(ask: Ask, platform: Platform) -> None:
     platform.refuse_next(users.Me, 429, "Slow down", times=2, headers={"retry-after": "3"})
     for _ in range(2):
         assert await refused(ask(users.Me()), 429) == "Slow down"
@@ -147,7 +147,7 @@ async def test_the_next_answers_are_refused_when_asked_for(ask: Ask, platform: P
     assert (await ask(organizations.List())).count == 1
 
 
-async def test_a_share_of_answers_fails_the_same_ones_every_time() -> None:
+async def test_failure_rate_fails_the_same_requests_each_time() -> None:
     async def failures() -> list[bool]:
         platform = Platform(small_world(Clock()))
         platform.fail = 0.3
@@ -174,7 +174,7 @@ async def test_a_bug_is_answered_with_500_and_raised(ask: Ask, platform: Platfor
     assert answer.json()["error"]["message"] == "The server failed, and your request was not completed."
 
 
-async def test_a_write_that_fails_half_way_leaves_nothing(ask: Ask, platform: Platform, world: World) -> None:
+async def test_failed_write_leaves_nothing(ask: Ask, platform: Platform, world: World) -> None:
     space = await space_with(ask)
     thread = await ask(comments.Create(at=space.ref, body=Markdown(markdown="before")), "zoe")
     op = comments.Update(at=space.ref, comment_id=thread.id, added_reactions=("👍", ""))
@@ -186,7 +186,7 @@ async def test_a_write_that_fails_half_way_leaves_nothing(ask: Ask, platform: Pl
     assert (await ask(spaces.List(at=ACME))).count == 1
 
 
-async def test_handlers_take_turns_in_one_thread_that_is_not_the_loops(ask: Ask, platform: Platform) -> None:
+async def test_handlers_run_one_by_one_outside_the_event_loop(ask: Ask, platform: Platform) -> None:
     space = await space_with(ask)
     threads: list[str] = []
 
@@ -201,7 +201,7 @@ async def test_handlers_take_turns_in_one_thread_that_is_not_the_loops(ask: Ask,
     assert set(threads) == {"platform_0"}
 
 
-async def test_a_file_is_downloaded_by_who_has_a_key(ask: Ask, world: World) -> None:
+async def test_file_download_needs_a_key(ask: Ask, world: World) -> None:
     blob = world.store.put_blob(b"\x89PNG")
     answer = await ask.http("GET", f"/~/files/{blob}/a%20%C3%A9%22.png")
     assert (answer.status_code, answer.content, answer.headers["content-type"]) == (200, b"\x89PNG", "image/png")
@@ -209,7 +209,7 @@ async def test_a_file_is_downloaded_by_who_has_a_key(ask: Ask, world: World) -> 
     assert (await _error(ask, "GET", "/~/files/none/a.png"))[0] == 404
 
 
-async def test_a_change_request_may_be_named_by_its_number(ask: Ask, world: World) -> None:
+async def test_change_request_is_found_by_number(ask: Ask, world: World) -> None:
     space = await space_with(ask)
     path = f"/spaces/{space.id}/change-requests/c7"
     world.store.put(path, {"id": "c7", "number": 7, "status": "open", "revision": space.revision})

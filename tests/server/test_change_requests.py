@@ -27,7 +27,7 @@ WORDS = {
 }
 
 
-async def test_a_new_one_is_a_draft_of_the_primary_content(ask: Ask) -> None:
+async def test_new_change_request_is_a_draft_of_main(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home")
     main = await ask(content.Get(at=desk.space))
     made = await ask(change_requests.Create(at=desk.space, subject="Words"), "jun")
@@ -44,13 +44,13 @@ async def test_a_new_one_is_a_draft_of_the_primary_content(ask: Ask) -> None:
     assert (await ask(change_requests.Create(at=desk.space))).number == 3
 
 
-async def test_who_may_not_edit_cannot_start_one(ask: Ask) -> None:
+async def test_change_request_needs_the_editor_role(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home")
     with pytest.raises(Refusal, match="need the Editor role"):
         await ask(change_requests.Create(at=desk.space), "zoe")
 
 
-async def test_a_list_has_one_status_and_begins_with_what_was_touched_last(ask: Ask, clock: Clock) -> None:
+async def test_list_has_one_status_and_begins_with_the_latest(ask: Ask, clock: Clock) -> None:
     desk = await Desk.open(ask)
     refs = []
     for number in range(3):
@@ -73,7 +73,7 @@ async def test_a_list_has_one_status_and_begins_with_what_was_touched_last(ask: 
     assert rest.next is None
 
 
-async def test_the_list_of_an_organization_has_those_of_all_spaces_one_may_see(ask: Ask) -> None:
+async def test_organization_list_covers_all_visible_spaces(ask: Ask) -> None:
     one, two = await Desk.open(ask), await Desk.open(ask)
     await one.propose(subject="In one")
     await two.propose(subject="In two")
@@ -83,7 +83,7 @@ async def test_the_list_of_an_organization_has_those_of_all_spaces_one_may_see(a
     assert {each.subject for each in (await ask(drafts, "sam")).items} == {"In one"}
 
 
-async def test_contributors_are_those_who_edited_or_commented(ask: Ask, clock: Clock) -> None:
+async def test_contributors_edited_or_commented(ask: Ask, clock: Clock) -> None:
     desk = await Desk.open(ask, "# Home")
     at = await desk.propose(insert("# A"))
     clock.forward(seconds=1)
@@ -111,7 +111,7 @@ async def test_open_comments_are_counted(ask: Ask) -> None:
     assert (await desk.get(at)).comments == 0
 
 
-async def test_it_is_described_and_the_description_taken_away(ask: Ask) -> None:
+async def test_description_is_set_and_removed(ask: Ask) -> None:
     desk = await Desk.open(ask)
     at = await desk.propose()
     described = await ask(change_requests.Update(at=at, description=WORDS), "jun")
@@ -121,7 +121,7 @@ async def test_it_is_described_and_the_description_taken_away(ask: Ask) -> None:
         await ask(change_requests.Update(at=at, description={"words": "Why."}), "jun")
 
 
-async def test_a_description_is_kept_just_as_it_was_written(ask: Ask) -> None:
+async def test_description_is_stored_unchanged(ask: Ask) -> None:
     desk = await Desk.open(ask)
     at = await desk.propose()
     hostile = {"object": "document", "soft\u00adhyphen": ["\x1b[2J\u202e", {"e\u0301\u0301\u0301\u0301\u0301": "\x00"}]}
@@ -129,7 +129,7 @@ async def test_a_description_is_kept_just_as_it_was_written(ask: Ask) -> None:
     assert ask.last.json()["description"] == hostile
 
 
-async def test_it_is_opened_archived_and_opened_again(ask: Ask) -> None:
+async def test_change_request_is_opened_archived_and_reopened(ask: Ask) -> None:
     desk = await Desk.open(ask)
     at = await desk.propose()
     for status in ("open", "draft", "archived", "open", "archived", "draft"):
@@ -160,7 +160,7 @@ async def test_merged_is_final(ask: Ask) -> None:
     assert refused.value.status == 400
 
 
-async def test_an_archived_one_is_not_merged(ask: Ask) -> None:
+async def test_archived_change_request_cannot_be_merged(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home")
     at = await desk.propose(insert("# More"))
     await ask(change_requests.Update(at=at, status="archived"))
@@ -178,7 +178,7 @@ async def test_merging_takes_the_role_create(ask: Ask) -> None:
     assert (await desk.merge(at, "mia")).result == "merge"
 
 
-async def test_what_is_merged_is_found_by_search(ask: Ask) -> None:
+async def test_merged_content_is_found_by_search(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home")
     at = await desk.propose(insert("# Walrus\n\nTusks and whiskers."))
     found = search.InSpace(at=desk.space, query="whiskers")
@@ -245,7 +245,7 @@ async def test_a_conflict_can_be_settled_in_the_change_request(ask: Ask) -> None
     assert (await desk.page("Home")).markdown == "# Home\n\nboth\n"
 
 
-async def test_updating_what_is_up_to_date_does_nothing(ask: Ask) -> None:
+async def test_update_of_an_up_to_date_change_request_does_nothing(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home")
     at = await desk.propose(insert("# More"))
     before = await desk.get(at)
@@ -263,7 +263,7 @@ async def test_trees_are_merged(ask: Ask) -> None:
     assert await desk.outline() == "A(C) Renamed Also new New"
 
 
-async def test_a_deleted_page_that_was_edited_meanwhile_stays(ask: Ask) -> None:
+async def test_page_deleted_here_and_edited_on_main_stays(ask: Ask) -> None:
     desk = await Desk.open(ask, "# A", "# B")
     b = await desk.id("B")
     at = await desk.propose(DeletePage(page=b))
@@ -310,7 +310,7 @@ async def rules(ask: Ask, desk: Desk, *each: dict[str, Any]) -> None:
         ({"rule": "require_up_to_date_change_request"}, "Update the change request from main first"),
     ],
 )
-async def test_a_rule_that_is_not_met_is_named(ask: Ask, rule: dict[str, Any], sentence: str) -> None:
+async def test_unmet_merge_rule_is_named(ask: Ask, rule: dict[str, Any], sentence: str) -> None:
     desk = await Desk.open(ask, "# Home")
     at = await desk.propose(insert("# More"), subject="")
     await desk.publish(insert("# Meanwhile"))
@@ -328,7 +328,7 @@ async def approve(ask: Ask, at: ChangeRequestRef, user: str, status: Any = "appr
     await ask(reviews.Submit(at=at, status=status), user)
 
 
-async def test_rules_that_are_met_let_it_through(ask: Ask) -> None:
+async def test_met_merge_rules_allow_the_merge(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home")
     at = await desk.propose(insert("# More"))
     await ask(change_requests.Update(at=at, description=WORDS))
@@ -373,7 +373,7 @@ async def test_rules_of_the_organization_are_inherited(ask: Ask) -> None:
         ({"type": "rules", "rules": [{"rule": "allow_bypass", "users": 5}]}, "users must be a list of user IDs."),
     ],
 )
-async def test_rules_that_nobody_could_follow_are_refused(ask: Ask, merge_rules: Any, sentence: str) -> None:
+async def test_impossible_merge_rules_are_refused(ask: Ask, merge_rules: Any, sentence: str) -> None:
     desk = await Desk.open(ask, "# Home")
     with pytest.raises(Refusal, match=re.escape(sentence)) as refused:
         await ask(spaces.Update(at=desk.space, merge_rules=merge_rules))

@@ -25,7 +25,7 @@ async def _tree(ask: Ask) -> dict[str, str | None]:
     return {each.title: titles.get(each.parent or "") for each in found}
 
 
-async def test_they_lie_in_each_other(ask: Ask) -> None:
+async def test_collections_can_be_nested(ask: Ask) -> None:
     outer = await _make(ask, "Outer")
     await _make(ask, "Inner", outer)
     assert await _tree(ask) == {"Outer": None, "Inner": "Outer"}
@@ -34,7 +34,7 @@ async def test_they_lie_in_each_other(ask: Ask) -> None:
     assert ask.last.json()["items"][0]["object"] == "collection"
 
 
-async def test_one_needs_neither_title_nor_body(ask: Ask) -> None:
+async def test_collection_needs_neither_title_nor_body(ask: Ask) -> None:
     answer = await ask.http("POST", "/v1/orgs/acme/collections")
     assert (answer.status_code, answer.json()["title"], answer.json()["defaultLevel"]) == (201, "Untitled", "inherit")
 
@@ -57,7 +57,7 @@ async def test_limits_hold(ask: Ask, method: str, body: dict[str, object], sente
     assert answer.json()["error"]["message"].startswith(sentence)
 
 
-async def test_administrators_change_one(ask: Ask) -> None:
+async def test_admin_updates_a_collection(ask: Ask) -> None:
     at = _ref(await _make(ask, "Manuals"))
     changed = await ask(collections.Update(at=at, title="Guides", description="All of them", default_level=None))
     assert (changed.title, changed.description, changed.default_level) == ("Guides", "All of them", None)
@@ -65,7 +65,7 @@ async def test_administrators_change_one(ask: Ask) -> None:
     await refused(ask(collections.Get(at=at), "mia"), 404)
 
 
-async def test_others_are_refused(ask: Ask) -> None:
+async def test_other_roles_cannot_change_collections(ask: Ask) -> None:
     at = _ref(await _make(ask, "Manuals"))
     assert "need the Admin role" in await refused(ask(collections.Update(at=at, title="Mine"), "mia"), 403)
     await refused(ask(collections.Delete(at=at), "mia"), 403)
@@ -74,7 +74,7 @@ async def test_others_are_refused(ask: Ask) -> None:
     await refused(ask(collections.Create(at=ACME, parent="nowhere")), 404)
 
 
-async def test_what_lay_in_a_deleted_one_moves_to_where_it_lay(ask: Ask) -> None:
+async def test_contents_of_a_deleted_collection_move_to_its_parent(ask: Ask) -> None:
     outer = await _make(ask, "Outer")
     middle = await _make(ask, "Middle", outer)
     await _make(ask, "Inner", middle)
@@ -90,7 +90,7 @@ async def test_what_lay_in_a_deleted_one_moves_to_where_it_lay(ask: Ask) -> None
     assert ask.last.status_code == 204
 
 
-async def test_what_a_deleted_one_kept_closed_stays_closed(ask: Ask) -> None:
+async def test_contents_of_a_deleted_closed_collection_stay_closed(ask: Ask) -> None:
     closed = await ask(collections.Update(at=_ref(await _make(ask, "Closed")), default_level=None))
     await _make(ask, "Inner", closed)
     space = await space_with(ask, parent=closed.id)
@@ -101,7 +101,7 @@ async def test_what_a_deleted_one_kept_closed_stays_closed(ask: Ask) -> None:
     assert (await ask(spaces.Get(at=space.ref))).default_level is None
 
 
-async def test_contents_of_a_deleted_one_take_its_place_in_the_order(ask: Ask) -> None:
+async def test_contents_of_a_deleted_collection_take_its_position(ask: Ask) -> None:
     await _make(ask, "First")
     middle = await _make(ask, "Middle")
     await _make(ask, "Last")
@@ -111,7 +111,7 @@ async def test_contents_of_a_deleted_one_take_its_place_in_the_order(ask: Ask) -
     assert list(await _tree(ask)) == ["First", "One", "Two", "Last"]
 
 
-async def test_its_spaces_are_listed_without_those_deeper(ask: Ask) -> None:
+async def test_spaces_of_a_collection_exclude_nested_ones(ask: Ask) -> None:
     outer = await _make(ask, "Outer")
     inner = await _make(ask, "Inner", outer)
     await space_with(ask, "Direct", parent=outer.id)
@@ -121,7 +121,7 @@ async def test_its_spaces_are_listed_without_those_deeper(ask: Ask) -> None:
     assert [each.title for each in (await ask(collections.ListSpaces(at=_ref(outer)))).items] == ["Direct"]
 
 
-async def test_one_moves_with_all_it_holds(ask: Ask) -> None:
+async def test_collection_moves_with_its_contents(ask: Ask) -> None:
     outer, other = await _make(ask, "Outer"), await _make(ask, "Other")
     inner = await _make(ask, "Inner", outer)
     await _make(ask, "Innermost", inner)
@@ -132,7 +132,7 @@ async def test_one_moves_with_all_it_holds(ask: Ask) -> None:
     assert [each for each, parent in (await _tree(ask)).items() if parent is None] == ["Inner", "Outer", "Other"]
 
 
-async def test_one_cannot_come_to_lie_in_itself(ask: Ask) -> None:
+async def test_collection_cannot_move_into_itself(ask: Ask) -> None:
     outer = await _make(ask, "Outer")
     inner = await _make(ask, "Inner", outer)
     innermost = await _make(ask, "Innermost", inner)
@@ -144,7 +144,7 @@ async def test_one_cannot_come_to_lie_in_itself(ask: Ask) -> None:
     assert await _tree(ask) == {"Outer": None, "Inner": "Outer", "Innermost": "Inner"}
 
 
-async def test_one_is_transferred_with_all_it_holds(ask: Ask, world: World) -> None:
+async def test_collection_is_transferred_with_its_contents(ask: Ask, world: World) -> None:
     outer = await _make(ask, "Outer")
     inner = await _make(ask, "Inner", outer)
     space = await space_with(ask, parent=inner.id)
@@ -161,7 +161,7 @@ async def test_one_is_transferred_with_all_it_holds(ask: Ask, world: World) -> N
     await refused(ask(transfer), 409)
 
 
-async def test_a_move_of_one_that_makes_no_sense_is_refused(ask: Ask) -> None:
+async def test_invalid_move_of_a_collection_is_refused(ask: Ask) -> None:
     outer, other = await _make(ask, "Outer"), await _make(ask, "Other")
     inner = await _make(ask, "Inner", outer)
     beside = Position(before=CollectionPointer(collection=inner.id))
@@ -179,7 +179,7 @@ async def test_a_move_of_one_that_makes_no_sense_is_refused(ask: Ask) -> None:
     assert await _tree(ask) == {"Outer": None, "Other": None, "Inner": "Outer"}
 
 
-async def test_one_is_transferred_only_by_those_who_may_add_it_there(ask: Ask, world: World) -> None:
+async def test_transfer_needs_permission_in_the_destination(ask: Ask, world: World) -> None:
     folder = await _make(ask, "Folder", await _make(ask, "Outer"))
     transfer = collections.Transfer(at=_ref(folder), organization="other")
     await refused(ask(transfer), 404)

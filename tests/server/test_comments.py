@@ -49,7 +49,7 @@ async def _list(ask: Ask, at: Discussion, **filters: object) -> list[str]:
     return [each.body.text for each in (await ask(listing, "sam")).items]
 
 
-async def test_a_comment_says_who_wrote_it_when_and_what_about(ask: Ask, place: Discussion, space: Space) -> None:
+async def test_comment_has_its_author_time_and_target(ask: Ask, place: Discussion, space: Space) -> None:
     posted = await _post(ask, place, "**Typo** here", page="guide")
     assert (posted.body.markdown, posted.posted_by.name, posted.posted_at) == ("**Typo** here", "Zoe Lund", START)
     assert (posted.status, posted.replies, posted.reactions, posted.edited_at) == ("open", 0, (), None)
@@ -70,24 +70,24 @@ async def test_commenting_takes_a_role(ask: Ask, place: Discussion) -> None:
     await refused(ask(reply, "sam"), 403)
 
 
-async def test_a_page_that_is_not_there_is_404(ask: Ask, place: Discussion) -> None:
+async def test_comment_on_an_unknown_page_is_404(ask: Ask, place: Discussion) -> None:
     assert "The page “nowhere”" in await refused(_post(ask, place, page="nowhere"), 404)
 
 
-async def test_a_comment_on_a_block_keeps_what_the_block_said(ask: Ask, place: Discussion) -> None:
+async def test_comment_on_a_block_stores_the_text_of_the_block(ask: Ask, place: Discussion) -> None:
     node = (await _post(ask, place, page="guide", node=_key("Second words."))).target.node
     assert node is not None
     assert node.preview == "Second words."
 
 
-async def test_a_comment_on_a_cell_says_which(ask: Ask, place: Discussion) -> None:
+async def test_comment_on_a_table_cell_names_the_cell(ask: Ask, place: Discussion) -> None:
     cell = comments.TableCell(record="r1", definition="price")
     on_cell = comments.Create(at=place, body=Markdown(markdown="Typo"), page="guide", table_cell=cell)
     assert (await ask(on_cell, "zoe")).target.table_cell == cell
     assert "page is required" in await refused(ask(on_cell.model_copy(update={"page": None}), "zoe"), 400)
 
 
-async def test_a_target_is_outdated_once_its_block_or_page_is_gone(ask: Ask, space: Space, world: World) -> None:
+async def test_target_is_outdated_after_its_block_or_page_is_deleted(ask: Ask, space: Space, world: World) -> None:
     on_page = await _post(ask, space.ref, page="guide")
     on_first = await _post(ask, space.ref, page="guide", node=_key("First words."))
     on_second = await _post(ask, space.ref, page="guide", node=_key("Second words."))
@@ -107,9 +107,7 @@ async def test_a_target_is_outdated_once_its_block_or_page_is_gone(ask: Ask, spa
     assert await outdated(on_other) == ("Other", True)
 
 
-async def test_a_comment_on_what_a_change_request_removes_is_not_outdated_until_that_is_gone_before_too(
-    ask: Ask, world: World
-) -> None:
+async def test_comment_on_a_removed_block_is_outdated_when_main_removes_it(ask: Ask, world: World) -> None:
     desk = await Desk.open(ask, GUIDE, "# Other\n\nAll of it.\n", "# Third\n")
     guide, other = await desk.id("Guide"), await desk.id("Other")
     at = await desk.propose()
@@ -163,9 +161,7 @@ async def test_threads_of_a_space_and_of_a_change_request_are_apart(ask: Ask, sp
     assert (await ask(spaces.Get(at=space.ref))).comments == 1
 
 
-async def test_pages_of_threads_keep_their_place_while_others_are_posted_and_deleted(
-    ask: Ask, place: Discussion
-) -> None:
+async def test_pages_of_threads_stay_consistent_while_threads_change(ask: Ask, place: Discussion) -> None:
     posted = [await _post(ask, place, str(number)) for number in range(6)]
     listing = comments.List(at=place, limit=2)
     first = await ask(listing)
@@ -177,7 +173,7 @@ async def test_pages_of_threads_keep_their_place_while_others_are_posted_and_del
     assert [each.body.text for each in (*first.items, *second.items)] == ["5", "4", "3", "2"]
 
 
-async def test_a_body_comes_as_markdown_or_as_a_document(ask: Ask, place: Discussion) -> None:
+async def test_body_is_returned_as_markdown_or_document(ask: Ask, place: Discussion) -> None:
     posted = await _post(ask, place, "One *thing*.\nStill.\n\n\n\nAnother.")
     as_document = await ask(comments.Get(at=place, comment_id=posted.id, format="document"))
     assert as_document.body.markdown is None
@@ -191,7 +187,7 @@ async def test_a_body_comes_as_markdown_or_as_a_document(ask: Ask, place: Discus
         assert ask.last.json()["body"]["document"]["nodes"][0]["nodes"][0]["leaves"][0]["text"] == "Yes"
 
 
-async def test_people_edit_what_they_wrote_and_nothing_else(ask: Ask, place: Discussion, clock: Clock) -> None:
+async def test_users_edit_only_their_own_comments(ask: Ask, place: Discussion, clock: Clock) -> None:
     posted = await _post(ask, place, "befor")
     clock.forward(hours=1)
     edit = comments.Update(at=place, comment_id=posted.id, body=Markdown(markdown="before"))
@@ -204,9 +200,7 @@ async def test_people_edit_what_they_wrote_and_nothing_else(ask: Ask, place: Dis
     await refused(ask(empty, "zoe"), 400)
 
 
-async def test_a_thread_is_resolved_and_reopened_by_its_author_and_those_who_edit(
-    ask: Ask, place: Discussion, clock: Clock
-) -> None:
+async def test_author_and_editors_resolve_and_reopen_a_thread(ask: Ask, place: Discussion, clock: Clock) -> None:
     posted = await _post(ask, place, user="zoe")
     resolve = comments.Update(at=place, comment_id=posted.id, resolved=True)
     assert "resolve or reopen" in await refused(ask(resolve, "sam"), 403)
@@ -244,7 +238,7 @@ async def test_an_emoji_counts_each_person_once(ask: Ask, place: Discussion) -> 
     assert "1 to 50 characters" in await refused(ask(long, "sam"), 400)
 
 
-async def test_tens_of_thousands_of_reactions_hold_nobody_up(ask: Ask) -> None:
+async def test_reactions_by_many_users_take_linear_time(ask: Ask) -> None:
     space = await space_with(ask)
     posted = await ask(comments.Create(at=space.ref, body=Markdown(markdown="Hello")))
     many = tuple(f"{number:x}" for number in range(20_000))
@@ -277,13 +271,13 @@ async def test_replies_are_counted_listed_edited_and_deleted(ask: Ask, place: Di
     assert "reply “" in await refused(ask(comments.GetReply.model_validate(here)), 404)
 
 
-async def test_a_reply_needs_its_thread(ask: Ask, place: Discussion) -> None:
+async def test_reply_to_an_unknown_thread_is_refused(ask: Ask, place: Discussion) -> None:
     reply = comments.CreateReply(at=place, comment_id="nowhere", body=Markdown(markdown="Yes"))
     assert "comment “nowhere”" in await refused(ask(reply), 404)
     await refused(ask(comments.ListReplies(at=place, comment_id="nowhere")), 404)
 
 
-async def test_a_deleted_thread_takes_its_replies_along(ask: Ask, place: Discussion, world: World) -> None:
+async def test_deleting_a_thread_deletes_its_replies(ask: Ask, place: Discussion, world: World) -> None:
     thread = await _post(ask, place)
     await ask(comments.CreateReply(at=place, comment_id=thread.id, body=Markdown(markdown="Yes")))
     here = ask.last.json()["urls"]["location"].removeprefix("http://octavo.test/v1")
@@ -300,7 +294,7 @@ async def test_a_deleted_thread_takes_its_replies_along(ask: Ask, place: Discuss
     ("user", "edit", "reply", "delete"),
     [("zoe", True, True, True), ("ada", False, True, True), ("jun", False, True, False), ("sam", False, False, False)],
 )
-async def test_permissions_are_those_of_the_caller(
+async def test_permissions_of_a_thread_depend_on_the_caller(
     ask: Ask, space: Space, user: str, edit: bool, reply: bool, delete: bool
 ) -> None:
     thread = await _post(ask, space.ref)
@@ -308,14 +302,14 @@ async def test_permissions_are_those_of_the_caller(
     assert (allowed.view, allowed.edit, allowed.reply, allowed.delete) == (True, edit, reply, delete)
 
 
-async def test_an_author_who_may_no_longer_comment_may_only_delete(ask: Ask, space: Space, world: World) -> None:
+async def test_author_without_comment_permission_can_only_delete(ask: Ask, space: Space, world: World) -> None:
     thread = await _post(ask, space.ref)
     world.store.update("/orgs/acme/members/zoe", role="read")
     allowed = (await ask(comments.Get(at=space.ref, comment_id=thread.id), "zoe")).permissions
     assert (allowed.edit, allowed.reply, allowed.delete) == (False, False, True)
 
 
-async def test_those_who_commented_are_listed_as_members(ask: Ask, place: Discussion, world: World) -> None:
+async def test_commenters_are_listed_as_members(ask: Ask, place: Discussion, world: World) -> None:
     thread = await _post(ask, place, user="zoe")
     await ask(comments.CreateReply(at=place, comment_id=thread.id, body=Markdown(markdown="Yes")), "tom")
     await _post(ask, place, user="zoe")
@@ -327,7 +321,7 @@ async def test_those_who_commented_are_listed_as_members(ask: Ask, place: Discus
     ]
 
 
-async def test_a_comment_a_reply_and_a_review_may_be_sent_as_documents(ask: Ask) -> None:
+async def test_comment_reply_and_review_are_accepted_as_documents(ask: Ask) -> None:
     here = (await space_with(ask, intro="Hello.")).ref
     said = Markdown.model_validate({"document": to_json_document("Is it **five**?")})
     made = await ask(comments.Create(at=here, page="intro", body=said))

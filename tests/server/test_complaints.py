@@ -21,7 +21,7 @@ def _sentence(model: type[BaseModel], body: dict[str, Any]) -> str:
     return str(invalid_body(invalid.value, body))
 
 
-def test_what_is_missing_is_called_by_its_name() -> None:
+def test_each_resource_in_a_path_has_a_name_for_errors() -> None:
     ends = {
         path.split("/")[-2]
         for path in (route.path for spec in load().values() for route in routes(spec))
@@ -47,7 +47,7 @@ def test_what_is_missing_is_called_by_its_name() -> None:
         ),
     ],
 )
-def test_the_field_is_named_by_its_path(body: dict[str, Any], sentence: str) -> None:
+def test_error_names_the_path_of_the_field(body: dict[str, Any], sentence: str) -> None:
     assert _sentence(spaces.Move, {"at": {"spaceId": "s"}, **body}).startswith(sentence)
 
 
@@ -56,7 +56,7 @@ def test_items_are_counted_from_zero() -> None:
     assert _sentence(comments.Update, body) == "addedReactions[2] must be text."
 
 
-def test_whatever_is_wrong_is_answered_with_one_sentence_that_names_the_field() -> None:
+def test_every_invalid_request_gets_one_sentence_with_the_field() -> None:
     for spec in load().values():
         url = re.sub(r"{\w+}", "x", routes(spec)[0].path)
         wrong = [(url, {name: value}) for name in sorted(body_fields(spec)) for value in WRONG]
@@ -85,5 +85,5 @@ def _refusal(request: Request) -> Refusal | None:
         ("f00d", "There is no file “f00d” here, or you do not have access."),
     ],
 )
-def test_what_is_missing_is_called_what_it_is(path: str, sentence: str) -> None:
+def test_not_found_error_names_the_kind_of_resource(path: str, sentence: str) -> None:
     assert missing_message(path) == sentence

@@ -157,12 +157,12 @@ OFTEN = ROUTES[::3]
 
 
 @every_route
-def test_it_keeps_to_the_document(route: Route, conform: Conform) -> None:
+def test_responses_conform_to_the_openapi_document(route: Route, conform: Conform) -> None:
     conform(route, 2 if route in OFTEN else 0)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
 @every_route
-def test_it_keeps_to_the_document_at_length(route: Route, conform: Conform) -> None:
+def test_responses_conform_to_the_openapi_document_in_long_runs(route: Route, conform: Conform) -> None:
     conform(route, 200)

@@ -17,7 +17,7 @@ PNG = base64.b64decode(
 )
 
 
-async def test_a_new_space_holds_one_empty_page(ask: Ask) -> None:
+async def test_new_space_has_one_empty_page(ask: Ask) -> None:
     desk = await Desk.open(ask)
     revision = await ask(content.Get(at=desk.space))
     assert [page.title for page in revision.pages] == ["Untitled page"]
@@ -37,7 +37,7 @@ async def test_a_listing_has_the_tree_without_bodies(ask: Ask) -> None:
     assert linux.urls.app == f"http://octavo.test/o/acme/s/{desk.space.space_id}/guide/linux"
 
 
-async def test_a_page_is_read_as_markdown_or_as_a_document(ask: Ask) -> None:
+async def test_page_is_returned_as_markdown_or_document(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home\n\nA **bold** word.\n\n1. one\n2. two\n\n```py\nx = 1\n```\n")
     page = await desk.page("Home")
     assert page.markdown == "# Home\n\nA **bold** word.\n\n1. one\n2. two\n\n```py\nx = 1\n```\n"
@@ -47,7 +47,7 @@ async def test_a_page_is_read_as_markdown_or_as_a_document(ask: Ask) -> None:
     assert [block["type"] for block in other.document["nodes"]] == ["heading-1", "paragraph", "list-ordered", "code"]
 
 
-async def test_a_page_is_found_by_its_path(ask: Ask) -> None:
+async def test_page_is_found_by_path(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home", "# Über uns")
     await desk.publish(insert("# Ganz unten\n\nHier.", into=await desk.id("Über uns")))
     for path in ("über-uns/ganz-unten", "/über-uns/ganz-unten/"):
@@ -58,7 +58,7 @@ async def test_a_page_is_found_by_its_path(ask: Ask) -> None:
     assert refused.value.status == 404
 
 
-async def test_the_path_may_come_with_its_slashes_as_they_are(ask: Ask) -> None:
+async def test_path_of_a_page_may_have_unescaped_slashes(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home", "# Guide")
     await desk.publish(insert("# Setup", into=await desk.id("Guide")))
     for path in ("guide/setup", "guide%2Fsetup"):
@@ -78,7 +78,7 @@ async def test_the_three_places_each_show_their_own_content(ask: Ask) -> None:
     assert (await desk.page("Home", then)).markdown == "# Home\n\nold"
 
 
-async def test_a_change_request_is_read_by_its_number(ask: Ask) -> None:
+async def test_content_of_a_change_request_is_found_by_number(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home")
     at = await desk.propose(insert("# More"))
     number = (await desk.get(at)).number
@@ -105,7 +105,7 @@ async def test_history_is_walked_through_parents(ask: Ask) -> None:
     assert titles == [["Home"], ["Untitled page"]]
 
 
-async def test_what_a_revision_changed_is_listed_against_its_parent(ask: Ask) -> None:
+async def test_changes_of_a_revision_are_relative_to_its_parent(ask: Ask) -> None:
     desk = await Desk.open(ask, "# A", "# B")
     merged = await desk.publish(insert("# C"), content.DeletePage(page=await desk.id("A")))
     assert merged.revision is not None
@@ -119,7 +119,7 @@ async def test_what_a_revision_changed_is_listed_against_its_parent(ask: Ask) ->
     assert changes.merged_from["revisionMerged"] == merged.revision
 
 
-async def test_what_a_change_request_changed_is_listed_against_its_base(ask: Ask) -> None:
+async def test_changes_of_a_change_request_are_relative_to_its_base(ask: Ask) -> None:
     desk = await Desk.open(ask, "# A\n\nold", "# B", "# C")
     a, b, c = [page.id for page in (await desk.tree()).pages]
     at = await desk.propose(update(a, "# A\n\nnew", emoji="1f680"), update(c, into=b), update(b, title="Better"))
@@ -137,14 +137,14 @@ async def test_what_a_change_request_changed_is_listed_against_its_base(ask: Ask
     assert (moved.parent.before, moved.parent.after and moved.parent.after.id) == (None, b)
 
 
-async def test_a_page_that_changed_its_place_among_others_was_moved(ask: Ask) -> None:
+async def test_reordered_page_is_listed_as_moved(ask: Ask) -> None:
     desk = await Desk.open(ask, "# A", "# B", "# C")
     at = await desk.propose(update(await desk.id("C"), at=0))
     changes = (await ask(content.ListChanges(at=at))).changes
     assert [(each.type, each.page and each.page.title) for each in changes] == [("page_moved", "C")]
 
 
-async def test_changes_are_cut_at_the_limit_and_say_how_many_are_left_out(ask: Ask) -> None:
+async def test_list_of_changes_is_limited_and_counts_the_rest(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home")
     at = await desk.propose(*(insert(f"# Page {number}") for number in range(14)))
     ten = await ask(content.ListChanges(at=at))
@@ -175,7 +175,7 @@ async def test_files_are_listed_in_pages_and_can_be_downloaded(ask: Ask) -> None
     assert download.content == PNG
 
 
-async def test_what_is_not_there_is_named(ask: Ask) -> None:
+async def test_error_names_the_missing_content(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home")
     missing = [
         content.GetPage(at=desk.space, page_id="nobody"),
@@ -189,7 +189,7 @@ async def test_what_is_not_there_is_named(ask: Ask) -> None:
         assert refused.value.status == 404
 
 
-async def test_metadata_can_be_left_out(ask: Ask) -> None:
+async def test_metadata_can_be_omitted(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home")
     store = ask.platform.world.store
     path = f"/spaces/{desk.space.space_id}/revisions/{(await ask(content.Get(at=desk.space))).id}"

@@ -91,7 +91,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
 
 
 @pytest.mark.parametrize(("key", "name"), CROSSED)
-def test_what_is_elsewhere_is_not_there(key: str, name: str, both: Both) -> None:
+def test_resource_of_another_parent_is_not_found(key: str, name: str, both: Both) -> None:
     route = ROUTES[key]
     mine = {**both.beside[key], **both.walk.at(key)}
     before = both.all()
@@ -102,6 +102,6 @@ def test_what_is_elsewhere_is_not_there(key: str, name: str, both: Both) -> None
     assert both.all() == before
 
 
-def test_there_is_much_to_cross() -> None:
+def test_crossed_routes_cover_all_parents() -> None:
     assert {name for _, name in CROSSED} == IN_NORTH.keys() - {"spaceId"}
     assert len(CROSSED) > 60

@@ -117,7 +117,7 @@ def test_ages_are_counted_from_today(tmp_path: Path) -> None:
     assert timedelta() < later - max(posted) < timedelta(hours=1)
 
 
-def test_there_are_four_spaces_in_nested_collections(demo: World) -> None:
+def test_demo_has_four_spaces_in_nested_collections(demo: World) -> None:
     shelves = {shelf.id: shelf for shelf in library.COLLECTIONS}
     assert len(SPACES) == 4
     assert len(shelves) >= 3
@@ -125,7 +125,7 @@ def test_there_are_four_spaces_in_nested_collections(demo: World) -> None:
     assert {demo.store.get(f"/spaces/{at.space_id}")["parent"] for at in SPACES} <= set(shelves)
 
 
-def test_there_are_sixty_pages_written_by_hand_and_one_of_5000_lines(demo: World) -> None:
+def test_demo_has_sixty_handwritten_pages_and_one_of_5000_lines(demo: World) -> None:
     by_rule = {("stations", path) for path in register.generated_files()}
     files = {(space, page["git"]["path"]): page for space, page in _pages(demo)}
     assert len(files.keys() - by_rule) >= 60
@@ -133,7 +133,7 @@ def test_there_are_sixty_pages_written_by_hand_and_one_of_5000_lines(demo: World
     assert register.generated_files()["log.md"].count("\n") == register.LOG_LINES
 
 
-def test_there_are_people_of_every_role_and_three_hundred_members(demo: World) -> None:
+def test_demo_has_every_role_and_three_hundred_members(demo: World) -> None:
     at = OrganizationRef(organization_id=people.ORGANIZATION)
     members = _items(organizations.ListMembers(at=at, limit=1000), demo)
     assert len(members) == 6 + 300
@@ -147,7 +147,7 @@ def test_there_are_people_of_every_role_and_three_hundred_members(demo: World) -
     assert all(member["joinedAt"] <= member["lastSeenAt"] for member in seen)
 
 
-def test_teams_give_nobody_more_than_they_have_anyway(demo: World, copy: World) -> None:
+def test_teams_of_the_demo_grant_no_additional_roles(demo: World, copy: World) -> None:
     at = OrganizationRef(organization_id=people.ORGANIZATION)
     found = _items(teams.List(at=at), demo)
     assert [team["id"] for team in found] == [crew.id for crew in people.TEAMS]
@@ -160,7 +160,7 @@ def test_teams_give_nobody_more_than_they_have_anyway(demo: World, copy: World) 
         assert _items(everybody, demo) == _items(everybody, copy)
 
 
-def test_who_opens_the_demo_may_merge_but_not_everywhere(demo: World) -> None:
+def test_demo_user_can_merge_in_some_spaces(demo: World) -> None:
     may = {at.space_id: answer(spaces.Get(at=at), demo)["permissions"] for at in SPACES}
     assert [space for space, permissions in may.items() if not permissions["merge"]] == ["limpet"]
     assert all(permissions["comment"] and not permissions["admin"] for permissions in may.values())
@@ -198,7 +198,7 @@ def test_the_rename_touches_every_sheet(demo: World) -> None:
     assert {change["type"] for change in changes} == {"page_edited"}
 
 
-def test_one_change_request_conflicts_and_loses_nothing(copy: World) -> None:
+def test_demo_has_a_conflicting_change_request_without_data_loss(copy: World) -> None:
     at = ChangeRequestRef(space_id="harbour-api", change_request_id="retry-schedule")
     assert answer(change_requests.Merge(at=at), copy)["result"] == "conflicts"
     page = next(page for _, page in _pages(copy) if page["git"]["path"] == "how-to/guides/webhooks/retries.md")
@@ -215,7 +215,7 @@ def test_an_approved_change_request_merges_cleanly(copy: World) -> None:
     assert "has no zone" in revisions.page_text(copy, page)
 
 
-def test_there_are_eighty_threads_with_replies_and_reactions(demo: World) -> None:
+def test_demo_has_eighty_threads_with_replies_and_reactions(demo: World) -> None:
     threads = _threads(demo)
     assert len(threads) >= 80
     assert sum(thread["replies"] for thread in threads) >= 80
@@ -228,7 +228,7 @@ def test_there_are_eighty_threads_with_replies_and_reactions(demo: World) -> Non
     assert sum("page" not in thread["target"] for thread in threads) >= 4
 
 
-def test_some_threads_are_about_what_is_gone(demo: World) -> None:
+def test_demo_has_outdated_threads(demo: World) -> None:
     pages = [
         thread["target"]["page"]
         for at in SPACES
@@ -238,12 +238,12 @@ def test_some_threads_are_about_what_is_gone(demo: World) -> None:
     assert {page["title"] for page in pages if page["outdated"]} >= {"Retries", "Release days of 2026"}
 
 
-def test_a_hostile_text_is_kept_as_it_is(demo: World) -> None:
+def test_demo_has_hostile_text_unchanged(demo: World) -> None:
     said = [each["body"]["markdown"] for each in _threads(demo)]
     assert any("[/b]" in text and "[@click=app.quit]" in text for text in said)
 
 
-def test_counters_are_those_of_the_threads(demo: World) -> None:
+def test_comment_counts_match_the_threads(demo: World) -> None:
     for at in SPACES:
         threads = _items(comments.List(at=at, limit=1000, status="open"), demo)
         assert answer(spaces.Get(at=at), demo)["comments"] == len(threads)
@@ -291,12 +291,12 @@ def test_the_pages_are_sound(documents: dict[tuple[str, str], Document]) -> None
     assert [block for document in documents.values() for block in document.walk() if block.kind == "unknown"] == []
 
 
-def test_there_are_pages_in_japanese_and_hebrew(demo: World) -> None:
+def test_demo_has_japanese_and_hebrew_pages(demo: World) -> None:
     titles = {page["title"] for _, page in _pages(demo)}
     assert {"クイックスタート", "התחלה מהירה"} <= titles
 
 
-def test_every_link_leads_somewhere_but_one(demo: World, documents: dict[tuple[str, str], Document]) -> None:
+def test_all_links_but_one_have_a_target(demo: World, documents: dict[tuple[str, str], Document]) -> None:
     maps = {at.space_id: _places(revisions.get_current(demo, at.space_id), at.space_id) for at in SPACES}
     anchors = {place: {heading.anchor for heading in document.headings} for place, document in documents.items()}
     broken, spaces_met, outside = [], set(), set()
@@ -321,7 +321,7 @@ def test_every_link_leads_somewhere_but_one(demo: World, documents: dict[tuple[s
     assert len(outside) >= 5
 
 
-def test_every_file_and_picture_is_there(demo: World, documents: dict[tuple[str, str], Document]) -> None:
+def test_all_files_and_images_exist(demo: World, documents: dict[tuple[str, str], Document]) -> None:
     wanted = 0
     for (space, file), document in documents.items():
         revision = revisions.get_current(demo, space)
@@ -371,7 +371,7 @@ def _links_of(block: Block) -> Iterator[str]:
         yield from (str(block.attrs[name]) for name in ("target", "cover") if block.attrs.get(name))
 
 
-def test_what_customers_read_is_on_a_site(demo: World) -> None:
+def test_public_spaces_of_the_demo_are_on_a_site(demo: World) -> None:
     stranger = demo.for_user("nobody")
     published = answer(sites.GetPublished(at=library.SITE), stranger)
     assert published["site"]["urls"]["published"].endswith("/published/saltmarsh/docs/")
@@ -391,7 +391,7 @@ def test_the_large_demo_is_drawn_to_scale_around_the_demo(demo: World) -> None:
 
 
 @pytest.mark.long
-def test_the_large_demo_is_as_large_as_it_says() -> None:
+def test_large_demo_has_the_documented_size() -> None:
     with closing(Store()) as store:
         library.build(World(store), large=1.0)
         spaces_, pages_, threads_, undecided = _counts(World(store).for_user(people.DEFAULT_PERSON.id))

@@ -66,6 +66,6 @@ def test_no_two_handlers_are_alike() -> None:
     assert [sorted(names) for names in alike.values() if len(names) > 1] == []
 
 
-def test_plain_writes_say_who_may() -> None:
+def test_plain_writes_have_a_guard() -> None:
     writes = {kind for kind, spec in SPECS.items() if spec.method != "GET" and kind not in HANDLERS}
     assert [SPECS[kind].name for kind in writes - GUARDS.keys()] == []

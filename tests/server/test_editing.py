@@ -14,7 +14,7 @@ from tests.server.asking import Ask, Refusal
 from tests.server.writing import Desk, insert, update
 
 
-async def test_a_batch_is_one_revision(ask: Ask) -> None:
+async def test_batch_of_changes_is_one_revision(ask: Ask) -> None:
     desk = await Desk.open(ask, "# A", "# B")
     at = await desk.propose()
     before = await desk.get(at)
@@ -61,7 +61,7 @@ async def test_the_old_form_of_the_answer_is_the_change_request(ask: Ask) -> Non
         (RevertPage(page="A", block=("nonsense",)), 400, "no block .*nonsense"),
     ],
 )
-async def test_one_wrong_change_refuses_all_and_is_named(
+async def test_invalid_change_refuses_the_batch_and_is_named(
     ask: Ask, wrong: content.ContentEdit, status: int, sentence: str
 ) -> None:
     desk = await Desk.open(ask, "# A")
@@ -79,7 +79,7 @@ async def test_one_wrong_change_refuses_all_and_is_named(
     assert await desk.get(at) == before
 
 
-async def test_front_matter_that_is_not_read_stays_in_the_text_of_the_page(ask: Ask) -> None:
+async def test_unreadable_front_matter_stays_in_the_text(ask: Ask) -> None:
     desk = await Desk.open(ask, "# One\n")
     text = "---\ndescription: " + "[" * 1500 + "]" * 1500 + "\n---\n# Two\n\nWords.\n"
     merged = await desk.publish(insert(text))
@@ -100,7 +100,7 @@ async def test_titles_come_from_the_heading_or_the_front_matter(ask: Ask) -> Non
     assert (page.description, page.icon, page.markdown) == ("Short", "bolt", "# Heading\n")
 
 
-async def test_pages_and_files_of_a_batch_are_linked_by_their_temporary_names(ask: Ask) -> None:
+async def test_new_pages_and_files_are_linked_by_temporary_names(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home")
     picture = NewFile(name="p.png", content_type="image/png", base64=base64.b64encode(b"x").decode(), ref="pic")
     at = await desk.propose()
@@ -120,7 +120,7 @@ async def test_pages_and_files_of_a_batch_are_linked_by_their_temporary_names(as
     )
 
 
-async def test_a_renamed_page_says_its_new_title_in_its_heading(ask: Ask) -> None:
+async def test_renamed_page_has_the_new_title_in_its_heading(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Old\n\nwords", "# Kept")
     at = await desk.propose(update(await desk.id("Old"), title="New"))
     assert (await desk.page("New", at)).markdown == "# New\n\nwords"
@@ -134,7 +134,7 @@ async def test_a_page_with_a_new_heading_gets_a_new_title(ask: Ask) -> None:
     assert (new.id, new.slug) == (old.id, "old")
 
 
-async def test_fields_are_set_and_taken_away(ask: Ask) -> None:
+async def test_page_fields_are_set_and_removed(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home", "# A")
     a = await desk.id("A")
     at = await desk.propose(update(a, emoji="1f680", description="Words", hidden=True, slug="New Slug/x"))
@@ -151,7 +151,7 @@ async def test_fields_are_set_and_taken_away(ask: Ask) -> None:
     assert (page.emoji, page.description, page.hidden) == (None, None, True)
 
 
-async def test_pages_are_moved_into_others_and_among_them(ask: Ask) -> None:
+async def test_pages_are_moved_into_and_between_others(ask: Ask) -> None:
     desk = await Desk.open(ask, "# A", "# B", "# C", "# D")
     a, _, c, d = [page.id for page in (await desk.tree()).pages]
     at = await desk.propose(update(c, into=a), update(d, into=a, at=0))
@@ -172,7 +172,7 @@ async def test_pages_cannot_be_nested_without_end(ask: Ask) -> None:
         await desk.edit(at, insert("# Too deep", into=into))
 
 
-async def test_a_page_is_put_back_as_it_was(ask: Ask) -> None:
+async def test_page_is_reverted(ask: Ask) -> None:
     desk = await Desk.open(ask, "# A\n\nwas", "# B", "# C")
     a, b, c = [page.id for page in (await desk.tree()).pages]
     at = await desk.propose(
@@ -187,7 +187,7 @@ async def test_a_page_is_put_back_as_it_was(ask: Ask) -> None:
     assert (await ask(content.ListChanges(at=at))).changes == ()
 
 
-async def test_a_deleted_page_comes_back_with_those_below_it(ask: Ask) -> None:
+async def test_deleted_page_is_restored_with_its_subpages(ask: Ask) -> None:
     desk = await Desk.open(ask, "# A", "# B")
     await desk.publish(insert("# Below", into=await desk.id("A")))
     a = await desk.id("A")
@@ -212,7 +212,7 @@ async def test_single_blocks_are_put_back(ask: Ask) -> None:
     assert (await desk.page("A", at)).markdown == "# A\n\nfirst\n\nsecond\n\nthird\n"
 
 
-async def test_who_may_not_edit_is_told_which_role_may(ask: Ask) -> None:
+async def test_user_without_edit_permission_is_told_the_required_role(ask: Ask) -> None:
     desk = await Desk.open(ask, "# A")
     at = await desk.propose()
     with pytest.raises(Refusal, match="need the Editor role") as refused:

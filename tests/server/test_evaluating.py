@@ -33,7 +33,7 @@ KNOWN: dict[str, dict[str, Any]] = {"space": {"version": "v2", "count": 3, "open
         ("!" * 190 + "true", UNKNOWN),
     ],
 )
-def test_an_expression_comes_to_a_value_or_is_left_alone(expression: str, value: Any) -> None:
+def test_expression_is_evaluated_or_kept(expression: str, value: Any) -> None:
     assert evaluate(expression, KNOWN, fixed_only=False) == value
 
 
@@ -52,16 +52,16 @@ def test_an_expression_comes_to_a_value_or_is_left_alone(expression: str, value:
         ("{% if space.vars.open %}{% if visitor.a %}x{% else %}y{% endif %}{% endif %}", "y"),
     ],
 )
-def test_what_holds_stays_and_the_rest_goes(text: str, shown: str) -> None:
+def test_true_conditions_stay_and_others_are_removed(text: str, shown: str) -> None:
     assert evaluate_text(text, KNOWN, fixed_only=False) == shown
 
 
-def test_what_depends_on_the_visitor_is_left_when_only_what_is_fixed_is_worked_out() -> None:
+def test_visitor_conditions_are_kept_with_fixed_only() -> None:
     text = '{% if visitor.claims.x %}\n<code class="expression">space.vars.count</code>\n{% endif %}'
     assert evaluate_text(text, KNOWN, fixed_only=True) == "{% if visitor.claims.x %}\n3\n{% endif %}"
 
 
-async def test_a_page_is_worked_out_when_that_is_asked(ask: Ask) -> None:
+async def test_page_is_evaluated_on_request(ask: Ask) -> None:
     said = "# Home\n\nAll.\n\n{% if visitor.claims.unsigned.beta %}\nFew.\n{% endif %}\n"
     desk = await Desk.open(ask, said)
     page_id = await desk.id("Home")
@@ -72,5 +72,5 @@ async def test_a_page_is_worked_out_when_that_is_asked(ask: Ask) -> None:
 
 
 @given(st.text(st.sampled_from("{%}ifels nd\n`truev.!|&()"), max_size=80))
-def test_any_text_comes_to_an_end(text: str) -> None:
+def test_evaluation_of_any_text_terminates(text: str) -> None:
     evaluate_text(text, KNOWN, fixed_only=False)

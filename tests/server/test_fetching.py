@@ -26,13 +26,13 @@ def reason(fetcher: Fetcher, url: str) -> str:
     return str(failure.value)
 
 
-def test_what_an_address_names_is_fetched(web: Web) -> None:
+def test_url_is_fetched_and_decoded(web: Web) -> None:
     fetched = NEAR.fetch(web.put("/a?b=c", "gr\xfc\xdfe".encode("latin-1"), "text/plain; charset=iso-8859-1"))
     assert (fetched.kind, fetched.text, fetched.url) == ("text/plain", "gr\xfc\xdfe", f"{web.origin}/a?b=c")
 
 
 @pytest.mark.parametrize("charset", ["", "; charset=nothing-known"])
-def test_text_of_an_unknown_character_set_is_read_as_utf8(web: Web, charset: str) -> None:
+def test_unknown_charset_is_read_as_utf8(web: Web, charset: str) -> None:
     assert NEAR.fetch(web.put("/", "\ufeffgr\xfc\xdfe".encode(), f"text/plain{charset}")).text == "gr\xfc\xdfe"
 
 
@@ -45,36 +45,36 @@ def test_redirects_are_followed_some_times(web: Web) -> None:
     assert web.asked.count("/round") == REDIRECT_LIMIT + 1
 
 
-def test_what_is_too_large_is_not_taken(web: Web) -> None:
+def test_response_that_is_too_large_is_refused(web: Web) -> None:
     assert len(NEAR.fetch(web.put("/fits", b"x" * 1000)).data) == 1000
     assert "is larger than" in reason(NEAR, web.put("/more", b"x" * 1001))
 
 
-def test_what_takes_too_long_is_given_up(web: Web) -> None:
+def test_slow_response_is_abandoned(web: Web) -> None:
     with pytest.raises(FetchFailure) as failure:
         Fetcher(private=True, time_limit=0.2).fetch(web.hold("/slow"))
     assert failure.value.code == "FETCH_TIMEOUT"
     assert "took too long" in str(failure.value)
 
 
-def test_who_takes_too_long_to_agree_on_a_key_is_given_up() -> None:
+def test_slow_tls_handshake_is_abandoned() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(FetchFailure) as failure:
         Fetcher(private=True, time_limit=0.2).fetch(f"https://127.0.0.1:{silent.getsockname()[1]}/")
     assert failure.value.code == "FETCH_TIMEOUT"
 
 
-def test_what_ends_too_early_is_not_taken(web: Web) -> None:
+def test_truncated_response_is_refused(web: Web) -> None:
     url = web.put("/short", b"half", headers={"content-length": "8"})
     assert "closed the connection before the file was complete" in reason(NEAR, url)
 
 
-def test_failures_of_the_other_side_are_said(web: Web) -> None:
+def test_error_status_is_reported(web: Web) -> None:
     assert reason(NEAR, f"{web.origin}/nothing") == "127.0.0.1 responded with status 404"
     packed = web.put("/packed", b"\x1f\x8b", headers={"content-encoding": "gzip"})
     assert "compressed text" in reason(NEAR, packed)
 
 
-def test_nobody_there_is_said() -> None:
+def test_unreachable_host_is_reported() -> None:
     with open_web() as web:
         gone = web.origin
     assert "could not connect to" in reason(NEAR, gone)
@@ -93,11 +93,11 @@ def test_nobody_there_is_said() -> None:
         "http://a..b/",
     ],
 )
-def test_only_plain_web_addresses_are_fetched(url: str) -> None:
+def test_only_http_urls_are_fetched(url: str) -> None:
     assert reason(NEAR, url).startswith(("only http and https", "the URL is not valid"))
 
 
-def test_this_machine_is_not_read_unless_that_was_allowed(web: Web) -> None:
+def test_private_addresses_are_refused_unless_allowed(web: Web) -> None:
     far = Fetcher()
     url = web.put("/", "secret")
     for there in (
@@ -112,7 +112,7 @@ def test_this_machine_is_not_read_unless_that_was_allowed(web: Web) -> None:
     assert NEAR.fetch(url).text == "secret"
 
 
-def test_a_redirect_is_checked_as_an_address_is(web: Web) -> None:
+def test_redirect_target_is_checked_like_a_url(web: Web) -> None:
     assert "only http and https" in reason(NEAR, web.move("/", "file:///etc/passwd"))
 
 

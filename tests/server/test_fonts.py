@@ -40,7 +40,7 @@ def _weights(font: Font) -> dict[float, list[str | None]]:
     return {face.weight: [source.format for source in face.sources] for face in font.font_faces}
 
 
-async def test_one_is_made_of_what_was_sent(ask: Ask) -> None:
+async def test_font_is_created_from_uploads(ask: Ask) -> None:
     made = await _made(ask, w700=await _uploaded(ask), w400=await _uploaded(ask, WOFF))
     assert (made.font_family, made.custom, made.permissions.edit) == ("Söhne", True, True)
     assert _weights(made) == {400: ["woff"], 700: ["woff2"]}
@@ -51,7 +51,7 @@ async def test_one_is_made_of_what_was_sent(ask: Ask) -> None:
     assert as_seen.font_faces == made.font_faces
 
 
-async def test_a_face_may_come_in_two_formats(ask: Ask) -> None:
+async def test_font_face_may_have_two_formats(ask: Ask) -> None:
     keys = [await _uploaded(ask, data) for data in (WOFF2, WOFF)]
     faces = tuple(NewFace(weight=400, storage_key=key) for key in keys)
     made = await ask(fonts.Create(at=ACME, font_family="Söhne", font_faces=faces))
@@ -76,7 +76,7 @@ async def test_weights_come_and_go(ask: Ask) -> None:
     assert sentence.startswith("“Breit” needs a file with weight 400")
 
 
-async def test_they_are_listed_and_deleted(ask: Ask) -> None:
+async def test_fonts_are_listed_and_deleted(ask: Ask) -> None:
     made = [await _made(ask, family, w400=await _uploaded(ask)) for family in ("One", "Two", "Three")]
     first = await ask(fonts.List(at=ACME, limit=2))
     assert first.next is not None
@@ -92,7 +92,7 @@ async def test_they_are_listed_and_deleted(ask: Ask) -> None:
     await refused(ask(elsewhere), 404)
 
 
-async def test_only_creators_write(ask: Ask) -> None:
+async def test_only_creators_change_fonts(ask: Ask) -> None:
     made = await _made(ask, w400=await _uploaded(ask))
     face = NewFace(weight=400, storage_key="k")
     file = FileToSend(name="a.woff", type="font/woff", size=9)
@@ -107,7 +107,7 @@ async def test_only_creators_write(ask: Ask) -> None:
             await refused(ask(op, "eve"), 404)
 
 
-async def test_what_was_not_sent_makes_no_font(ask: Ask, clock: Clock) -> None:
+async def test_font_without_its_upload_is_refused(ask: Ask, clock: Clock) -> None:
     assert "The upload “k/../../acme”" in await refused(_made(ask, w400="k/../../acme"), 404)
     announced = await _announce(ask)
     assert "has no file yet" in await refused(_made(ask, w400=announced.key), 412)
@@ -140,6 +140,6 @@ async def test_limits_hold(ask: Ask, body: dict[str, Any], sentence: str) -> Non
     assert answer.json()["error"]["message"].startswith(sentence)
 
 
-def test_a_font_without_a_regular_face_is_refused_before_it_travels() -> None:
+def test_font_without_a_regular_face_is_refused_by_the_client() -> None:
     with pytest.raises(ValidationError, match="fontFaces must have a file with weight 400"):
         fonts.Create(at=ACME, font_family="Fett", font_faces=(NewFace(weight=700, storage_key="k"),))

@@ -110,7 +110,7 @@ async def test_a_website_becomes_a_tree_of_pages(near: Ask, web: Web) -> None:
     assert await _broken(near, desk.space) == []
 
 
-async def test_a_website_is_read_as_far_as_that_goes(near: Ask, web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_website_import_stops_at_the_page_limit(near: Ask, web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(import_sources, "PAGE_LIMIT", 3)
     url = web.put("/", "".join(f"<a href='/{n}'>{n}</a>" for n in range(5)))
     for n in range(5):
@@ -120,7 +120,7 @@ async def test_a_website_is_read_as_far_as_that_goes(near: Ask, web: Web, monkey
     assert (made.imported_resources, made.total_resources) == (3, 6)
 
 
-async def test_one_page_of_html_markdown_or_word(near: Ask, web: Web) -> None:
+async def test_single_html_markdown_or_word_page_is_imported(near: Ask, web: Web) -> None:
     desk = await Desk.open(near, "# Before")
     at = await desk.propose()
     for url, source in (
@@ -137,7 +137,7 @@ async def test_one_page_of_html_markdown_or_word(near: Ask, web: Web) -> None:
     assert (await desk.page("From Word", at)).markdown == "# From Word\n\nSaid in Word\n"
 
 
-async def test_an_archive_becomes_a_tree_with_its_files(near: Ask, web: Web) -> None:
+async def test_archive_becomes_a_page_tree_with_files(near: Ask, web: Web) -> None:
     data = archive(
         {
             "docs/README.md": "# Handbook\n\n[a](guides/a.html) [c](c.docx) ![p](img/p.png)",
@@ -190,7 +190,7 @@ async def test_an_archive_cannot_write_outside_or_fill_the_disk(
         ("markdown", archive({"a.txt": "x"}), "is not text"),
     ],
 )
-async def test_what_cannot_be_read_is_told_why(
+async def test_unreadable_import_reports_the_cause(
     near: Ask, web: Web, source: imports.Source, body: bytes, sentence: str
 ) -> None:
     space = await space_with(near, one="x")
@@ -210,11 +210,11 @@ async def test_what_cannot_be_read_is_told_why(
         ),
     ],
 )
-def test_end_tags_may_be_left_out(page: str, markdown: str) -> None:
+def test_html_without_end_tags_is_read(page: str, markdown: str) -> None:
     assert read_html(page).markdown(lambda address: address) == markdown
 
 
-async def test_a_summary_may_name_what_is_converted(near: Ask, web: Web) -> None:
+async def test_summary_of_an_archive_may_name_converted_files(near: Ask, web: Web) -> None:
     space = await space_with(near)
     files = {"README.md": "# Home", "SUMMARY.md": "* [Home](README.md)\n  * [Bee](sub/b.html)\n", "sub/b.html": "<h1>B"}
     await _import(near, space.ref, web.put("/a.zip", archive(files)), "zip")
@@ -222,7 +222,7 @@ async def test_a_summary_may_name_what_is_converted(near: Ask, web: Web) -> None
     assert [(page.type, page.title) for page in home.pages] == [("document", "B")]
 
 
-async def test_what_cannot_be_fetched_is_told_why(near: Ask, web: Web) -> None:
+async def test_failed_fetch_of_an_import_reports_the_cause(near: Ask, web: Web) -> None:
     space = await space_with(near, one="x")
     gone = imports.Create(at=space.ref, url=f"{web.origin}/gone", source="website")
     assert "responded with status 404. Nothing was imported" in await refused(near(gone), 400)
@@ -237,7 +237,7 @@ async def test_private_networks_are_not_imported_from(ask: Ask, web: Web) -> Non
     assert web.asked == []
 
 
-async def test_who_may_not_edit_may_not_import(near: Ask, web: Web) -> None:
+async def test_import_needs_edit_permission(near: Ask, web: Web) -> None:
     desk = await Desk.open(near, "# Before")
     url = web.put("/a.md", "# A")
     into_space = imports.Create(at=desk.space, url=url, source="markdown")
@@ -260,17 +260,17 @@ async def test_who_may_not_edit_may_not_import(near: Ask, web: Web) -> None:
         assert near.last.status_code == 400
 
 
-def test_a_document_that_unpacks_too_large_is_not_read() -> None:
+def test_document_that_unpacks_too_large_is_refused() -> None:
     with pytest.raises(ConversionFailure, match="larger than"):
         convert_docx(archive({"word/media/a.bin": b"\0" * 60_000_000}), "a")
 
 
-def test_html_that_is_too_long_is_not_read() -> None:
+def test_html_that_is_too_long_is_refused() -> None:
     with pytest.raises(ConversionFailure, match="longer than"):
         read_html("x" * 5_000_001)
 
 
-async def test_several_archives_take_no_more_memory_than_one(near: Ask, web: Web) -> None:
+async def test_simultaneous_archives_take_the_memory_of_one(near: Ask, web: Web) -> None:
     space = await space_with(near, one="x")
     url = web.put("/large.zip", archive({"a.md": "# A\n", "a.bin": bytes(40 << 20)}), "application/zip")
 

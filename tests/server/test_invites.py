@@ -24,14 +24,14 @@ async def _links(ask: Ask, user: str = "ada") -> list[InviteLink]:
     return list((await ask(invites.ListLinks(at=ACME), user)).items)
 
 
-async def test_people_are_invited_with_a_role_of_their_own_or_that_of_all(ask: Ask) -> None:
+async def test_invitations_have_individual_or_common_roles(ask: Ask) -> None:
     emails = ("new.one@x.example", Invitation(email="new.two@x.example", role="review"))
     answer = await ask(invites.Invite(at=ACME, emails=emails, role="edit"))
     assert (len(answer.users), answer.invited, answer.failed_sso_emails) == (2, 2, ())
     assert await _roles(ask) == {"new.one@x.example": "edit", "new.two@x.example": "review"}
 
 
-async def test_without_a_role_they_get_the_default_one_and_none_makes_guests(ask: Ask) -> None:
+async def test_invitation_without_a_role_gets_the_default_role(ask: Ask) -> None:
     await ask(invites.Invite(at=ACME, emails=("new.a@x.example",)))
     await ask(organizations.Update(at=ACME, default_role="comment"))
     await ask(invites.Invite(at=ACME, emails=("new.b@x.example",)))
@@ -39,7 +39,7 @@ async def test_without_a_role_they_get_the_default_one_and_none_makes_guests(ask
     assert await _roles(ask) == {"new.a@x.example": None, "new.b@x.example": "comment", "new.c@x.example": None}
 
 
-async def test_who_is_known_keeps_their_account_and_who_is_a_member_their_role(ask: Ask) -> None:
+async def test_known_users_keep_accounts_and_members_their_roles(ask: Ask) -> None:
     emails = ("EVE@acme.example", "eve@acme.example", "sam@acme.example")
     answer = await ask(invites.Invite(at=ACME, emails=emails, role="admin"))
     assert (answer.users, answer.invited) == (("eve", "sam"), 1)
@@ -69,7 +69,7 @@ async def test_a_wrong_invitation_is_refused(ask: Ask, body: dict[str, object], 
     assert (answer.status_code, answer.json()["error"]["message"][: len(sentence)]) == (400, sentence)
 
 
-async def test_only_administrators_invite(ask: Ask) -> None:
+async def test_only_admins_invite(ask: Ask) -> None:
     op = invites.Invite(at=ACME, emails=("new@x.example",), role="admin")
     assert "need the Admin role" in await refused(ask(op, "mia"), 403)
     assert "need the Admin role" in await refused(ask(invites.CreateLink(at=ACME, role="admin"), "mia"), 403)
@@ -106,7 +106,7 @@ async def test_a_link_into_a_place_has_a_level(ask: Ask) -> None:
     assert (await ask(invites.UpdateLink(at=ACME, invite_id=into_shelf.id, level="create"))).level == "create"
 
 
-async def test_a_link_is_of_one_form(ask: Ask) -> None:
+async def test_invite_link_has_exactly_one_form(ask: Ask) -> None:
     space = await space_with(ask)
     for body in (
         {},
@@ -121,14 +121,14 @@ async def test_a_link_is_of_one_form(ask: Ask) -> None:
     assert "Give either a role" in await refused(ask(invites.UpdateLink(at=ACME, invite_id=link.id, level="edit")), 400)
 
 
-async def test_a_place_that_is_not_of_the_organization_is_not_there(ask: Ask, world: World) -> None:
+async def test_invite_link_to_a_place_of_another_organization_is_refused(ask: Ask, world: World) -> None:
     world.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
     world.store.put("/collections/far", {"id": "far", "title": "Far", "organization": "other"})
     assert "space “x”" in await refused(ask(invites.CreateLink(at=ACME, level="read", space="x")), 404)
     assert "collection “far”" in await refused(ask(invites.CreateLink(at=ACME, level="read", collection="far")), 404)
 
 
-async def test_who_administers_a_place_has_its_links(ask: Ask) -> None:
+async def test_admin_of_a_place_manages_its_invite_links(ask: Ask) -> None:
     space = await space_with(ask)
     await ask(invites.CreateLink(at=ACME, role="read"))
     await ask(permissions.Grant(at=space.ref, role="admin", users=("zoe",)))
@@ -146,7 +146,7 @@ async def test_who_administers_a_place_has_its_links(ask: Ask) -> None:
         await ask(op, "zoe")
 
 
-async def test_a_link_is_redundant_when_another_gives_as_much(ask: Ask) -> None:
+async def test_invite_link_is_redundant_if_another_grants_as_much(ask: Ask) -> None:
     space, gone = await space_with(ask), await space_with(ask)
     await ask(invites.CreateLink(at=ACME, role="read"))
     await ask(invites.CreateLink(at=ACME, role="edit"))
@@ -157,7 +157,7 @@ async def test_a_link_is_redundant_when_another_gives_as_much(ask: Ask) -> None:
     assert [each.redundant for each in await _links(ask)] == [True, False, True, False, True]
 
 
-def test_a_place_that_comes_whole_is_known_by_its_id() -> None:
+def test_embedded_place_is_reduced_to_its_id() -> None:
     link = InviteLink.model_validate({"id": "i", "level": "read", "space": {"object": "space", "id": "s"}})
     assert (link.space, link.collection) == ("s", None)
 
@@ -170,7 +170,7 @@ async def test_links_come_in_pages(ask: Ask) -> None:
     assert [each.id for each in (*first.items, *second.items)] == made
 
 
-async def test_a_guest_who_administers_a_collection_makes_its_links(ask: Ask) -> None:
+async def test_guest_admin_of_a_collection_creates_its_links(ask: Ask) -> None:
     shelf = await ask(collections.Create(at=ACME, title="Manuals"))
     await ask(permissions.Grant(at=CollectionRef(collection_id=shelf.id), role="admin", users=("gil",)))
     assert (await ask(invites.CreateLink(at=ACME, level="read", collection=shelf.id), "gil")).level == "read"

@@ -37,7 +37,7 @@ def told(page: ListPage[Link]) -> list[tuple[str, str, int]]:
     return [(each.status, named(each.target_reference), len(each.location_references)) for each in page.items]
 
 
-async def test_links_lead_to_pages_headings_and_addresses(ask: Ask) -> None:
+async def test_links_are_resolved_to_pages_headings_and_urls(ask: Ask) -> None:
     guide = "# Guide\n\n[a](setup.md) [b](/pages/setup#first-run) [c](#guide) [d](https://a.example/x) [e](mailto:a@b.example)"
     space = await space_with(ask, guide=guide, setup="# Setup\n\n## First run\n\n[back](guide.md)")
     found = await ask(links.ListOfSpace(at=space.ref))
@@ -59,7 +59,7 @@ async def test_links_lead_to_pages_headings_and_addresses(ask: Ask) -> None:
     assert (at.internal_location.type, bool(at.internal_location.node)) == ("node", True)
 
 
-async def test_links_to_what_is_not_there_are_broken(ask: Ask) -> None:
+async def test_links_to_missing_targets_are_broken(ask: Ask) -> None:
     space = await space_with(ask, one="[a](gone.md) [b](two.md#nowhere) [c](/files/none)", two="[d](gone.md)")
     found = await ask(links.ListOfSpace(at=space.ref))
     assert told(found) == [
@@ -99,7 +99,7 @@ async def test_addresses_of_the_app_are_in_app(ask: Ask, world: World) -> None:
     } == {other.id}
 
 
-async def test_what_the_caller_may_not_see_is_not_there(ask: Ask) -> None:
+async def test_links_to_invisible_spaces_are_broken(ask: Ask) -> None:
     other = await space_with(ask, "Secret", there="# There")
     await ask(spaces.Update(at=other.ref, default_level=None))
     space = await space_with(ask, one=f"[a](/s/{other.id}/there)")
@@ -118,7 +118,7 @@ async def test_specifications_are_depended_on(ask: Ask) -> None:
     ]
 
 
-async def test_links_of_one_page(ask: Ask) -> None:
+async def test_links_of_a_page_are_listed(ask: Ask) -> None:
     space = await space_with(ask, one="[a](two.md) [b](gone.md)", two="[c](one.md)")
     of_one = await ask(links.ListOfPage(at=space.ref, page_id="one"))
     assert told(of_one) == [("broken", "url gone.md", 1), ("ok", "page Two", 1)]
@@ -126,7 +126,7 @@ async def test_links_of_one_page(ask: Ask) -> None:
     assert "The page “gone”" in await refused(ask(links.ListOfPage(at=space.ref, page_id="gone")), 404)
 
 
-async def test_lists_of_links_come_in_pages_that_stay_while_links_come(ask: Ask) -> None:
+async def test_pages_of_links_stay_consistent_while_links_change(ask: Ask) -> None:
     space = await space_with(ask, one="[a](a.md) [c](c.md) [e](e.md)")
     first = await ask(links.ListOfSpace(at=space.ref, limit=2))
     assert first.next is not None
@@ -136,7 +136,7 @@ async def test_lists_of_links_come_in_pages_that_stay_while_links_come(ask: Ask)
     assert [named(each.target_reference) for each in second.items] == ["url d.md", "url e.md"]
 
 
-async def test_a_change_request_says_what_it_breaks(ask: Ask) -> None:
+async def test_change_request_lists_links_it_breaks(ask: Ask) -> None:
     desk = await Desk.open(ask, "# One\n\n[a](two.md) [b](gone.md)", "# Two\n\n[c](one.md)")
     at = await desk.propose(content.DeletePage(page=await desk.id("Two")))
     await desk.edit(at, update(await desk.id("One"), "# One\n\n[a](two.md) [b](gone.md) [d](new.md)"))
@@ -156,7 +156,7 @@ async def test_a_change_request_says_what_it_breaks(ask: Ask) -> None:
     assert of_page.count == 3
 
 
-async def test_backlinks_say_where_a_page_is_linked_to(ask: Ask) -> None:
+async def test_backlinks_list_pages_that_link_here(ask: Ask) -> None:
     space = await space_with(ask, one="[a](two.md)\n\n[b](two.md#x)", two="# Two\n\n## x\n\n[c](two.md)", three="none")
     found = await ask(links.ListToPage(at=space.ref, page_id="two"))
     assert [each.page and each.page.id for each in found.items] == ["one", "one", "two"]
@@ -169,7 +169,7 @@ async def test_backlinks_say_where_a_page_is_linked_to(ask: Ask) -> None:
     assert (await ask(links.ListToPage(at=space.ref, page_id="two"))).count == 3
 
 
-async def test_backlinks_say_which_pages_speak_of_a_file(ask: Ask) -> None:
+async def test_backlinks_list_pages_that_use_a_file(ask: Ask) -> None:
     desk = await Desk.open(ask, "# One")
     data = b64encode(b"picture").decode()
     at = await desk.propose()
@@ -185,7 +185,7 @@ async def test_backlinks_say_which_pages_speak_of_a_file(ask: Ask) -> None:
     assert told(await ask(links.ListOfSpace(at=desk.space))) == [("ok", "file a.png", 1)]
 
 
-async def test_links_of_a_space_one_may_not_see(ask: Ask) -> None:
+async def test_links_of_an_invisible_space_are_not_found(ask: Ask) -> None:
     space = await space_with(ask, one="x")
     await refused(ask(links.ListOfSpace(at=space.ref), "eve"), 404)
     at = (await ask(change_requests.Create(at=space.ref))).ref(space.ref)

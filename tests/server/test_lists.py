@@ -163,7 +163,7 @@ def test_more_than_a_thousand_at_a_time_are_refused(key: str, furnished: Furnish
 
 
 @every_list
-def test_a_page_that_is_none_is_refused(key: str, furnished: Furnished) -> None:
+def test_invalid_page_cursor_is_refused(key: str, furnished: Furnished) -> None:
     for cursor in ("garbage", "ÿ", "bnVsbA", "e30", "TmFO"):  # the last three: null, {} and NaN
         method, url, body = furnished.url(key, page=cursor)
         status, answer = furnished.send(method, url, json=body)
@@ -248,7 +248,7 @@ def _shared(ask: Ask, space: Space) -> Kept:
     ids=["comments up", "comments down", "spaces", "change requests", "teams", "people"],
 )
 @pytest.mark.parametrize("limit", [1, 2])
-async def test_what_stays_is_read_once_while_others_come_and_go(
+async def test_every_list_is_consistent_while_items_change(
     keep: Callable[[Ask, Space], Kept], limit: int, ask: Ask
 ) -> None:
     kept = keep(ask, await space_with(ask))

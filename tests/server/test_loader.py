@@ -123,14 +123,14 @@ def test_group_slug_short_title_and_page_variables_are_loaded(world: World, fold
 
 
 @pytest.mark.long
-def test_a_summary_of_many_thousand_pages_is_read_to_its_end(folder: Path) -> None:
+def test_summary_of_ten_thousand_pages_is_read_completely(folder: Path) -> None:
     pages = [f"* [Group {group}](g{group}.md)\n" + "  * [Page](page.md)\n" * 99 for group in range(100)]
     found = summary_entries(Folder(folder, folder), "# Table of contents\n\n" + "".join(pages), Path("SUMMARY.md"))
     assert [each.title for each in found] == [f"Group {group}" for group in range(100)]
     assert {len(each.children) for each in found} == {99}
 
 
-def test_pages_say_what_their_files_do_without_the_front_matter(world: World) -> None:
+def test_pages_have_the_text_of_their_files_without_front_matter(world: World) -> None:
     loaded = load(world, FOLDERS / "summary")
     page = titled(world, loaded, "Welcome back")
     assert (page["description"], page["icon"], page["path"]) == ("Where to begin", "door-open", "")
@@ -145,7 +145,7 @@ def test_pages_say_what_their_files_do_without_the_front_matter(world: World) ->
     assert titled(world, loaded, "日本語")["git"]["path"] == "guides/setup/日本語.md"
 
 
-def test_links_of_a_summary_lead_somewhere(world: World) -> None:
+def test_links_in_a_summary_have_targets(world: World) -> None:
     loaded = load(world, FOLDERS / "summary")
     logging, status, sheet = (
         titled(world, loaded, title)["target"] for title in ("Configuration: logging", "Status page", "Data sheet")
@@ -157,7 +157,7 @@ def test_links_of_a_summary_lead_somewhere(world: World) -> None:
     assert files[sheet["file"]] == "data sheet.txt"
 
 
-def test_files_that_pages_show_come_along(world: World) -> None:
+def test_files_shown_by_pages_are_loaded(world: World) -> None:
     loaded = load(world, FOLDERS / "summary")
     files = revisions.get_current(world, loaded.space_id)["files"]
     assert [(file["name"], file["contentType"], file.get("dimensions")) for file in files] == [
@@ -168,9 +168,7 @@ def test_files_that_pages_show_come_along(world: World) -> None:
     assert world.store.blob(files[1]["blob"]) == b"data\n"
 
 
-async def test_what_pages_include_comes_along_and_stands_in_their_place(
-    ask: Ask, world: World, folder: Path, tmp_path: Path
-) -> None:
+async def test_included_content_is_loaded_in_its_place(ask: Ask, world: World, folder: Path, tmp_path: Path) -> None:
     write(
         folder,
         ".gitbook/includes/untitled (1).md",
@@ -225,7 +223,7 @@ def test_without_a_summary_the_folders_give_the_tree(world: World) -> None:
     assert loaded.problems == ()
 
 
-def test_the_configuration_says_where_things_are(world: World) -> None:
+def test_configuration_sets_the_root_and_the_files(world: World) -> None:
     loaded = load(world, FOLDERS / "configured")
     assert outline(pages_of(world, loaded)) == ["First", "Second"]
     assert titled(world, loaded, "Second")["git"]["path"] == "second.md"
@@ -252,7 +250,7 @@ def test_a_wrong_configuration_is_reported(
     assert [each.path for each in loaded.problems] == ([problem] if problem else [])
 
 
-def test_what_is_new_is_called_as_its_folder_is(world: World, folder: Path) -> None:
+def test_new_space_has_the_name_of_its_folder(world: World, folder: Path) -> None:
     space = world.store.get(f"/spaces/{load(world, folder).space_id}")
     assert (space["title"], space["organization"]) == ("docs", "acme")
     assert world.store.get(f"/spaces/{load(world, FOLDERS / 'plain', title='Plain').space_id}")["title"] == "Plain"
@@ -277,7 +275,7 @@ def test_nothing_outside_the_folder_is_read(world: World, folder: Path, tmp_path
     assert {each.path for each in loaded.problems} == {"linked.md", "all", "nowhere.md"}
 
 
-def test_a_summary_cannot_name_what_is_outside(world: World, folder: Path, tmp_path: Path) -> None:
+def test_summary_cannot_name_files_outside_the_folder(world: World, folder: Path, tmp_path: Path) -> None:
     write(tmp_path, "secret.md", "# Secret\n")
     (folder / "linked.md").symlink_to(tmp_path / "secret.md")
     write(folder, "SUMMARY.md", "* [Home](README.md)\n* [A](../secret.md)\n* [B](linked.md)\n* [C](%2e%2e/secret.md)\n")
@@ -288,7 +286,7 @@ def test_a_summary_cannot_name_what_is_outside(world: World, folder: Path, tmp_p
     assert {each.path for each in loaded.problems} == {"../secret.md", "linked.md"}
 
 
-def test_what_cannot_be_read_is_reported_and_the_rest_loaded(world: World, folder: Path) -> None:
+def test_unreadable_files_are_reported_and_the_rest_loaded(world: World, folder: Path) -> None:
     (folder / "binary.md").write_bytes(b"# A\0B")
     (folder / "latin.md").write_bytes("# Größe\n".encode("latin-1"))
     (folder / "big.md").write_bytes(b"x" * 5_000_001)
@@ -300,7 +298,7 @@ def test_what_cannot_be_read_is_reported_and_the_rest_loaded(world: World, folde
     assert text(world, loaded, "Home") == "# Home\n\nfirst\n\nsecond\n"
 
 
-def test_a_page_whose_file_is_damaged_later_keeps_its_text(world: World, folder: Path) -> None:
+def test_page_keeps_its_text_if_its_file_is_damaged_later(world: World, folder: Path) -> None:
     write(folder, "guide/setup.md", "---\ndescription: How to\n---\n# Setup\n\nInstall it.\n")
     load(world, folder)
     for damaged in (b"# Setup\0", b"x" * 5_000_001):
@@ -317,7 +315,7 @@ def write_odd_names(folder: Path) -> None:
         Path(os.fsdecode(os.fsencode(folder) + b"/" + name)).write_text(f"words of {name!r}")
 
 
-async def test_names_that_are_no_text_are_shown_and_kept_apart(ask: Ask, world: World, folder: Path) -> None:
+async def test_undecodable_file_names_are_shown_and_distinct(ask: Ask, world: World, folder: Path) -> None:
     write_odd_names(folder)
     loaded = load(world, folder)
     tree = await ask(content.ListPages(at=SpaceRef(space_id=loaded.space_id)))
@@ -334,7 +332,7 @@ def test_loading_again_without_a_change_makes_no_revision(world: World, folder: 
     assert world.store.get(f"/spaces/{first.space_id}") == before
 
 
-def test_what_changed_is_one_revision_and_pages_keep_their_ids(world: World, folder: Path) -> None:
+def test_changed_files_are_one_revision_and_pages_keep_their_ids(world: World, folder: Path) -> None:
     first = load(world, folder)
     before = {page["title"]: page for page in page_trees.walk(pages_of(world, first))}
     write(folder, "README.md", "# Home\n\nfirst\n\nchanged\n")
@@ -352,7 +350,7 @@ def test_what_changed_is_one_revision_and_pages_keep_their_ids(world: World, fol
     assert outline(revision["pages"]) == ["Home", "Guide", "Setup", "New"]
 
 
-def test_a_file_that_is_gone_takes_its_page_along(world: World, folder: Path) -> None:
+def test_deleted_file_deletes_its_page(world: World, folder: Path) -> None:
     load(world, folder)
     shutil.rmtree(folder / "guide")
     again = load(world, folder)
@@ -376,9 +374,7 @@ async def test_comments_and_change_requests_stay(ask: Ask, world: World, folder:
     assert (await desk.page("Home")).markdown == "# Home\n\nour first\n\ntheir second\n"
 
 
-async def test_what_was_merged_in_the_space_is_not_undone_by_loading_again(
-    ask: Ask, world: World, folder: Path
-) -> None:
+async def test_loading_again_keeps_merged_changes(ask: Ask, world: World, folder: Path) -> None:
     space = SpaceRef(space_id=load(world, folder).space_id)
     desk = Desk(ask, space)
     await desk.publish(
@@ -397,7 +393,7 @@ async def test_what_was_merged_in_the_space_is_not_undone_by_loading_again(
     assert load(world, folder) == LoadedFolder(space.space_id, again.revision_id)
 
 
-async def test_what_both_changed_is_kept_from_both(ask: Ask, world: World, folder: Path) -> None:
+async def test_changes_of_file_and_space_are_both_kept(ask: Ask, world: World, folder: Path) -> None:
     space = SpaceRef(space_id=load(world, folder).space_id)
     desk = Desk(ask, space)
     await desk.publish(update(await desk.id("Home"), "# Home\n\nfirst\n\nmerged\n"))
@@ -416,7 +412,7 @@ async def test_a_deleted_space_is_not_brought_back(ask: Ask, world: World, folde
     assert again.created == 3
 
 
-async def test_a_folder_can_become_a_space_that_is_there(ask: Ask, world: World, folder: Path) -> None:
+async def test_folder_can_be_loaded_into_an_existing_space(ask: Ask, world: World, folder: Path) -> None:
     desk = await Desk.open(ask, "# Before")
     loaded = load(world, folder, space_id=desk.space.space_id)
     assert loaded.created == 3
@@ -424,7 +420,7 @@ async def test_a_folder_can_become_a_space_that_is_there(ask: Ask, world: World,
     assert load(world, folder) == LoadedFolder(desk.space.space_id, loaded.revision_id)
 
 
-def test_a_summary_that_comes_later_regroups_the_same_pages(world: World, folder: Path) -> None:
+def test_later_summary_regroups_the_same_pages(world: World, folder: Path) -> None:
     first = load(world, folder)
     ids = {page["title"]: page["id"] for page in page_trees.walk(pages_of(world, first))}
     write(
@@ -440,7 +436,7 @@ def test_a_summary_that_comes_later_regroups_the_same_pages(world: World, folder
 
 
 @pytest.mark.parametrize("name", ["nowhere", "file.md"])
-def test_what_is_no_folder_is_said_by_the_system(world: World, tmp_path: Path, name: str) -> None:
+def test_loading_a_file_or_missing_folder_raises_os_error(world: World, tmp_path: Path, name: str) -> None:
     (tmp_path / "file.md").write_text("# Page")
     with pytest.raises(OSError):
         load(world, tmp_path / name)
@@ -470,7 +466,7 @@ async def test_real_spaces_are_loaded_and_every_page_read(ask: Ask, world: World
 
 
 @pytest.mark.parametrize("on_disk", ["NFC", "NFD"])
-def test_names_lead_to_files_that_are_called_so_by_eye(
+def test_names_match_files_in_other_unicode_forms_and_cases(
     world: World, tmp_path: Path, on_disk: Literal["NFC", "NFD"]
 ) -> None:
     written: Literal["NFC", "NFD"] = "NFD" if on_disk == "NFC" else "NFC"
@@ -492,7 +488,7 @@ def test_names_lead_to_files_that_are_called_so_by_eye(
     assert "/pages/" in text(world, loaded, "One") or "größe" in normalize("NFC", text(world, loaded, "One"))
 
 
-def test_file_that_is_called_exactly_so_goes_before_one_that_looks_the_same(world: World, tmp_path: Path) -> None:
+def test_exact_file_name_is_preferred_over_a_similar_one(world: World, tmp_path: Path) -> None:
     for name in ("Setup.md", "setup.md", "SETUP.md"):
         (tmp_path / name).write_text(f"# {name}\n")
     (tmp_path / "SUMMARY.md").write_text("* [a](setup.md)\n* [b](SETUP.md)\n* [c](Setup.md)\n")
@@ -510,7 +506,7 @@ def _many(folder: Path, count: int = 50) -> Path:
     return folder
 
 
-def test_how_many_files_are_read_is_told_and_pages_are_indexed_afterwards(world: World, tmp_path: Path) -> None:
+def test_loading_reports_progress_and_indexes_pages_afterwards(world: World, tmp_path: Path) -> None:
     read: list[tuple[int, int]] = []
     loaded = load(world, _many(tmp_path), on_progress=lambda number, count: read.append((number, count)))
     assert read == [(number, 50) for number in range(1, 51)]
@@ -528,7 +524,7 @@ def test_how_many_files_are_read_is_told_and_pages_are_indexed_afterwards(world:
     finish_reindexing(world, loaded.space_id, told)  # nothing is left
 
 
-def test_indexing_that_was_ended_goes_on_and_knows_what_changed_meanwhile(world: World, tmp_path: Path) -> None:
+def test_interrupted_indexing_continues_with_later_changes(world: World, tmp_path: Path) -> None:
     loaded = load(world, _many(tmp_path), on_progress=lambda number, count: None)
     finish_reindexing(world, loaded.space_id, lambda number, count: False)
     assert 0 < _finds(world, loaded, "hay") < 50
@@ -543,7 +539,7 @@ def test_indexing_that_was_ended_goes_on_and_knows_what_changed_meanwhile(world:
     )
 
 
-def test_what_is_merged_while_pages_are_indexed_is_found(world: World, tmp_path: Path) -> None:
+def test_content_merged_during_indexing_is_found(world: World, tmp_path: Path) -> None:
     loaded = load(world, _many(tmp_path), on_progress=lambda number, count: None)
 
     def told(number: int, count: int) -> bool:
@@ -561,13 +557,13 @@ def test_what_is_merged_while_pages_are_indexed_is_found(world: World, tmp_path:
     assert (_finds(world, loaded, "hay"), _finds(world, loaded, "merged")) == (48, 1)
 
 
-def test_a_folder_without_pages_is_known_by_that(world: World, tmp_path: Path) -> None:
+def test_folder_without_pages_is_recognized(world: World, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("no page")
     loaded = load(world, tmp_path)
     assert pages_of(world, loaded) == []
 
 
-def test_fingerprint_of_a_folder_differs_when_a_file_does(tmp_path: Path) -> None:
+def test_fingerprint_of_a_folder_changes_with_its_files(tmp_path: Path) -> None:
     folder = _many(tmp_path, 3)
     seen = {fingerprint(folder)}
 

@@ -18,7 +18,7 @@ async def _made(ask: Ask, at: SiteRef, name: str = "Search", **fields: Any) -> M
     return await ask(mcp_servers.Create.model_validate(op))
 
 
-async def test_one_is_added_read_changed_and_removed(ask: Ask) -> None:
+async def test_mcp_server_is_added_read_changed_and_removed(ask: Ask) -> None:
     at = await a_site(ask)
     made = await _made(ask, at, headers={"authorization": "Bearer " + "x" * 500})
     assert (made.name, made.url) == ("Search", "https://mcp.example/")
@@ -39,7 +39,7 @@ async def test_one_is_added_read_changed_and_removed(ask: Ask) -> None:
     await refused(ask(update), 404)
 
 
-async def test_headers_may_be_left_out_and_are_sent_all_the_same(ask: Ask) -> None:
+async def test_mcp_server_without_headers_has_empty_headers(ask: Ask) -> None:
     at = await a_site(ask)
     assert (await _made(ask, at)).headers == {}
     body = {"name": "Bare", "url": "https://mcp.example/"}
@@ -47,7 +47,7 @@ async def test_headers_may_be_left_out_and_are_sent_all_the_same(ask: Ask) -> No
     assert (answer.status_code, answer.json()["headers"]) == (201, {})
 
 
-async def test_a_list_is_of_one_site_and_goes_on(ask: Ask) -> None:
+async def test_list_of_mcp_servers_is_paged_for_each_site(ask: Ask) -> None:
     at, other = await a_site(ask), await a_site(ask)
     made = [await _made(ask, at, name) for name in "abc"]
     await _made(ask, other)
@@ -57,7 +57,7 @@ async def test_a_list_is_of_one_site_and_goes_on(ask: Ask) -> None:
     assert (*first.items, *rest.items) == tuple(made)
 
 
-async def test_only_those_who_may_change_them_see_their_headers(ask: Ask) -> None:
+async def test_headers_are_visible_with_change_permission_only(ask: Ask) -> None:
     at = await a_site(ask)
     made = await _made(ask, at)
     for op in (

@@ -24,12 +24,12 @@ async def test_administrators_change_roles_and_make_guests(ask: Ask) -> None:
     assert await ask(organizations.GetMember(at=ACME, user_id="sam")) == guest
 
 
-async def test_guests_read_about_themselves_only(ask: Ask) -> None:
+async def test_guests_read_only_their_own_member(ask: Ask) -> None:
     assert (await ask(organizations.GetMember(at=ACME, user_id="gil"), "gil")).user.email == "gil@acme.example"
     await refused(ask(organizations.GetMember(at=ACME, user_id="ada"), "gil"), 403)
 
 
-async def test_others_do_not(ask: Ask) -> None:
+async def test_other_roles_cannot_change_members(ask: Ask) -> None:
     ops: list[Operation[Any]] = [
         organizations.UpdateMember(at=ACME, user_id="mia", role="admin"),
         organizations.DeleteMember(at=ACME, user_id="sam"),
@@ -41,7 +41,7 @@ async def test_others_do_not(ask: Ask) -> None:
     await refused(ask(ops[0], "eve"), 404)
 
 
-async def test_the_last_administrator_stays_one(ask: Ask) -> None:
+async def test_last_admin_cannot_be_demoted_or_removed(ask: Ask) -> None:
     demote = organizations.UpdateMember(at=ACME, user_id="ada", role="edit")
     for op in (demote, organizations.UpdateMember(at=ACME, user_id="ada", role=None)):
         assert "Ada Lund is the only admin of the organization" in await refused(ask(op), 409)
@@ -51,7 +51,7 @@ async def test_the_last_administrator_stays_one(ask: Ask) -> None:
     assert (await ask(demote)).role == "edit"
 
 
-async def test_a_member_that_is_not_there_is_not_changed(ask: Ask) -> None:
+async def test_change_of_an_unknown_member_is_refused(ask: Ask) -> None:
     for op in (
         organizations.UpdateMember(at=ACME, user_id="eve", role="read"),
         organizations.EnrollMember(at=ACME, user_id="eve"),
@@ -63,7 +63,7 @@ async def test_a_member_that_is_not_there_is_not_changed(ask: Ask) -> None:
     assert (answer.status_code, answer.json()["error"]["message"][:16]) == (400, "role must be one")
 
 
-async def test_with_a_member_goes_what_hangs_on_them(ask: Ask, world: World) -> None:
+async def test_deleting_a_member_deletes_memberships_and_roles(ask: Ask, world: World) -> None:
     team = await ask(teams.Create(at=ACME, title="Writers", members=("tom", "mia")))
     space = await space_with(ask)
     await ask(permissions.Grant(at=space.ref, role="edit", users=("tom", "gil")))
@@ -79,12 +79,12 @@ async def test_with_a_member_goes_what_hangs_on_them(ask: Ask, world: World) -> 
     await refused(ask(spaces.Get(at=space.ref), "tom"), 404)
 
 
-async def test_everybody_may_leave(ask: Ask) -> None:
+async def test_every_member_may_leave(ask: Ask) -> None:
     await ask(organizations.DeleteMember(at=ACME, user_id="gil"), "gil")
     await refused(ask(organizations.Get(at=ACME), "gil"), 404)
 
 
-async def test_a_ping_says_when_somebody_was_last_seen(ask: Ask, clock: Clock) -> None:
+async def test_ping_updates_the_last_seen_time(ask: Ask, clock: Clock) -> None:
     clock.forward(days=3)
     seen = await ask(organizations.Ping(at=ACME), "gil")
     assert seen.platform_visitor_claims is None
@@ -94,7 +94,7 @@ async def test_a_ping_says_when_somebody_was_last_seen(ask: Ask, clock: Clock) -
 
 
 @pytest.mark.parametrize("name", ["platformVisitorClaims", "gitbookVisitorClaims"])
-def test_the_claims_a_ping_may_answer_are_read_under_both_names(name: str) -> None:
+def test_visitor_claims_of_a_ping_are_read_under_both_names(name: str) -> None:
     claims = organizations.Seen.model_validate({name: "x" * 500})
     assert claims.model_dump(by_alias=True) == {"platformVisitorClaims": "x" * 500}
 
@@ -111,7 +111,7 @@ async def test_members_come_with_the_number_of_their_teams(ask: Ask) -> None:
     assert (await ask(organizations.GetMember(at=ACME, user_id="sam"))).teams == 2
 
 
-async def test_an_email_domain_shows_its_organizations_to_those_who_belong(ask: Ask, world: World) -> None:
+async def test_email_domain_lists_organizations_of_the_caller(ask: Ask, world: World) -> None:
     world.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
     await ask(organizations.Update(at=ACME, email_domains=("Acme.example", "acme.test")))
 

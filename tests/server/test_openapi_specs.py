@@ -46,7 +46,7 @@ async def _get(ask: Ask, slug: str = "pets") -> OpenApiSpec:
     return await ask(openapi.Get(at=ACME, spec_slug=slug))
 
 
-async def test_one_given_as_text_is_read_after_the_answer(ask: Ask) -> None:
+async def test_specification_as_text_is_processed_after_the_response(ask: Ask) -> None:
     made = await ask(openapi.Create(at=ACME, slug="pets", source=Source(text=json.dumps(PETS))))
     assert (made.slug, made.processing_state, made.visibility, made.source_url) == ("pets", "pending", "private", None)
     assert made.permissions.edit
@@ -64,7 +64,7 @@ async def test_one_given_as_text_is_read_after_the_answer(ask: Ask) -> None:
     assert (await ask.http("GET", kept.url)).json() == PETS
 
 
-async def test_one_is_fetched_and_fetched_again(near: Ask, web: Web) -> None:
+async def test_specification_is_fetched_and_refetched(near: Ask, web: Web) -> None:
     url = web.put("/pets.yaml", YAML, "application/yaml")
     await near(openapi.Create(at=ACME, slug="pets", source=Source(url=url)))
     first = await _get(near)
@@ -78,12 +78,12 @@ async def test_one_is_fetched_and_fetched_again(near: Ask, web: Web) -> None:
     assert [each.id for each in versions] == [first.last_version, (await _get(near)).last_version]
 
 
-async def test_put_makes_one_that_is_not_there(ask: Ask) -> None:
+async def test_put_creates_a_missing_specification(ask: Ask) -> None:
     made = await ask(openapi.Put(at=ACME, spec_slug="pets", source=Source(text=YAML)))
     assert [each.id for each in (await ask(openapi.List(at=ACME))).items] == [made.id]
 
 
-async def test_a_failure_is_said_and_the_last_version_stays(near: Ask, web: Web) -> None:
+async def test_failed_update_is_reported_and_keeps_the_last_version(near: Ask, web: Web) -> None:
     await near(openapi.Create(at=ACME, slug="pets", source=Source(text=YAML)))
     good = await _get(near)
     url = f"{web.origin}/nothing"
@@ -114,7 +114,7 @@ async def test_private_networks_are_not_fetched_from(ask: Ask, web: Web) -> None
     await refused(ask(openapi.GetLatestContent(at=ACME, spec_slug="pets")), 404)
 
 
-async def test_one_being_read_when_the_platform_ended_did_not_answer(ask: Ask, world: World) -> None:
+async def test_specification_in_progress_at_shutdown_has_failed(ask: Ask, world: World) -> None:
     await ask(openapi.Create(at=ACME, slug="pets", source=Source(text=YAML)))
     world.store.update("/orgs/acme/openapi/pets", processingState="progress")
     fail_unfinished(world)
@@ -122,7 +122,7 @@ async def test_one_being_read_when_the_platform_ended_did_not_answer(ask: Ask, w
     assert (found.processing_state, found.last_process_error_code) == ("complete", "FETCH_TIMEOUT")
 
 
-async def test_slugs_are_taken_once_and_well_formed(ask: Ask) -> None:
+async def test_slugs_are_unique_and_well_formed(ask: Ask) -> None:
     create = openapi.Create(at=ACME, slug="pets", source=Source(text=YAML))
     await ask(create)
     assert "already" in await refused(ask(create), 400)
@@ -134,7 +134,7 @@ async def test_slugs_are_taken_once_and_well_formed(ask: Ask) -> None:
         assert "source" in ask.last.json()["error"]["message"]
 
 
-async def test_they_are_made_public_and_deleted(ask: Ask) -> None:
+async def test_specifications_are_made_public_and_deleted(ask: Ask) -> None:
     await ask(openapi.Create(at=ACME, slug="pets", source=Source(text=YAML)))
     changed = await ask(openapi.Update(at=ACME, spec_slug="pets", visibility="public"))
     assert changed.visibility == "public"
@@ -145,7 +145,7 @@ async def test_they_are_made_public_and_deleted(ask: Ask) -> None:
     await refused(ask(openapi.Update(at=ACME, spec_slug="pets", visibility="public")), 404)
 
 
-async def test_members_read_them_and_creators_write_them(ask: Ask) -> None:
+async def test_members_read_and_creators_write_specifications(ask: Ask) -> None:
     source = Source(text=YAML)
     await ask(openapi.Create(at=ACME, slug="pets", source=source), "mia")
     seen = await ask(openapi.Get(at=ACME, spec_slug="pets"), "sam")
@@ -175,12 +175,12 @@ async def test_members_read_them_and_creators_write_them(ask: Ask) -> None:
         ("a: 0x" + "f" * 5000, "too large"),
     ],
 )
-def test_what_is_no_specification_is_told_why(text: str, sentence: str) -> None:
+def test_invalid_specification_reports_the_cause(text: str, sentence: str) -> None:
     with pytest.raises(SpecificationError, match=sentence):
         read_specification(text)
 
 
-def test_a_text_cannot_grow_without_end_when_it_is_read() -> None:
+def test_yaml_alias_bomb_is_refused() -> None:
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 12)]
     with pytest.raises(SpecificationError, match="more than"):

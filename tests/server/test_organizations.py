@@ -9,13 +9,13 @@ from octavo.server.world import World, iso
 from tests.server.asking import ACME, START, Ask, refused, space_with
 
 
-async def test_only_those_of_the_caller_are_listed(ask: Ask, world: World) -> None:
+async def test_organizations_of_the_caller_are_listed(ask: Ask, world: World) -> None:
     world.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})
     assert [each.id for each in (await ask(organizations.List())).items] == ["acme"]
     assert (await ask(organizations.List(), "eve")).items == ()
 
 
-async def test_strangers_do_not_see_one(ask: Ask) -> None:
+async def test_organization_is_not_found_by_non_members(ask: Ask) -> None:
     assert "organization “acme”" in await refused(ask(organizations.Get(at=ACME), "eve"), 404)
 
 
@@ -33,7 +33,7 @@ async def test_permissions_follow_from_the_role(ask: Ask, user: str, admin: bool
     assert (allowed.view, allowed.admin, allowed.create_content, allowed.list_members) == (True, admin, creates, lists)
 
 
-async def test_its_settings_are_changed_by_administrators(ask: Ask) -> None:
+async def test_admins_change_settings_of_an_organization(ask: Ask) -> None:
     changed = await ask(
         organizations.Update(at=ACME, title="Acme Works", default_role=None, logo="https://x.example/l")
     )
@@ -42,7 +42,7 @@ async def test_its_settings_are_changed_by_administrators(ask: Ask) -> None:
     assert "need the Admin role" in await refused(ask(organizations.Update(at=ACME, title="Mine"), "mia"), 403)
 
 
-async def test_what_is_shown_first_is_a_site_that_is_there(ask: Ask) -> None:
+async def test_default_content_must_be_an_existing_site(ask: Ask) -> None:
     site = await ask(sites.Create(at=ACME, title="Tides"))
     first = organizations.DefaultContent(type="site", site=site.id)
     changed = await ask(organizations.Update(at=ACME, default_content=first))
@@ -68,7 +68,7 @@ async def test_what_is_shown_first_is_a_site_that_is_there(ask: Ask) -> None:
         ({"title": None}, "title cannot be null."),
     ],
 )
-async def test_what_is_outside_the_documented_limits_is_refused(
+async def test_values_outside_the_documented_limits_are_refused(
     ask: Ask, body: dict[str, object], sentence: str
 ) -> None:
     answer = await ask.http("PATCH", "/v1/orgs/acme", json=body)
@@ -81,12 +81,12 @@ async def _members(ask: Ask, user: str = "ada", **options: object) -> list[Membe
     return list((await ask(listing, user)).items)
 
 
-async def test_members_come_with_those_who_joined_last_first(ask: Ask) -> None:
+async def test_members_are_listed_by_latest_join(ask: Ask) -> None:
     assert [each.id for each in await _members(ask)] == ["gil", "sam", "zoe", "jun", "tom", "mia", "ada"]
     assert [each.id for each in await _members(ask, order="asc")][:2] == ["ada", "mia"]
 
 
-async def test_members_are_found_by_role_and_by_words(ask: Ask, world: World) -> None:
+async def test_members_are_found_by_role_and_text(ask: Ask, world: World) -> None:
     assert [each.id for each in await _members(ask, role="review")] == ["tom"]
     assert [each.id for each in await _members(ask, role="guest")] == ["gil"]
     assert [each.id for each in await _members(ask, search="ZOE L")] == ["zoe"]
@@ -96,18 +96,18 @@ async def test_members_are_found_by_role_and_by_words(ask: Ask, world: World) ->
         assert [each.id for each in await _members(ask, search="ｚoë ağaoğlu-weiss")] == ["zoe"]
 
 
-async def test_members_sorted_by_last_seen_are_those_seen(ask: Ask, world: World) -> None:
+async def test_sort_by_last_seen_lists_seen_members(ask: Ask, world: World) -> None:
     for user, day in (("sam", "02"), ("tom", "03")):
         world.store.update(f"/orgs/acme/members/{user}", lastSeenAt=f"2026-04-{day}T00:00:00.000Z")
     assert [each.id for each in await _members(ask, sort="lastSeenAt")] == ["tom", "sam"]
 
 
-async def test_guests_do_not_list_members_nor_are_strangers_told(ask: Ask) -> None:
+async def test_guests_and_non_members_cannot_list_members(ask: Ask) -> None:
     assert "Guests" in await refused(ask(organizations.ListMembers(at=ACME), "gil"), 403)
     await refused(ask(organizations.ListMembers(at=ACME), "eve"), 404)
 
 
-async def test_a_member_comes_with_the_number_of_spaces_they_see(ask: Ask) -> None:
+async def test_member_has_the_number_of_visible_spaces(ask: Ask) -> None:
     await space_with(ask)
     sam = await ask(organizations.GetMember(at=ACME, user_id="sam"))
     gil = await ask(organizations.GetMember(at=ACME, user_id="gil"))
@@ -116,13 +116,13 @@ async def test_a_member_comes_with_the_number_of_spaces_they_see(ask: Ask) -> No
     assert "member “eve”" in await refused(ask(organizations.GetMember(at=ACME, user_id="eve")), 404)
 
 
-async def test_a_user_id_with_a_colon_is_found(ask: Ask, world: World) -> None:
+async def test_user_id_with_a_colon_is_found(ask: Ask, world: World) -> None:
     world.store.put("/users/agent:1", {"id": "agent:1", "displayName": "Agent"})
     world.store.put("/orgs/acme/members/agent:1", {"id": "agent:1", "role": "edit", "joinedAt": iso(START)})
     assert (await ask(organizations.GetMember(at=ACME, user_id="agent:1"))).user.name == "Agent"
 
 
-async def test_pages_of_members_neither_repeat_nor_skip_while_others_come_and_go(ask: Ask, world: World) -> None:
+async def test_pages_of_members_stay_consistent_while_members_change(ask: Ask, world: World) -> None:
     listing = organizations.ListMembers(at=ACME, limit=3)
     first = await ask(listing)
     assert (len(first.items), first.count) == (3, 7)
@@ -139,5 +139,5 @@ async def test_pages_of_members_neither_repeat_nor_skip_while_others_come_and_go
     assert "next" not in ask.last.json()
 
 
-async def test_an_organization_unknown_is_not_there(ask: Ask) -> None:
+async def test_unknown_organization_is_not_found(ask: Ask) -> None:
     await refused(ask(organizations.Get(at=OrganizationRef(organization_id="nowhere"))), 404)

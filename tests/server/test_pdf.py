@@ -75,7 +75,7 @@ def _titles(entry: Any) -> Any:
     return [_titles(each) for each in entry] if isinstance(entry, list) else entry.title
 
 
-async def test_everything_a_page_may_say_is_printed(ask: Ask) -> None:
+async def test_all_kinds_of_blocks_are_printed(ask: Ask) -> None:
     space = await space_with(ask, "Handbook & more", one=EVERYTHING, two="# Two")
     reader = await _pdf(ask, space.ref)
     said = _words(reader)
@@ -103,13 +103,13 @@ async def test_the_outline_is_the_tree(ask: Ask, world: World) -> None:
     assert outline == ["One", ["Two"], "Group", ["Three"]]
 
 
-async def test_what_a_page_includes_is_printed_in_its_place(ask: Ask, world: World) -> None:
+async def test_included_content_is_printed_in_its_place(ask: Ask, world: World) -> None:
     space = await space_with(ask, home='# Home\n\nBefore.\n\n{% include "../.gitbook/includes/note.md" %}\n\nAfter.\n')
     share(world.for_user("ada"), space.id, note="Take care.")
     assert "Before. Take care. After." in _words(await _pdf(ask, space.ref))
 
 
-async def test_a_page_alone_or_with_those_below_it(ask: Ask, world: World) -> None:
+async def test_page_is_printed_with_or_without_subpages(ask: Ask, world: World) -> None:
     space = await space_with(ask, one="# One", two="# Two", three="# Three")
     one, two, three = revisions.get_current(world, space.id)["pages"]
     await stand(ask, space, [{**one, "pages": [two]}, three])
@@ -121,7 +121,7 @@ async def test_a_page_alone_or_with_those_below_it(ask: Ask, world: World) -> No
     assert "The page “gone”" in await refused(ask(pdf.Get(at=space.ref, page="gone")), 404)
 
 
-async def test_a_change_request_is_printed_as_it_proposes(ask: Ask) -> None:
+async def test_change_request_is_printed_with_its_changes(ask: Ask) -> None:
     desk = await Desk.open(ask, "# One\n\nOld words")
     at = await desk.propose(update(await desk.id("One"), "# One\n\nNew words"))
     assert "New words" in _words(await _pdf(ask, at, "sam"))
@@ -167,7 +167,7 @@ async def test_an_address_works_for_an_hour_and_cannot_be_made_up(ask: Ask, cloc
     assert "expired" in ask.last.json()["error"]["message"]
 
 
-async def test_a_long_table_and_a_long_word_fit(ask: Ask) -> None:
+async def test_long_table_and_long_word_fit_the_paper(ask: Ask) -> None:
     rows = "\n".join(f"| {n} | {'word ' * 200} |" for n in range(40))
     page = (
         f"# Long\n\n| a | b |\n|---|---|\n{rows}\n| {'x' * 3000} | {'words ' * 3000} |\n\n{'y' * 3000}\n\n"

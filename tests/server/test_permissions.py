@@ -24,19 +24,19 @@ def _held(world: World, space: Space, user: str) -> str | None:
 
 
 @pytest.mark.parametrize("user", sorted(ALLOWED))
-async def test_each_role_allows_what_it_is_documented_to(ask: Ask, user: str) -> None:
+async def test_each_role_has_its_documented_permissions(ask: Ask, user: str) -> None:
     space = await ask(spaces.Get(at=(await space_with(ask)).ref), user)
     names = {"view", "access", "comment", "edit", "review", "merge", "admin"}
     assert {name for name in names if getattr(space.permissions, name)} == ALLOWED[user]
 
 
 @pytest.mark.parametrize("user", ["gil", "eve"])
-async def test_without_a_role_there_is_nothing_to_see(ask: Ask, user: str) -> None:
+async def test_space_is_not_found_without_a_role(ask: Ask, user: str) -> None:
     space = await space_with(ask)
     assert "space “" in await refused(ask(spaces.Get(at=space.ref), user), 404)
 
 
-async def test_the_default_level_caps_every_role_but_that_of_administrators(ask: Ask, world: World) -> None:
+async def test_default_access_limits_every_role_except_admin(ask: Ask, world: World) -> None:
     space = await space_with(ask)
     await ask(spaces.Update(at=space.ref, default_level="comment"))
     held = {user: _held(world, space, user) for user in PEOPLE}
@@ -51,7 +51,7 @@ async def test_the_default_level_caps_every_role_but_that_of_administrators(ask:
     }
 
 
-async def test_a_default_level_of_null_lets_only_administrators_in(ask: Ask, world: World) -> None:
+async def test_default_access_null_allows_only_admins(ask: Ask, world: World) -> None:
     space = await space_with(ask)
     await ask(spaces.Update(at=space.ref, default_level=None))
     assert [user for user in PEOPLE if _held(world, space, user)] == ["ada"]
@@ -69,7 +69,7 @@ async def test_inherit_takes_the_level_of_the_collection_around(ask: Ask, world:
     assert _held(world, space, "mia") == "review"
 
 
-async def test_a_role_given_directly_counts_when_it_is_higher(ask: Ask, world: World) -> None:
+async def test_direct_role_counts_if_it_is_higher(ask: Ask, world: World) -> None:
     collection = await ask(collections.Create(at=ACME, title="Manuals"))
     space = await space_with(ask, parent=collection.id)
     world.store.put(f"/spaces/{space.id}/permissions/users/gil", {"id": "gil", "role": "comment"})
@@ -79,7 +79,7 @@ async def test_a_role_given_directly_counts_when_it_is_higher(ask: Ask, world: W
     assert (await ask(spaces.Get(at=space.ref), "gil")).permissions.comment
 
 
-async def test_a_collection_shows_to_those_who_see_something_in_it(ask: Ask, world: World) -> None:
+async def test_collection_is_visible_with_any_visible_content(ask: Ask, world: World) -> None:
     outer = await ask(collections.Create(at=ACME, title="Outer"))
     inner = await ask(collections.Create(at=ACME, title="Inner", parent=outer.id))
     space = await space_with(ask, parent=inner.id)
@@ -88,7 +88,7 @@ async def test_a_collection_shows_to_those_who_see_something_in_it(ask: Ask, wor
     assert [each.title for each in (await ask(collections.List(at=ACME), "gil")).items] == ["Outer", "Inner"]
 
 
-async def test_a_refusal_names_the_role_held_and_the_role_it_takes(ask: Ask, world: World) -> None:
+async def test_refusal_names_the_current_and_the_required_role(ask: Ask, world: World) -> None:
     space = await space_with(ask, "Handbook")
     document = world.store.get(f"/spaces/{space.id}")
     with pytest.raises(Refusal) as refusal:
@@ -99,5 +99,5 @@ async def test_a_refusal_names_the_role_held_and_the_role_it_takes(ask: Ask, wor
     )
 
 
-def test_roles_rank_as_the_interface_lists_them() -> None:
+def test_roles_rank_in_the_order_of_the_api() -> None:
     assert RANKS == ("read", "comment", "edit", "review", "create", "admin")

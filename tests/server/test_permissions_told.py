@@ -41,7 +41,7 @@ LEAST_OF = {key: least for least, keys in LEAST.items() for key in keys}
 
 
 @pytest.mark.parametrize("user", PEOPLE)
-async def test_what_is_told_is_what_is_allowed(user: str) -> None:
+async def test_reported_permissions_match_allowed_requests(user: str) -> None:
     platform = Platform(furnish(Clock()))
     ask = Ask(platform)
     shelf = await ask(collections.Create(at=ACME, title="Shelf"))

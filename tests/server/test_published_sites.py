@@ -36,7 +36,7 @@ def _visits(at: SiteRef, share_key: str | None = None) -> list[Operation[Any]]:
     return [kind(at=at, **given) for kind in kinds]
 
 
-async def test_publishing_shows_it_and_unpublishing_hides_it(ask: Ask) -> None:
+async def test_publish_shows_and_unpublish_hides_a_site(ask: Ask) -> None:
     at = await a_site(ask, await space_with(ask, "Guide"))
     assert "“Docs” is not published." in await refused(ask(sites.GetPublished(at=at)), 404)
     for _ in range(2):
@@ -50,13 +50,13 @@ async def test_publishing_shows_it_and_unpublishing_hides_it(ask: Ask) -> None:
     await refused(ask(sites.GetPublished(at=at)), 404)
 
 
-def test_what_must_be_paid_for_is_told_apart() -> None:
+def test_response_that_asks_for_payment_is_recognized() -> None:
     answer = SPECS[sites.Publish].codec.validate_python
     assert answer({"type": "checkout", "sessionId": "c1"}) == sites.Checkout(session_id="c1")
     assert isinstance(answer({"object": "site", "id": "s", "type": "premium"}), sites.Site)
 
 
-async def test_there_must_be_something_to_publish(ask: Ask) -> None:
+async def test_site_without_spaces_cannot_be_published(ask: Ask) -> None:
     space = await space_with(ask)
     at = await a_site(ask, space)
     await ask(spaces.Delete(at=space.ref))
@@ -66,7 +66,7 @@ async def test_there_must_be_something_to_publish(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("visibility", ["public", "unlisted"])
-async def test_anyone_sees_a_public_one(ask: Ask, visibility: sites.Visibility) -> None:
+async def test_public_site_is_visible_to_everyone(ask: Ask, visibility: sites.Visibility) -> None:
     at = await _published(ask, visibility)
     for op in _visits(at):
         await ask(op, STRANGER)
@@ -81,7 +81,7 @@ async def test_anyone_sees_a_public_one(ask: Ask, visibility: sites.Visibility) 
         await refused(ask(op, STRANGER), 404)
 
 
-async def test_a_shared_one_takes_a_key(ask: Ask) -> None:
+async def test_site_with_share_links_needs_a_key(ask: Ask) -> None:
     at = await _published(ask, "share-link")
     key = await _key(ask, at)
     for op in _visits(at, key):
@@ -95,7 +95,7 @@ async def test_a_shared_one_takes_a_key(ask: Ask) -> None:
         await refused(ask(op, "sam"), 404)
 
 
-async def test_addresses_hold_the_key_one_came_with(ask: Ask) -> None:
+async def test_urls_contain_the_key_of_the_request(ask: Ask) -> None:
     at = await _published(ask, "share-link", "Guide", "API")
     key, start = await _key(ask, at), f"http://octavo.test/published/acme/{at.site_id}/"
     shown = (await ask(site_structure.ListSiteSpaces(at=at, share_key=key), STRANGER)).items
@@ -104,7 +104,7 @@ async def test_addresses_hold_the_key_one_came_with(ask: Ask) -> None:
     assert [each.urls.published for each in shown] == [start, f"{start}api/"]
 
 
-async def test_a_key_opens_the_spaces_of_its_site(ask: Ask) -> None:
+async def test_key_of_a_share_link_opens_the_spaces_of_its_site(ask: Ask) -> None:
     at = await _published(ask, "share-link")
     key = await _key(ask, at)
     space = (await ask(site_structure.ListSiteSpaces(at=at))).items[0].space
@@ -117,7 +117,7 @@ async def test_a_key_opens_the_spaces_of_its_site(ask: Ask) -> None:
     await refused(ask(spaces.Get(at=space.ref, share_key=key), STRANGER), 404)
 
 
-async def test_an_idle_or_deleted_link_opens_nothing(ask: Ask) -> None:
+async def test_inactive_or_deleted_share_link_opens_nothing(ask: Ask) -> None:
     at = await _published(ask, "share-link")
     key, other = await _key(ask, at), await _key(ask, at)
     [link, _] = (await ask(share_links.List(at=at))).items
@@ -130,14 +130,14 @@ async def test_an_idle_or_deleted_link_opens_nothing(ask: Ask) -> None:
     await refused(ask(sites.GetPublished(at=at, share_key=key), STRANGER), 404)
 
 
-async def test_one_for_visitors_who_sign_in_shows_nothing_to_strangers(ask: Ask) -> None:
+async def test_site_with_visitor_sign_in_is_hidden_from_strangers(ask: Ask) -> None:
     at = await _published(ask, "visitor-auth")
     for op in _visits(at, "any"):
         await refused(ask(op, STRANGER), 404)
     assert (await ask(sites.GetPublished(at=at), "sam")).site.visibility == "visitor-auth"
 
 
-async def test_the_audience_sees_all_spaces_and_members_those_they_may(ask: Ask) -> None:
+async def test_visitors_see_all_spaces_and_members_the_permitted_ones(ask: Ask) -> None:
     open_one, closed = await space_with(ask, "Open"), await space_with(ask, "Closed")
     at = await a_site(ask, open_one, closed)
     await ask(spaces.Update(at=closed.ref, default_level=None))
@@ -150,7 +150,7 @@ async def test_the_audience_sees_all_spaces_and_members_those_they_may(ask: Ask)
     assert (await seen("sam"), await seen(STRANGER)) == (["Open", "Closed"], ["Open", "Closed"])
 
 
-async def test_visitors_are_shown_nothing_empty(ask: Ask) -> None:
+async def test_empty_sections_are_hidden_from_visitors(ask: Ask) -> None:
     at = await a_site(ask)
     guide = await ask(site_structure.CreateSection(at=at, space_id=(await space_with(ask, "Guide")).id))
     blog = await ask(site_structure.CreateSection(at=at, space_id=(await space_with(ask, "Blog")).id))
@@ -167,7 +167,7 @@ async def test_visitors_are_shown_nothing_empty(ask: Ask) -> None:
     assert [each.title for each in sections.items] == ["Guide"]
 
 
-async def test_each_part_has_an_address_of_its_own(ask: Ask) -> None:
+async def test_each_section_has_its_own_url(ask: Ask) -> None:
     at = await a_site(ask)
     made: list[SiteSection] = []
     for title in ("Guide", "API"):
@@ -193,12 +193,12 @@ async def test_each_part_has_an_address_of_its_own(ask: Ask) -> None:
     assert [each.urls.published for each in sections] == [f"{proxied}guide/", proxied]
 
 
-async def test_nothing_is_published_where_nothing_is(ask: Ask) -> None:
+async def test_unknown_site_has_no_published_content(ask: Ask) -> None:
     for op in _visits(SiteRef(organization_id="acme", site_id="none")):
         assert "There is no site “none”" in await refused(ask(op), 404)
 
 
-async def test_a_published_site_says_of_each_part_how_it_looks(ask: Ask) -> None:
+async def test_published_structure_has_titles_and_icons(ask: Ask) -> None:
     guide = await space_with(ask, "Guide")
     at = await a_site(ask, guide)
     await ask(sites.Publish(at=at))

@@ -31,7 +31,7 @@ async def _target(ask: Ask, at: SiteRef, source: str) -> str:
     return (await ask(redirects.Resolve(at=at, source=source))).target
 
 
-async def test_one_is_made_changed_and_deleted(ask: Ask) -> None:
+async def test_redirect_is_created_changed_and_deleted(ask: Ask) -> None:
     at, _, placed = await _docs(ask)
     made = await _made(ask, at, "/old", ToSpace(site_space_id=placed))
     assert (made.source, made.destination.kind, made.destination.site_space_id) == ("/old", "site-space", placed)
@@ -51,7 +51,7 @@ async def test_one_is_made_changed_and_deleted(ask: Ask) -> None:
     assert sentence == f"There is no redirect “{made.id}” here, or you do not have access."
 
 
-async def test_there_is_one_of_each_source_however_it_is_spelled(ask: Ask) -> None:
+async def test_source_of_a_redirect_is_unique_in_any_spelling(ask: Ask) -> None:
     at, _, placed = await _docs(ask)
     there = ToSpace(site_space_id=placed)
     made = await _made(ask, at, "/a%62c/%c3%a9/./x", there)
@@ -79,7 +79,7 @@ async def test_there_is_one_of_each_source_however_it_is_spelled(ask: Ask) -> No
         ("/CaSe", "/CaSe"),
     ],
 )
-def test_a_source_has_one_spelling(source: str, spelling: str) -> None:
+def test_source_path_is_normalized(source: str, spelling: str) -> None:
     assert normalize_path(source) == spelling
     assert normalize_path(spelling) == spelling
 
@@ -94,7 +94,7 @@ def test_no_redirect_starts_at_the_root(source: str) -> None:
     "source",
     ["", "/", "a", "/a/", "//a", "/a//b", "/a b", "/é", "/a?b", "/a#b", "/%2", "/%zz", "/a\n", "/" + "x" * 512],
 )
-async def test_what_is_no_source_is_refused_before_it_travels_and_after(ask: Ask, source: str) -> None:
+async def test_invalid_source_is_refused_by_client_and_server(ask: Ask, source: str) -> None:
     at, _, placed = await _docs(ask)
     with pytest.raises(ValidationError):
         redirects.Resolve(at=at, source=source)
@@ -128,7 +128,7 @@ async def test_destinations_are_of_three_kinds(ask: Ask, body: dict[str, Any], s
     assert (answer.status_code, answer.json()["error"]["message"][: len(sentence)]) == (400, sentence)
 
 
-async def test_a_destination_must_be_there(ask: Ask) -> None:
+async def test_destination_must_exist(ask: Ask) -> None:
     at, _, placed = await _docs(ask)
     for destination, noun in (
         (ToSection(site_section_id="none"), "section"),
@@ -141,7 +141,7 @@ async def test_a_destination_must_be_there(ask: Ask) -> None:
     assert (await ask(redirects.List(at=at))).items == ()
 
 
-async def test_an_address_leads_to_a_space_or_a_page(ask: Ask) -> None:
+async def test_url_resolves_to_a_space_or_page(ask: Ask) -> None:
     at, handbook, placed = await _docs(ask)
     start = (await ask(sites.Publish(at=at))).urls.published  # type: ignore[union-attr]  # a basic site needs no checkout
     assert start
@@ -165,7 +165,7 @@ async def test_an_address_leads_to_a_space_or_a_page(ask: Ask) -> None:
     await refused(ask(redirects.Resolve(at=at, source="/guide")), 404)
 
 
-async def test_an_address_leads_to_a_section(ask: Ask) -> None:
+async def test_url_resolves_to_a_section(ask: Ask) -> None:
     at, _, _ = await _docs(ask)
     other = await space_with(ask, "API", home="# Home", calls="# Calls")
     section = await ask(site_structure.CreateSection(at=at, space_id=other.id, title="Interface"))
@@ -195,7 +195,7 @@ async def test_visitors_come_with_a_share_key(ask: Ask) -> None:
     await refused(ask(resolve, "eve"), 404)
 
 
-async def test_a_list_goes_on_and_is_searched(ask: Ask) -> None:
+async def test_list_of_redirects_is_paged_and_searched(ask: Ask) -> None:
     at, _, placed = await _docs(ask)
     made = [await _made(ask, at, f"/{name}", ToSpace(site_space_id=placed)) for name in ("Old", "new", "older")]
     first = await ask(redirects.List(at=at, limit=2))
@@ -205,7 +205,7 @@ async def test_a_list_goes_on_and_is_searched(ask: Ask) -> None:
     assert [each.source for each in (await ask(redirects.List(at=at, search="OLD"))).items] == ["/Old", "/older"]
 
 
-async def test_only_those_who_may_change_the_site_write(ask: Ask) -> None:
+async def test_redirects_need_permission_to_change_the_site(ask: Ask) -> None:
     at, _, placed = await _docs(ask)
     made = await _made(ask, at, "/old", ToSpace(site_space_id=placed))
     for op in (

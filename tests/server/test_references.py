@@ -31,7 +31,7 @@ async def read(ask: Ask, desk: Desk, title: str, **how: Any) -> str:
     return (await ask(op)).markdown or ""
 
 
-async def test_what_is_included_comes_in_its_place_for_those_who_ask(ask: Ask, world: World) -> None:
+async def test_included_content_is_inserted_on_request(ask: Ask, world: World) -> None:
     text = '# Home\n\n* one\n  {% include "../.gitbook/includes/note.md" %}\n\n```\n{% include "note" %}\n```\n'
     desk = await Desk.open(ask, text, "# Guide")
     share(world.for_user("ada"), desk.space.space_id, note=NOTE)
@@ -46,7 +46,7 @@ async def test_what_is_included_comes_in_its_place_for_those_who_ask(ask: Ask, w
     assert await read(ask, desk, "Home", dereferenced=False) == text
 
 
-async def test_links_to_pages_and_files_come_by_id_for_those_who_ask(ask: Ask) -> None:
+async def test_links_to_pages_and_files_are_returned_by_id_on_request(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home", "# Guide\n\n## Part")
     guide = await desk.id("Guide")
     text = (
@@ -60,7 +60,7 @@ async def test_links_to_pages_and_files_come_by_id_for_those_who_ask(ask: Ask) -
     assert await read(ask, desk, "Home", refs="relative") == text
 
 
-async def test_a_comment_hangs_on_a_block_that_is_included(ask: Ask, world: World) -> None:
+async def test_comment_on_an_included_block_is_accepted(ask: Ask, world: World) -> None:
     desk = await Desk.open(ask, '# Home\n\n{% include "note" %}\n', "# Guide")
     share(world.for_user("ada"), desk.space.space_id, note=NOTE)
     included = parse(await read(ask, desk, "Home", dereferenced=True)).blocks[1]
@@ -74,7 +74,7 @@ async def test_a_comment_hangs_on_a_block_that_is_included(ask: Ask, world: Worl
 
 
 @pytest.mark.parametrize("shared", [{"a": '{% include "a" %}'}, {"a": '{% include "b" %}', "b": '{% include "a" %}'}])
-def test_content_that_includes_itself_is_brought_once(shared: dict[str, str]) -> None:
+def test_content_that_includes_itself_is_inserted_once(shared: dict[str, str]) -> None:
     store = Store()
     items = [{"id": name, "title": name, "text": store.put_blob(text)} for name, text in shared.items()]
     revision: Json = {"reusableContents": items}
@@ -84,7 +84,7 @@ def test_content_that_includes_itself_is_brought_once(shared: dict[str, str]) ->
     store.close()
 
 
-def test_all_that_is_included_stands_between_the_tag_and_its_end_however_long_it_is() -> None:
+def test_long_included_content_is_between_tag_and_end_tag() -> None:
     store = Store()
     long = "\n\n".join(f"Paragraph {number}." for number in range(200)) + '\n\n{% include "gone" %}\n\nLast.'
     items = [{"id": "a", "title": "a", "text": store.put_blob(long)}]
@@ -101,7 +101,7 @@ def test_all_that_is_included_stands_between_the_tag_and_its_end_however_long_it
     store.close()
 
 
-def test_what_is_kept_in_a_file_is_included_by_its_path_and_its_links_are_seen_from_there() -> None:
+def test_file_is_included_by_path_with_links_relative_to_it() -> None:
     store = Store()
     paths = {"1": ".gitbook/includes/untitled (2).md", "2": ".gitbook/includes/more/deep.md", "3": "x/untitled (2).md"}
     texts = {

@@ -22,7 +22,7 @@ def _next(op: comments.List, answer: dict[str, dict[str, str]]) -> comments.List
     return op.model_copy(update={"page": answer["next"]["page"]})
 
 
-def test_a_list_is_cut_into_pages_of_which_the_last_has_no_next() -> None:
+def test_list_has_pages_and_the_last_has_no_next() -> None:
     op = LISTING.model_copy(update={"limit": 3})
     pages, answer = [], rest.paginate(op, NUMBERS)
     while "next" in answer:
@@ -33,7 +33,7 @@ def test_a_list_is_cut_into_pages_of_which_the_last_has_no_next() -> None:
     assert answer["count"] == 7
 
 
-def test_a_page_that_just_fits_has_no_next() -> None:
+def test_full_last_page_has_no_next() -> None:
     assert "next" not in rest.paginate(LISTING.model_copy(update={"limit": 7}), NUMBERS)
 
 
@@ -42,12 +42,12 @@ def test_fifty_come_by_default() -> None:
     assert (len(answer["items"]), answer["count"]) == (50, 51)
 
 
-def test_a_limit_of_zero_counts_and_does_not_lead_anywhere() -> None:
+def test_limit_zero_returns_only_the_count() -> None:
     assert rest.paginate(LISTING.model_copy(update={"limit": 0}), NUMBERS) == {"items": [], "count": 7}
 
 
 @pytest.mark.parametrize("descending", [False, True])
-def test_the_cursor_keeps_its_place_while_items_come_and_go(descending: bool) -> None:
+def test_cursor_stays_consistent_while_items_change(descending: bool) -> None:
     op = LISTING.model_copy(update={"limit": 3})
     ordered = NUMBERS[::-1] if descending else NUMBERS
     first = rest.paginate(op, ordered, descending=descending)
@@ -58,13 +58,13 @@ def test_the_cursor_keeps_its_place_while_items_come_and_go(descending: bool) ->
 
 
 @pytest.mark.parametrize("cursor", ["!", "x", "W10", "ImEi", "bnVsbA", "é", "W1tbW1s" * 40])
-def test_a_cursor_that_is_none_is_refused_with_a_sentence(cursor: str) -> None:
+def test_invalid_cursor_is_refused_with_a_sentence(cursor: str) -> None:
     with pytest.raises(Refusal, match="page does not name a page in this list") as refused:
         rest.paginate(LISTING.model_copy(update={"page": cursor}), NUMBERS)
     assert refused.value.status == 400
 
 
-def test_only_items_of_the_page_are_shown() -> None:
+def test_only_items_of_the_page_are_presented() -> None:
     shown: list[str] = []
     rest.paginate(LISTING.model_copy(update={"limit": 2}), NUMBERS, lambda item: shown.append(item["id"]))
     assert shown == ["k1", "k2"]
@@ -77,7 +77,7 @@ async def test_a_list_takes_0_to_1000_at_a_time(ask: Ask) -> None:
     assert (await ask.http("GET", "/v1/orgs?limit=x")).status_code == 400
 
 
-def test_null_is_refused_where_it_is_not_documented() -> None:
+def test_undocumented_null_is_refused() -> None:
     at = {"organization_id": "acme"}
     op = organizations.Update.model_validate({"at": at, "title": None})
     with pytest.raises(Refusal, match="title cannot be null"):

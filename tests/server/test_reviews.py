@@ -10,7 +10,7 @@ from tests.server.asking import Ask, Clock, Refusal
 from tests.server.writing import Desk, insert
 
 
-async def test_a_review_is_of_the_revision_it_was_given_for(ask: Ask) -> None:
+async def test_review_belongs_to_its_revision(ask: Ask) -> None:
     desk = await Desk.open(ask, "# Home")
     at = await desk.propose(insert("# A"))
     review = await ask(reviews.Submit(at=at, status="approved"), "tom")
@@ -39,7 +39,7 @@ async def test_a_newer_review_of_the_same_person_outdates_the_older(ask: Ask) ->
     assert [each.status for each in old] == ["changes-requested"]
 
 
-async def test_what_a_review_says_is_a_comment_too(ask: Ask) -> None:
+async def test_text_of_a_review_is_a_comment(ask: Ask) -> None:
     desk = await Desk.open(ask)
     at = await desk.propose()
     op = reviews.Submit(at=at, status="changes-requested", comment=Markdown(markdown="Too **long**."))
@@ -55,7 +55,7 @@ async def test_what_a_review_says_is_a_comment_too(ask: Ask) -> None:
     assert (await ask(reviews.List(at=at))).items[0].comment is None
 
 
-async def test_who_was_asked_is_asked_no_more_once_they_reviewed(ask: Ask, clock: Clock) -> None:
+async def test_review_fulfills_the_review_request(ask: Ask, clock: Clock) -> None:
     desk = await Desk.open(ask)
     at = await desk.propose()
     asked = await ask(reviews.Request(at=at, users=("tom", "mia", "tom")), "jun")
@@ -67,7 +67,7 @@ async def test_who_was_asked_is_asked_no_more_once_they_reviewed(ask: Ask, clock
     assert [(each.user and each.user.id, each.kind) for each in left] == [("mia", "user")]
 
 
-async def test_being_asked_again_outdates_the_review(ask: Ask) -> None:
+async def test_repeated_review_request_outdates_the_review(ask: Ask) -> None:
     desk = await Desk.open(ask)
     at = await desk.propose()
     await ask(reviews.Submit(at=at, status="changes-requested"), "tom")
@@ -76,14 +76,14 @@ async def test_being_asked_again_outdates_the_review(ask: Ask) -> None:
     assert len((await ask(reviews.ListRequested(at=at))).items) == 1
 
 
-async def test_a_request_may_say_what_the_change_is_about(ask: Ask) -> None:
+async def test_review_request_may_set_the_subject(ask: Ask) -> None:
     desk = await Desk.open(ask)
     at = await desk.propose(subject="")
     await ask(reviews.Request(at=at, users=("tom",), subject="Please look"), "jun")
     assert (await desk.get(at)).subject == "Please look"
 
 
-async def test_a_request_is_taken_back_by_editors_and_by_who_was_asked(ask: Ask) -> None:
+async def test_editors_and_the_reviewer_withdraw_a_review_request(ask: Ask) -> None:
     desk = await Desk.open(ask)
     at = await desk.propose()
     await ask(reviews.Request(at=at, users=("tom", "mia")), "jun")
@@ -103,7 +103,7 @@ async def test_a_request_is_taken_back_by_editors_and_by_who_was_asked(ask: Ask)
         ("sam", 400, "To review, a member needs the Reviewer role"),
     ],
 )
-async def test_only_those_who_may_review_are_asked(ask: Ask, user: str, status: int, sentence: str) -> None:
+async def test_review_request_needs_a_permitted_reviewer(ask: Ask, user: str, status: int, sentence: str) -> None:
     desk = await Desk.open(ask)
     at = await desk.propose()
     with pytest.raises(Refusal, match=sentence) as refused:
@@ -128,7 +128,7 @@ async def test_an_empty_review_comment_is_refused_with_the_review(ask: Ask) -> N
     assert (await ask(reviews.List(at=at))).items == ()
 
 
-async def test_what_is_closed_is_not_reviewed(ask: Ask) -> None:
+async def test_closed_change_request_cannot_be_reviewed(ask: Ask) -> None:
     desk = await Desk.open(ask)
     at = await desk.propose()
     await ask(change_requests.Update(at=at, status="archived"))

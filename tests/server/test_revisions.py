@@ -14,7 +14,7 @@ def space_with(world: World, markdown: str) -> Json:
     return revisions.set_current(world, space["id"], revisions.add_first(world, space, markdown))
 
 
-def test_the_first_one_holds_one_page_called_by_its_heading(world: World) -> None:
+def test_first_revision_has_one_page_named_by_its_heading(world: World) -> None:
     space = space_with(world.for_user("ada"), "# Welcome\n\nwords")
     revision = revisions.get_current(world, space["id"])
     (page,) = revision["pages"]
@@ -23,7 +23,7 @@ def test_the_first_one_holds_one_page_called_by_its_heading(world: World) -> Non
     assert (revision["author"], revision["parents"]) == ("ada", [])
 
 
-def test_one_that_follows_keeps_what_is_not_changed(world: World) -> None:
+def test_next_revision_keeps_unchanged_content(world: World) -> None:
     space = space_with(world.for_user("ada"), "# Welcome")
     before = revisions.get_current(world, space["id"])
     page = revisions.new_page(world, "Second", "words")
@@ -34,7 +34,7 @@ def test_one_that_follows_keeps_what_is_not_changed(world: World) -> None:
     assert revisions.get_current(world, space["id"]) == before
 
 
-def test_equal_texts_are_kept_once(world: World) -> None:
+def test_equal_texts_are_stored_once(world: World) -> None:
     one, two = (revisions.new_page(world, title, "the same words") for title in ("One", "Two"))
     assert one["text"] == two["text"]
     assert "text" not in revisions.with_text(world, one, "")
@@ -48,7 +48,7 @@ def test_moving_the_primary_content_dates_the_space(world: World) -> None:
     assert (moved["revision"], moved["updatedAt"]) == (after["id"], world.timestamp())
 
 
-def test_what_a_change_request_holds_is_not_in_the_space_before_it_is_merged(world: World) -> None:
+def test_content_of_a_change_request_is_not_in_main_before_the_merge(world: World) -> None:
     world = world.for_user("ada")
     space = space_with(world, "# Welcome")
     change_request = create(world, space["id"], "More")

@@ -46,7 +46,7 @@ async def _titles(ask: Ask, space: Space, words: str) -> list[str]:
     return [hit.title for hit in await _find(ask, space, words)]
 
 
-def test_a_page_is_cut_at_its_headings() -> None:
+def test_page_is_split_at_its_headings() -> None:
     found = list(split_sections(GUIDE, "Guide", "All about it"))
     assert [(anchor, title) for anchor, title, _ in found] == [
         ("", "Guide"),
@@ -84,7 +84,7 @@ Underlined
     assert list(anchors) == ["dup", "dup-1", "indented", "underlined", "written-in-html", "f"]
 
 
-async def test_a_long_section_is_found_once(ask: Ask) -> None:
+async def test_long_section_is_found_once(ask: Ask) -> None:
     log = "# Log\n\n" + "\n".join(f"* visit {number} to the needle" for number in range(2000))
     assert len(list(split_sections(log, "Log", ""))) > 5
     space = await space_with(ask, log=log)
@@ -93,7 +93,7 @@ async def test_a_long_section_is_found_once(ask: Ask) -> None:
         assert [section.id for section in hit.sections] == [""]
 
 
-async def test_pages_are_found_by_their_sections_with_anchor_title_and_words(ask: Ask) -> None:
+async def test_section_is_found_with_anchor_title_and_text(ask: Ask) -> None:
     space = await space_with(ask, guide=GUIDE, other="# Other\n\nElsewhere.")
     (hit,) = await _find(ask, space, "configure")
     assert (hit.id, hit.title, hit.path) == ("guide", "Guide", "")
@@ -108,14 +108,14 @@ async def test_a_title_counts_for_more_than_a_text(ask: Ask) -> None:
     assert (await _titles(ask, space, "merge"))[0] == "Merge"
 
 
-async def test_the_title_of_a_page_counts_for_more_than_that_of_a_section(ask: Ask) -> None:
+async def test_page_title_ranks_before_section_title(ask: Ask) -> None:
     others = {f"p{number}": f"# Page {number}\n\nOf something else." for number in range(8)}
     notes = "# Notes\n\n## Merge\n\nMerge, then merge."
     space = await space_with(ask, **others, notes=notes, merge="# Merge\n\nHow it goes, and how it went.")
     assert await _titles(ask, space, "merge") == ["Merge", "Notes"]
 
 
-async def test_all_words_are_looked_for_and_the_last_as_a_beginning(ask: Ask) -> None:
+async def test_all_words_must_match_and_the_last_as_a_prefix(ask: Ask) -> None:
     space = await space_with(ask, guide=GUIDE)
     assert await _titles(ask, space, "run conf") == ["Guide"]
     assert await _titles(ask, space, "conf run") == []
@@ -131,20 +131,20 @@ async def test_all_words_are_looked_for_and_the_last_as_a_beginning(ask: Ask) ->
         *("run -installer", 'run" OR "x', "\x00run", "'; DROP TABLE words; --", "\u200b", "run" * 170, "+ run", ""),
     ],
 )
-async def test_what_is_typed_is_words_and_never_a_query_language(ask: Ask, typed: str) -> None:
+async def test_typed_text_is_never_query_syntax(ask: Ask, typed: str) -> None:
     space = await space_with(ask, guide=GUIDE)
     await _find(ask, space, typed)
     assert await _titles(ask, space, "installer") == ["Guide"]
 
 
-async def test_operators_of_the_query_language_are_words(ask: Ask) -> None:
+async def test_query_operators_are_plain_words(ask: Ask) -> None:
     space = await space_with(ask, one="salt or pepper", two="salt")
     assert await _titles(ask, space, "salt OR pepper") == ["One"]
     assert await _titles(ask, space, "NOT salt") == []
 
 
 @pytest.mark.parametrize("typed", ["软件", "安装软件", "装", "セット", "日本"])
-async def test_words_are_found_where_none_are_spaced(ask: Ask, typed: str) -> None:
+async def test_text_without_spaces_is_found(ask: Ask, typed: str) -> None:
     space = await space_with(ask, cjk="# 指南\n\n如何安装软件。日本語のセットアップ。", other="# Other")
     (hit,) = await _find(ask, space, typed)
     assert hit.sections[0].body == "如何安装软件。日本語のセットアップ。"
@@ -164,7 +164,7 @@ async def test_words_are_found_where_none_are_spaced(ask: Ask, typed: str) -> No
         ("In C++17.", "c++ 17", "C++17"),
     ],
 )
-async def test_parts_of_words_and_words_with_signs_are_found(ask: Ask, text: str, typed: str, shown: str) -> None:
+async def test_parts_of_words_and_signs_are_found(ask: Ask, text: str, typed: str, shown: str) -> None:
     space = await space_with(ask, one=f"# One\n\n{text}", two="# Two\n\nVitamin c, substation, observer.")
     (hit,) = await _find(ask, space, typed)
     assert hit.title == "One"
@@ -172,7 +172,7 @@ async def test_parts_of_words_and_words_with_signs_are_found(ask: Ask, text: str
     assert len(hit.sections[0].body) < 300
 
 
-async def test_words_that_only_look_like_parts_are_not_found(ask: Ask) -> None:
+async def test_text_that_looks_like_parts_is_not_found(ask: Ask) -> None:
     space = await space_with(ask, one="# One\n\nVitamin c and URLs of a substation.")
     for typed in ("c++", "c#", "station", "ls x"):
         assert await _titles(ask, space, typed) == []
@@ -199,7 +199,7 @@ async def test_a_query_has_at_most_512_characters(ask: Ask) -> None:
     assert (missing.status_code, missing.json()["error"]["message"]) == (400, "query is required.")
 
 
-async def test_what_is_found_comes_in_pages(ask: Ask) -> None:
+async def test_results_are_paged(ask: Ask) -> None:
     space = await space_with(ask, **{f"page{number}": "needle" for number in range(5)})
     op = search.InSpace(at=space.ref, query="needle", limit=2)
     seen: list[str] = []
@@ -223,7 +223,7 @@ async def test_search_follows_the_primary_content(ask: Ask, world: World) -> Non
     assert await _titles(ask, space, "chang") == ["Changed"]
 
 
-async def test_only_pages_that_differ_are_read_again(ask: Ask, world: World) -> None:
+async def test_only_changed_pages_are_indexed_again(ask: Ask, world: World) -> None:
     space = await space_with(ask, kept="alpha", changed="beta")
     for page in ("kept", "changed"):
         world.store.index(space.id, page, [("", "Marked", "marker")])
@@ -252,14 +252,14 @@ async def test_an_organization_is_searched_in_all_spaces_the_caller_sees(ask: As
     assert open_one.title == "Open"
 
 
-async def test_hostile_text_is_found_and_given_back_unchanged(ask: Ask) -> None:
+async def test_hostile_text_is_found_unchanged(ask: Ask) -> None:
     space = await space_with(ask, page="needle [@click=app.quit]x[/] <b>")
     await ask(search.InSpace(at=space.ref, query="needle"))
     found: Json = ask.last.json()["items"][0]["sections"][0]
     assert "[@click=app.quit]x[/]" in found["body"]
 
 
-async def test_pages_are_found_by_what_they_include_as_it_is_now(ask: Ask, world: World) -> None:
+async def test_pages_are_found_by_current_included_content(ask: Ask, world: World) -> None:
     space = await space_with(ask, one='# One\n\n{% include "note" %}\n', two="# Two\n\nInclude nothing.")
     assert await _titles(ask, space, "octopus") == []
     share(world.for_user("ada"), space.id, note="Mind the octopus.")
@@ -273,7 +273,7 @@ async def test_pages_are_found_by_what_they_include_as_it_is_now(ask: Ask, world
 
 @pytest.mark.parametrize("stored", [0, 1])
 @pytest.mark.parametrize("pair", ALIKE.values(), ids=ALIKE)
-async def test_words_are_found_however_they_are_written(ask: Ask, pair: tuple[str, str], stored: int) -> None:
+async def test_text_is_found_in_every_notation(ask: Ask, pair: tuple[str, str], stored: int) -> None:
     there, typed = pair[stored], pair[1 - stored]
     space = await space_with(ask, one=f"# One\n\nBefore {there} after.", two="# Two\n\nNothing.")
     assert await _titles(ask, space, typed) == ["One"]
@@ -282,7 +282,7 @@ async def test_words_are_found_however_they_are_written(ask: Ask, pair: tuple[st
     assert safe_text(there).split()[0] in section.body  # as it was written
 
 
-async def test_library_of_an_older_octavo_is_found_in_and_forgotten_from(tmp_path: Path) -> None:
+async def test_index_of_an_older_version_is_searched_and_updated(tmp_path: Path) -> None:
     store = Store(tmp_path / "library.db")
     store.index("s", "p", [("", "Straße", "Maße und die ΣΟΦΟΣ in getStationId")])
     store.close()

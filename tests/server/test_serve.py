@@ -69,7 +69,7 @@ def _status(answer: str) -> int:
     return int(answer.split(" ", 2)[1])
 
 
-async def test_it_answers_on_loopback_with_addresses_of_its_own(port: int) -> None:
+async def test_server_responds_on_loopback_with_its_own_urls(port: int) -> None:
     async with httpx.AsyncClient(headers={"authorization": "Bearer key-ada"}) as client:
         answer = await client.get(f"http://127.0.0.1:{port}/v1/orgs/acme")
         named = await client.get(f"http://localhost:{port}/v1/user")
@@ -78,7 +78,7 @@ async def test_it_answers_on_loopback_with_addresses_of_its_own(port: int) -> No
     assert "server" not in answer.headers
 
 
-async def test_only_what_is_meant_for_it_gets_in(port: int) -> None:
+async def test_requests_for_other_hosts_and_origins_are_refused(port: int) -> None:
     for status, head in ATTACKS:
         request = head.format(here=f"127.0.0.1:{port}", port=port, key=KEY, long="a" * 300_000)
         answer = await _raw(port, request + END)
@@ -86,21 +86,21 @@ async def test_only_what_is_meant_for_it_gets_in(port: int) -> None:
         assert "access-control" not in answer.lower()
 
 
-async def test_a_chunked_body_over_the_cap_is_refused_as_too_large(port: int) -> None:
+async def test_chunked_body_over_the_limit_is_refused(port: int) -> None:
     head = f"POST /v1/orgs/acme/spaces HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{KEY}Transfer-Encoding: chunked\r\n{END}"
     answer = await _raw(port, head + ("10000\r\n" + "x" * 65536 + "\r\n") * 48 + "0\r\n\r\n")
     assert _status(answer) == 413
     assert "larger than the limit of 1 MiB" in answer
 
 
-async def test_a_chunked_body_with_a_length_beside_it_says_no_more_than_its_chunks(port: int) -> None:
+async def test_chunked_body_ignores_a_content_length(port: int) -> None:
     head = f"POST /v1/orgs/acme/collections HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{KEY}Content-Length: 3\r\n"
     answer = await _raw(port, f"{head}Transfer-Encoding: chunked\r\n{END}0\r\n\r\nGET /v1/user HTTP/1.1\r\n\r\n")
     assert _status(answer) == 201
     assert answer.count("HTTP/1.1") == 1
 
 
-async def test_more_requests_than_it_takes_are_told_to_come_again(port: int) -> None:
+async def test_requests_over_the_limit_get_503(port: int) -> None:
     head = f"HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n{KEY}"
     writers = []
     for _ in range(REQUEST_LIMIT):  # whose bodies do not come
@@ -121,7 +121,7 @@ async def test_more_requests_than_it_takes_are_told_to_come_again(port: int) -> 
             pass
 
 
-async def test_it_listens_nowhere_but_on_loopback(port: int) -> None:
+async def test_server_listens_only_on_loopback(port: int) -> None:
     own = socket.gethostbyname(socket.gethostname())
     if own.startswith("127."):
         own = "127.0.0.2"
@@ -130,7 +130,7 @@ async def test_it_listens_nowhere_but_on_loopback(port: int) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-async def test_it_ends_when_told_and_can_be_served_again(platform: Platform, number: signal.Signals) -> None:
+async def test_server_stops_on_a_signal_and_can_start_again(platform: Platform, number: signal.Signals) -> None:
     origins: list[str] = []
 
     def started(origin: str) -> None:
@@ -144,7 +144,7 @@ async def test_it_ends_when_told_and_can_be_served_again(platform: Platform, num
     assert origins == [f"http://127.0.0.1:{port}"] * 2
 
 
-async def test_a_port_that_is_taken_is_an_os_error(platform: Platform) -> None:
+async def test_port_in_use_raises_os_error(platform: Platform) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(OSError, match="in use"):
         await serve(platform, taken.getsockname()[1], lambda origin: None)
 
@@ -177,13 +177,13 @@ def _for(port: int, request: str) -> str:
 
 @pytest.mark.usefixtures("_hurried")
 @pytest.mark.parametrize("late", LATE)
-async def test_client_that_is_late_is_left(late: str, port: int) -> None:
+async def test_slow_client_is_disconnected(late: str, port: int) -> None:
     answer = await _raw(port, _for(port, LATE[late]))  # which comes to an end though the client closes nothing
     assert ("408" in answer) == (late in ("half a head", "a body", "a body in chunks"))
 
 
 @pytest.mark.usefixtures("_hurried")
-async def test_client_that_drips_is_left(port: int) -> None:
+async def test_client_that_sends_byte_by_byte_is_disconnected(port: int) -> None:
     for request in (HALF_A_HEAD, LATE_BODY, LATE_BODY.replace("{key}", "")):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(_for(port, request).encode())
@@ -201,7 +201,7 @@ async def test_client_that_drips_is_left(port: int) -> None:
 
 
 @pytest.mark.usefixtures("_hurried")
-async def test_client_that_reads_nothing_is_left(port: int) -> None:
+async def test_client_that_reads_nothing_is_disconnected(port: int) -> None:
     large = _for(port, "GET /v1/openapi.json HTTP/1.1\r\nHost: {here}\r\n")
     assert _status(await _raw(port, large + END)) == 200
     before, loop = asyncio.all_tasks(), asyncio.get_running_loop()
@@ -220,7 +220,7 @@ async def test_client_that_reads_nothing_is_left(port: int) -> None:
 
 
 @pytest.mark.parametrize("late", ["nothing at all", "half a head", "a body that nobody reads", "a second request"])
-async def test_clients_without_a_key_keep_nobody_out(late: str, port: int) -> None:
+async def test_unauthenticated_connections_do_not_block_others(late: str, port: int) -> None:
     held = []
     for _ in range(CONNECTION_LIMIT + 44):
         _, writer = await asyncio.open_connection("127.0.0.1", port)

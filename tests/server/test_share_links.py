@@ -23,7 +23,7 @@ async def at(ask: Ask) -> SiteRef:
     return at
 
 
-async def test_one_is_an_address_with_a_secret(ask: Ask, at: SiteRef) -> None:
+async def test_share_link_is_a_url_with_a_secret(ask: Ask, at: SiteRef) -> None:
     link = await ask(share_links.Create(at=at, name="Press"))
     other = await ask(share_links.Create(at=at, name=""))
     assert (link.name, link.active, link.created_at) == ("Press", True, START)
@@ -35,7 +35,7 @@ async def test_one_is_an_address_with_a_secret(ask: Ask, at: SiteRef) -> None:
     assert (await ask(share_links.List(at=at))).items == (link, other)
 
 
-async def test_one_has_no_address_before_the_site_has(ask: Ask, at: SiteRef) -> None:
+async def test_share_link_of_an_unpublished_site_has_no_url(ask: Ask, at: SiteRef) -> None:
     link = await ask(share_links.Create(at=at, name="Press"))
     await ask(sites.Unpublish(at=at))
     [shown] = (await ask(share_links.List(at=at))).items
@@ -44,7 +44,7 @@ async def test_one_has_no_address_before_the_site_has(ask: Ask, at: SiteRef) -> 
     assert (await ask(share_links.List(at=at))).items == (link,)
 
 
-async def test_one_is_renamed_and_switched_off(ask: Ask, at: SiteRef) -> None:
+async def test_share_link_is_renamed_and_deactivated(ask: Ask, at: SiteRef) -> None:
     link = await ask(share_links.Create(at=at, name="Press"))
     off = await ask(share_links.Update(at=at, share_link_id=link.id, active=False))
     assert (off.name, off.active, off.urls) == ("Press", False, link.urls)
@@ -54,7 +54,7 @@ async def test_one_is_renamed_and_switched_off(ask: Ask, at: SiteRef) -> None:
     assert "There is no share link “none”" in await refused(ask(gone), 404)
 
 
-async def test_one_is_deleted(ask: Ask, at: SiteRef) -> None:
+async def test_share_link_is_deleted(ask: Ask, at: SiteRef) -> None:
     link = await ask(share_links.Create(at=at, name="Press"))
     for _ in range(2):
         await ask(share_links.Delete(at=at, share_link_id=link.id))
@@ -62,14 +62,14 @@ async def test_one_is_deleted(ask: Ask, at: SiteRef) -> None:
     assert (await ask(share_links.List(at=at))).items == ()
 
 
-async def test_they_go_with_their_site(ask: Ask, at: SiteRef, world: World) -> None:
+async def test_share_links_are_deleted_with_their_site(ask: Ask, at: SiteRef, world: World) -> None:
     await ask(share_links.Create(at=at, name="Press"))
     await ask(sites.Delete(at=at))
     await refused(ask(share_links.List(at=at)), 404)
     assert world.store.count(f"/orgs/acme/sites/{at.site_id}/share-links") == 0
 
 
-async def test_they_are_an_administrators(ask: Ask, at: SiteRef) -> None:
+async def test_share_links_need_admin_permission(ask: Ask, at: SiteRef) -> None:
     link = await ask(share_links.Create(at=at, name="Press"))
     delete: Operation[Any] = share_links.Delete(at=at, share_link_id=link.id)
     rest: list[Operation[Any]] = [
@@ -103,7 +103,7 @@ async def test_limits_hold(ask: Ask, at: SiteRef, method: str, body: dict[str, o
     assert (answer.status_code, answer.json()["error"]["message"]) == (400, sentence)
 
 
-async def test_they_are_paged(ask: Ask, at: SiteRef) -> None:
+async def test_share_links_are_paged(ask: Ask, at: SiteRef) -> None:
     for name in ("A", "B", "C"):
         await ask(share_links.Create(at=at, name=name))
     first = await ask(share_links.List(at=at, limit=2))

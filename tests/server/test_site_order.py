@@ -11,7 +11,7 @@ from tests.server.asking import Ask, refused, space_with
 from tests.server.publishing import a_site, a_site_in_sections, after, before, pointer, site_spaces_of, tree_of
 
 
-async def test_parts_move_beside_each_other(ask: Ask) -> None:
+async def test_parts_move_before_and_after_each_other(ask: Ask) -> None:
     at, made = await a_site_in_sections(ask, "Guide", "API", "Blog")
     group = await ask(structure.CreateGroup(at=at, title="Group", sections=(made["API"].id,)))
 
@@ -32,7 +32,7 @@ async def test_parts_move_beside_each_other(ask: Ask) -> None:
     assert list(await site_spaces_of(ask, at)) == ["API", "Guide", "Blog"]
 
 
-async def test_parts_do_not_move_where_they_cannot_stand(ask: Ask) -> None:
+async def test_invalid_move_of_a_part_is_refused(ask: Ask) -> None:
     at, made = await a_site_in_sections(ask, "Guide", "API")
     outer = await ask(structure.CreateGroup(at=at, title="Outer", sections=(made["API"].id,)))
     inner = await ask(structure.CreateGroup(at=at, title="Inner", parent=outer.id))
@@ -59,7 +59,7 @@ async def test_parts_do_not_move_where_they_cannot_stand(ask: Ask) -> None:
     assert await tree_of(ask, at) == ["Guide", "Outer", ["API", "Inner", []]]
 
 
-async def test_sorting_says_what_and_where(ask: Ask) -> None:
+async def test_sort_needs_an_item_and_a_position(ask: Ask) -> None:
     at = await a_site(ask)
     url = f"/v1/orgs/acme/sites/{at.site_id}/structure/sort"
     for body, sentence in (
@@ -87,7 +87,7 @@ async def test_the_older_way_to_move_a_section_works_too(ask: Ask) -> None:
     await refused(ask(structure.MoveSection(at=at, site_section_id="none", position=before)), 404)
 
 
-async def test_lists_keep_their_place_while_parts_come_and_go(ask: Ask) -> None:
+async def test_lists_of_parts_stay_consistent_while_parts_change(ask: Ask) -> None:
     at, made = await a_site_in_sections(ask, "A", "B", "C", "D")
     await ask(structure.CreateGroup(at=at, title="Group", sections=(made["B"].id, made["C"].id)))
     listings: list[Listing[Any]] = [

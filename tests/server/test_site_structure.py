@@ -36,7 +36,7 @@ async def test_a_space_is_added_to_the_end(ask: Ask) -> None:
     assert "no section “none”" in await refused(ask(nowhere), 404)
 
 
-async def test_who_may_not_create_content_changes_nothing(ask: Ask) -> None:
+async def test_structure_needs_permission_to_create_content(ask: Ask) -> None:
     at, made = await a_site_in_sections(ask, "Guide", "API")
     guide = made["Guide"].id
     group = await ask(structure.CreateGroup(at=at, title="Group"))
@@ -59,7 +59,7 @@ async def test_who_may_not_create_content_changes_nothing(ask: Ask) -> None:
     assert await tree_of(ask, at) == ["Guide", "API", "Group", []]
 
 
-async def test_the_first_section_leaves_nothing_outside(ask: Ask) -> None:
+async def test_first_section_takes_all_spaces_of_the_site(ask: Ask) -> None:
     guide, old = await space_with(ask, "Guide"), await space_with(ask, "Old guide")
     at = await a_site(ask, guide, old)
     await ask(sites.Update(at=at, default_site_space=(await site_spaces_of(ask, at))["Old guide"].id))
@@ -76,7 +76,7 @@ async def test_the_first_section_leaves_nothing_outside(ask: Ask) -> None:
     assert (added.section, added.default) == (api.id, False)
 
 
-async def test_a_deleted_space_is_not_left_outside_either(ask: Ask) -> None:
+async def test_first_section_takes_deleted_spaces_too(ask: Ask) -> None:
     guide = await space_with(ask, "Guide")
     at = await a_site(ask, guide)
     await ask(spaces.Delete(at=guide.ref))
@@ -87,7 +87,7 @@ async def test_a_deleted_space_is_not_left_outside_either(ask: Ask) -> None:
     assert {each.title for each in api.site_spaces} == {"Guide", "API"}
 
 
-async def test_a_section_may_have_a_title_of_its_own(ask: Ask) -> None:
+async def test_section_may_have_its_own_title(ask: Ask) -> None:
     at = await a_site(ask)
     space = await space_with(ask, "Guide")
     section = await ask(structure.CreateSection(at=at, space_id=space.id, title="How to", icon=None))
@@ -137,7 +137,7 @@ async def test_limits_of_sections_hold(ask: Ask, body: dict[str, object], senten
     assert answer.json()["error"]["message"].startswith(sentence)
 
 
-async def test_visitors_begin_where_they_are_told(ask: Ask) -> None:
+async def test_default_section_and_space_are_set(ask: Ask) -> None:
     at, made = await a_site_in_sections(ask, "Guide", "API")
     extra = await ask(
         structure.CreateSiteSpace(at=at, space_id=(await space_with(ask, "V2")).id, section_id=made["API"].id)
@@ -192,7 +192,7 @@ async def test_a_site_space_changes(ask: Ask) -> None:
     await refused(ask(structure.UpdateSiteSpace(at=at, site_space_id="none", path="x")), 404)
 
 
-async def test_taking_a_space_off_keeps_it(ask: Ask) -> None:
+async def test_removing_a_space_from_a_site_keeps_the_space(ask: Ask) -> None:
     guide = await space_with(ask, "Guide")
     at = await a_site(ask, guide)
     here = (await site_spaces_of(ask, at))["Guide"].id
@@ -203,7 +203,7 @@ async def test_taking_a_space_off_keeps_it(ask: Ask) -> None:
     assert (await ask(spaces.Get(at=guide.ref))).title == "Guide"
 
 
-async def test_a_section_goes_with_its_spaces(ask: Ask) -> None:
+async def test_deleting_a_section_removes_its_spaces_from_the_site(ask: Ask) -> None:
     at, made = await a_site_in_sections(ask, "Guide", "API")
     for _ in range(2):
         await ask(structure.DeleteSection(at=at, site_section_id=made["Guide"].id), "mia")
@@ -233,7 +233,7 @@ async def test_groups_hold_sections_and_groups(ask: Ask) -> None:
     assert "no section group" in await refused(ask(structure.CreateGroup(at=at, title="X", parent="none")), 404)
 
 
-async def test_a_group_is_renamed_and_what_is_in_it_outlives_it(ask: Ask) -> None:
+async def test_deleting_a_renamed_group_keeps_its_sections(ask: Ask) -> None:
     at, made = await a_site_in_sections(ask, "Guide", "API", "Blog")
     group = await ask(structure.CreateGroup(at=at, title="Group", icon="gear", sections=(made["API"].id,)))
     await ask(structure.Sort(at=at, item=pointer(group), position=before(made["Blog"])))
@@ -270,7 +270,7 @@ async def test_a_group_does_not_hide_spaces_without_sections(ask: Ask) -> None:
     assert sorted(map(str, await tree_of(ask, at))) == ["API", "Group", "Guide", "[]"]
 
 
-async def test_a_section_outlives_its_spaces(ask: Ask, world: World, clock: Clock) -> None:
+async def test_section_remains_without_spaces(ask: Ask, world: World, clock: Clock) -> None:
     at, made = await a_site_in_sections(ask, "Guide", "API")
     space = made["Guide"].site_spaces[0].space
     assert space

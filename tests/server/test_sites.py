@@ -20,7 +20,7 @@ async def _titles(ask: Ask, user: str = "ada", **wanted: object) -> list[str]:
     return [each.title for each in (await ask(sites.List(at=ACME, **wanted), user)).items]
 
 
-async def test_one_is_made_of_spaces_and_not_yet_published(ask: Ask) -> None:
+async def test_new_site_has_spaces_and_is_unpublished(ask: Ask) -> None:
     guide, api = await space_with(ask, "Guide"), await space_with(ask, "API")
     site = await ask(sites.Create(at=ACME, spaces=(guide.id, api.id)), "mia")
     assert (site.title, site.type, site.visibility, site.published) == ("Guide", "basic", "public", False)
@@ -29,13 +29,13 @@ async def test_one_is_made_of_spaces_and_not_yet_published(ask: Ask) -> None:
     assert ask.last.json()["features"] == []
 
 
-async def test_one_needs_no_body(ask: Ask) -> None:
+async def test_site_needs_no_body(ask: Ask) -> None:
     answer = await ask.http("POST", "/v1/orgs/acme/sites")
     assert (answer.status_code, answer.json()["title"], answer.json()["siteSpaces"]) == (201, "Untitled", 0)
 
 
 @pytest.mark.parametrize(("kind", "start"), [("sample", "Write here"), ("empty", "")])
-async def test_one_can_be_made_with_a_new_space(ask: Ask, world: World, kind: str, start: str) -> None:
+async def test_site_can_be_created_with_a_new_space(ask: Ask, world: World, kind: str, start: str) -> None:
     site = await ask(sites.Create(at=ACME, title="Docs", spaces=kind), "mia")
     made = (await ask(spaces.List(at=ACME))).items
     assert (site.site_spaces, [space.title for space in made]) == (1, ["Docs"])
@@ -44,7 +44,7 @@ async def test_one_can_be_made_with_a_new_space(ask: Ask, world: World, kind: st
     assert bool(revisions.page_text(world, page)) == bool(start)
 
 
-async def test_only_spaces_of_the_organization_that_one_may_fill_can_be_on_one(ask: Ask, world: World) -> None:
+async def test_site_needs_editable_spaces_of_its_organization(ask: Ask, world: World) -> None:
     space, gone = await space_with(ask), await space_with(ask, "Gone")
     await ask(spaces.Delete(at=gone.ref))
     world.store.put("/spaces/far", {**world.store.get(f"/spaces/{space.id}"), "id": "far", "organization": "other"})
@@ -58,7 +58,7 @@ async def test_only_spaces_of_the_organization_that_one_may_fill_can_be_on_one(a
     assert await _titles(ask) == []
 
 
-async def test_roles_in_the_organization_say_who_may_do_what(ask: Ask) -> None:
+async def test_organization_roles_determine_site_permissions(ask: Ask) -> None:
     at = await a_site(ask, await space_with(ask))
     assert "need the Creator role" in await refused(ask(sites.Create(at=ACME), "tom"), 403)
     for op in (sites.Update(at=at, title="Mine"), sites.Delete(at=at), sites.Publish(at=at), sites.Unpublish(at=at)):
@@ -74,7 +74,7 @@ async def test_roles_in_the_organization_say_who_may_do_what(ask: Ask) -> None:
     await refused(ask(sites.Get(at=SiteRef(organization_id="acme", site_id="none"))), 404)
 
 
-async def test_guests_see_those_with_a_space_of_theirs(ask: Ask, world: World) -> None:
+async def test_guests_see_sites_with_a_visible_space(ask: Ask, world: World) -> None:
     mine, other = await space_with(ask, "Mine"), await space_with(ask, "Other")
     at = await a_site(ask, mine, other)
     await a_site(ask)
@@ -85,7 +85,7 @@ async def test_guests_see_those_with_a_space_of_theirs(ask: Ask, world: World) -
     await refused(ask(sites.Update(at=at, title="Mine"), "gil"), 403)
 
 
-async def test_they_are_filtered(ask: Ask) -> None:
+async def test_sites_are_filtered(ask: Ask) -> None:
     space = await space_with(ask)
     docs = await a_site(ask, space)
     await ask(sites.Create(at=ACME, title="Blog", type="premium"))
@@ -101,7 +101,7 @@ async def test_they_are_filtered(ask: Ask) -> None:
     assert [each.title for each in (await ask(sites.List(at=ACME, page=first.next.page))).items] == ["Blog"]
 
 
-async def test_settings_change_one_by_one(ask: Ask) -> None:
+async def test_settings_of_a_site_change_one_by_one(ask: Ask) -> None:
     at = await a_site(ask, await space_with(ask))
     shown = sites.AdaptiveContent(enabled=True)
     await ask(sites.Update(at=at, title="Manuals", basename="manuals", adaptive_content=shown))
@@ -150,7 +150,7 @@ async def test_no_two_share_a_basename(ask: Ask) -> None:
     assert (await ask(sites.Update(at=one, basename="docs"))).basename == "docs"
 
 
-async def test_deleting_one_keeps_its_spaces(ask: Ask) -> None:
+async def test_deleting_a_site_keeps_its_spaces(ask: Ask) -> None:
     space = await space_with(ask)
     at = await a_site(ask, space)
     await ask(sites.Delete(at=at))
@@ -160,7 +160,7 @@ async def test_deleting_one_keeps_its_spaces(ask: Ask) -> None:
     assert ask.last.status_code == 204
 
 
-async def test_a_deleted_space_leaves_until_it_is_restored(ask: Ask) -> None:
+async def test_deleted_space_is_off_its_site_until_restored(ask: Ask) -> None:
     guide, api = await space_with(ask, "Guide"), await space_with(ask, "API")
     at = await a_site(ask, guide, api)
     await ask(spaces.Delete(at=guide.ref))
@@ -173,7 +173,7 @@ async def test_a_deleted_space_leaves_until_it_is_restored(ask: Ask) -> None:
     assert [(each.title, each.default) for each in shown] == [("Guide", True), ("API", False)]
 
 
-async def test_a_space_deleted_for_good_leaves_nothing(ask: Ask, world: World, clock: Clock) -> None:
+async def test_permanently_deleted_space_leaves_no_site_space(ask: Ask, world: World, clock: Clock) -> None:
     guide = await space_with(ask, "Guide")
     at = await a_site(ask, guide)
     await ask(spaces.Delete(at=guide.ref))
@@ -202,7 +202,7 @@ async def test_a_space_on_a_site_stays_in_the_organization(ask: Ask, world: Worl
     assert moved.organization == "other"
 
 
-async def test_roles_on_one_are_those_of_the_organization_or_of_a_space(ask: Ask, world: World) -> None:
+async def test_site_roles_come_from_the_organization_or_a_space(ask: Ask, world: World) -> None:
     guide = await space_with(ask, "Guide")
     at = await a_site(ask, guide, await space_with(ask, "API"))
     for user, role in (("gil", "comment"), ("sam", "edit"), ("mia", "read")):
@@ -230,7 +230,7 @@ async def test_roles_on_one_are_those_of_the_organization_or_of_a_space(ask: Ask
     assert len((await ask(sites.ListPermissions(at=at, page=first.next.page))).items) == 2
 
 
-async def test_search_looks_where_it_is_told(ask: Ask) -> None:
+async def test_search_covers_the_given_scope(ask: Ask) -> None:
     guide = await space_with(ask, "Guide", intro="# Tides\n\nHow a tide comes", more="tide")
     old = await space_with(ask, "Old guide", intro="An old tide")
     api = await space_with(ask, "API", tide="Tide tables")
@@ -249,7 +249,7 @@ async def test_search_looks_where_it_is_told(ask: Ask) -> None:
     assert await found(search.Specific(site_space_ids=(ids["Old guide"], "none"))) == {"Old guide"}
 
 
-async def test_what_is_found_comes_best_first_by_section(ask: Ask) -> None:
+async def test_best_results_come_first_by_section(ask: Ask) -> None:
     words = await space_with(ask, "Words", intro="A long page that names the tide once, among other things.")
     title = await space_with(ask, "Title", tide="# Tide\n\nAll about it\n\n## Neap tide\n\nLow")
     at = await a_site(ask, words, title)
@@ -262,7 +262,7 @@ async def test_what_is_found_comes_best_first_by_section(ask: Ask) -> None:
     assert [hit.title for hit in again.items] == ["Words"]
 
 
-async def test_search_wants_words_and_a_scope(ask: Ask) -> None:
+async def test_search_needs_a_query_and_a_scope(ask: Ask) -> None:
     at = await a_site(ask)
     url = f"/v1/orgs/acme/sites/{at.site_id}/search"
     for body, sentence in (

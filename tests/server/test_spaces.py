@@ -19,7 +19,7 @@ async def _titles(ask: Ask, user: str = "ada") -> list[str]:
     return [space.title for space in (await ask(spaces.List(at=ACME), user)).items]
 
 
-async def test_a_space_begins_with_one_empty_page(ask: Ask) -> None:
+async def test_new_space_has_one_empty_page(ask: Ask) -> None:
     space = await ask(spaces.Create(at=ACME, title="Handbook"), "mia")
     assert (space.title, space.visibility, space.emoji, space.edit_mode) == ("Handbook", "private", "📘", "live")
     tree = await ask(content.ListPages(at=space.ref), "sam")
@@ -28,14 +28,14 @@ async def test_a_space_begins_with_one_empty_page(ask: Ask) -> None:
     assert not page.markdown
 
 
-async def test_making_one_takes_a_role_that_creates(ask: Ask) -> None:
+async def test_new_space_needs_the_creator_role(ask: Ask) -> None:
     assert "need the Creator role" in await refused(ask(spaces.Create(at=ACME), "tom"), 403)
     missing = spaces.Create(at=ACME, parent="nowhere")
     assert "collection “nowhere”" in await refused(ask(missing), 404)
     await refused(ask(spaces.Create(at=OrganizationRef(organization_id="other"))), 404)
 
 
-async def test_those_the_caller_may_see_are_listed_in_their_order(ask: Ask, world: World) -> None:
+async def test_visible_spaces_are_listed_in_order(ask: Ask, world: World) -> None:
     for title in ("One", "Two", "Three"):
         await space_with(ask, title)
     shared = await space_with(ask, "Shared")
@@ -44,7 +44,7 @@ async def test_those_the_caller_may_see_are_listed_in_their_order(ask: Ask, worl
     assert await _titles(ask, "gil") == ["Shared"]
 
 
-async def test_its_settings_are_changed_by_administrators(ask: Ask, clock: Clock) -> None:
+async def test_admins_change_settings_of_a_space(ask: Ask, clock: Clock) -> None:
     space = await space_with(ask)
     clock.forward(hours=1)
     changed = await ask(
@@ -82,7 +82,7 @@ async def test_an_emoji_and_an_icon_take_turns(ask: Ask) -> None:
         ({"editMode": None}, "editMode cannot be null"),
     ],
 )
-async def test_what_is_outside_the_documented_limits_is_refused(
+async def test_values_outside_the_documented_limits_are_refused(
     ask: Ask, body: dict[str, object], sentence: str
 ) -> None:
     space = await space_with(ask)
@@ -91,13 +91,13 @@ async def test_what_is_outside_the_documented_limits_is_refused(
     assert answer.json()["error"]["message"].startswith(sentence)
 
 
-async def test_hostile_text_is_kept_and_given_back_unchanged(ask: Ask) -> None:
+async def test_hostile_text_is_stored_unchanged(ask: Ask) -> None:
     space = await space_with(ask, HOSTILE)
     answer = await ask.http("GET", f"/v1/spaces/{space.id}")
     assert answer.json()["title"] == HOSTILE
 
 
-async def test_what_is_open_in_it_is_counted(ask: Ask) -> None:
+async def test_open_threads_and_change_requests_are_counted(ask: Ask) -> None:
     space = await space_with(ask)
     for body in ("one", "two", "three"):
         thread = await ask(comments.Create(at=space.ref, body=Markdown(markdown=body)), "zoe")
@@ -112,7 +112,7 @@ async def test_what_is_open_in_it_is_counted(ask: Ask) -> None:
     assert (counted.change_requests, counted.change_requests_open, counted.change_requests_draft) == (2, 1, 1)
 
 
-async def test_a_deleted_space_is_gone_from_lists_and_can_be_restored(ask: Ask, clock: Clock) -> None:
+async def test_deleted_space_is_hidden_and_can_be_restored(ask: Ask, clock: Clock) -> None:
     space = await space_with(ask)
     assert "need the Admin role" in await refused(ask(spaces.Delete(at=space.ref), "mia"), 403)
     await ask(spaces.Delete(at=space.ref))
@@ -124,7 +124,7 @@ async def test_a_deleted_space_is_gone_from_lists_and_can_be_restored(ask: Ask, 
     assert (restored.deleted_at, await _titles(ask)) == (None, ["Handbook"])
 
 
-async def test_after_seven_days_it_is_gone(ask: Ask, clock: Clock, world: World) -> None:
+async def test_deleted_space_is_removed_after_seven_days(ask: Ask, clock: Clock, world: World) -> None:
     space = await space_with(ask, page="word")
     await ask(spaces.Delete(at=space.ref))
     clock.forward(days=7)
@@ -136,7 +136,7 @@ async def test_after_seven_days_it_is_gone(ask: Ask, clock: Clock, world: World)
     assert world.store.search([space.id], '"word"', 9) == []
 
 
-async def test_deleting_what_is_not_there_is_no_error(ask: Ask) -> None:
+async def test_deleting_a_missing_space_is_no_error(ask: Ask) -> None:
     space = await space_with(ask)
     for _ in range(2):
         await ask(spaces.Delete(at=space.ref))
@@ -158,7 +158,7 @@ async def test_a_copy_has_the_pages_and_not_the_comments(ask: Ask) -> None:
     await refused(ask(spaces.Duplicate(at=space.ref), "jun"), 403)
 
 
-async def test_who_copies_what_they_were_let_into_sees_the_copy(ask: Ask) -> None:
+async def test_user_who_duplicates_a_shared_space_sees_the_copy(ask: Ask) -> None:
     space = await space_with(ask)
     await ask(spaces.Update(at=space.ref, default_level=None))
     await ask(permissions.Grant(at=space.ref, users=("mia",), role="create"))
@@ -167,7 +167,7 @@ async def test_who_copies_what_they_were_let_into_sees_the_copy(ask: Ask) -> Non
     await refused(ask(spaces.Get(at=copy.ref), "tom"), 404)
 
 
-async def test_a_copy_is_deep_and_lives_on_its_own(ask: Ask, world: World) -> None:
+async def test_duplicated_space_is_an_independent_copy(ask: Ask, world: World) -> None:
     space = await space_with(ask, intro="# Intro")
     mine = world.for_user("ada")
     child = revisions.new_page(mine, "Child", "See ![chart](/files/chart).")
@@ -209,7 +209,7 @@ async def test_a_copy_is_deep_and_lives_on_its_own(ask: Ask, world: World) -> No
     assert await desk.outline() == "Changed Group(Child)"
 
 
-async def test_spaces_and_collections_are_put_before_and_after_each_other(ask: Ask) -> None:
+async def test_spaces_and_collections_are_reordered(ask: Ask) -> None:
     one, _, three = [await space_with(ask, title) for title in ("One", "Two", "Three")]
     folder = await ask(collections.Create(at=ACME, title="Folder"))
     await ask(spaces.Move(at=three.ref, position=Position(before=SpacePointer(space=one.id))))
@@ -220,7 +220,7 @@ async def test_spaces_and_collections_are_put_before_and_after_each_other(ask: A
     assert (moved.parent, await _titles(ask)) == (None, ["Two", "One", "Three"])
 
 
-async def test_a_space_moves_into_a_collection_beside_a_neighbour_there(ask: Ask) -> None:
+async def test_space_moves_into_a_collection_beside_a_neighbor(ask: Ask) -> None:
     folder = await ask(collections.Create(at=ACME, title="Folder"))
     inside, loose, other = (
         await space_with(ask, "Inside", parent=folder.id),
@@ -237,7 +237,7 @@ async def test_a_space_moves_into_a_collection_beside_a_neighbour_there(ask: Ask
     assert (out.parent, out.visibility) == (None, "private")
 
 
-async def test_a_move_that_makes_no_sense_is_refused(ask: Ask) -> None:
+async def test_invalid_move_of_a_space_is_refused(ask: Ask) -> None:
     folder = await ask(collections.Create(at=ACME, title="Folder"))
     one, two = await space_with(ask, "One"), await space_with(ask, "Two")
     neighbour = SpacePointer(space=two.id)
@@ -253,7 +253,7 @@ async def test_a_move_that_makes_no_sense_is_refused(ask: Ask) -> None:
     await refused(ask(spaces.Move(at=one.ref, parent=folder.id), "mia"), 403)
 
 
-async def test_a_space_is_transferred_to_another_organization(ask: Ask, world: World) -> None:
+async def test_space_is_transferred_to_another_organization(ask: Ask, world: World) -> None:
     folder = await ask(collections.Create(at=ACME, title="Folder"))
     space = await space_with(ask, parent=folder.id)
     world.store.put("/orgs/other", {"id": "other", "title": "Other", "createdAt": iso(START)})

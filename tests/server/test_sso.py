@@ -19,7 +19,7 @@ async def _made(ask: Ask, label: str = "Okta", **fields: Any) -> SamlProvider:
     return await ask(sso.CreateProvider.model_validate({"at": ACME, "label": label, **fields}))
 
 
-async def test_one_is_pending_until_all_is_known(ask: Ask) -> None:
+async def test_saml_provider_is_pending_until_complete(ask: Ask) -> None:
     made = await _made(ask)
     assert (made.status, made.entity_id, made.certificate, made.sso_url) == ("pending", "", "", "")
     assert ask.last.json()["ssoURL"] == "about:blank", "what must be an address is one"
@@ -35,7 +35,7 @@ async def test_one_is_pending_until_all_is_known(ask: Ask) -> None:
     assert back.status == "pending"
 
 
-async def test_members_sign_in_with_those_that_are_active(ask: Ask) -> None:
+async def test_active_providers_are_offered_as_logins(ask: Ask) -> None:
     await _made(ask, "Later")
     active = await _made(ask, **KNOWN)
     logins = await ask(sso.ListLogins(at=ACME), "sam")
@@ -45,7 +45,7 @@ async def test_members_sign_in_with_those_that_are_active(ask: Ask) -> None:
     assert set(ask.last.json()) == {"items"}
 
 
-async def test_those_who_sign_in_join_a_team(ask: Ask) -> None:
+async def test_provider_has_a_default_team(ask: Ask) -> None:
     team = await ask(teams.Create(at=ACME, title="Newcomers"))
     made = await _made(ask, default_team=team.id, default_role="edit")
     assert made.default_role == "edit"
@@ -58,7 +58,7 @@ async def test_those_who_sign_in_join_a_team(ask: Ask) -> None:
     assert sentence == "There is no team “nobody” here, or you do not have access."
 
 
-async def test_one_is_deleted(ask: Ask) -> None:
+async def test_saml_provider_is_deleted(ask: Ask) -> None:
     made, kept = await _made(ask), await _made(ask, "Entra")
     delete = sso.DeleteProvider(at=ACME, saml_provider_id=made.id)
     await ask(delete)
@@ -68,7 +68,7 @@ async def test_one_is_deleted(ask: Ask) -> None:
     assert sentence == f"There is no SAML provider “{made.id}” here, or you do not have access."
 
 
-async def test_a_list_goes_on(ask: Ask) -> None:
+async def test_list_of_providers_is_paged(ask: Ask) -> None:
     made = [await _made(ask, label) for label in "abc"]
     first = await ask(sso.ListProviders(at=ACME, limit=2))
     assert first.next is not None
@@ -76,7 +76,7 @@ async def test_a_list_goes_on(ask: Ask) -> None:
     assert (*first.items, *rest.items) == tuple(made)
 
 
-async def test_only_administrators_see_and_change_them(ask: Ask) -> None:
+async def test_providers_need_admin_permission(ask: Ask) -> None:
     made = await _made(ask)
     for op in (
         sso.ListProviders(at=ACME),

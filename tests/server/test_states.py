@@ -296,11 +296,11 @@ def walk(examples: int, steps: int, *, derandomize: bool) -> None:
     run_state_machine_as_test(States, settings=chosen)
 
 
-def test_everything_goes_from_state_to_state_as_the_tables_say() -> None:
+def test_random_operations_follow_the_state_tables() -> None:
     walk(8, 30, derandomize=True)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
-def test_everything_goes_from_state_to_state_as_the_tables_say_for_long() -> None:
+def test_random_operations_follow_the_state_tables_in_long_runs() -> None:
     walk(600, 60, derandomize=False)

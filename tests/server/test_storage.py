@@ -45,7 +45,7 @@ async def test_an_address_waits_a_quarter_of_an_hour(ask: Ask, world: World, clo
         find_upload(world, "acme", there.key, "import_file")
 
 
-async def test_a_file_must_be_the_one_that_was_announced(ask: Ask) -> None:
+async def test_upload_must_match_the_announced_file(ask: Ask) -> None:
     there = await _announce(ask)
     sentence = "The body is larger than the limit of 10 bytes."
     assert await _send(ask, there.url, DATA + b"!") == (413, sentence)
@@ -54,7 +54,7 @@ async def test_a_file_must_be_the_one_that_was_announced(ask: Ask) -> None:
     assert await _send(ask, there.url, DATA) == (200, "")
 
 
-async def test_a_font_must_be_one(ask: Ask) -> None:
+async def test_font_upload_must_be_a_font(ask: Ask) -> None:
     file = FileToSend(name="a.woff2", type="font/woff2", size=len(DATA))
     there = await ask(storage.Upload(at=ACME, file=file, kind="customization_font"))
     status, sentence = await _send(ask, there.url)
@@ -86,7 +86,7 @@ async def test_an_address_cannot_be_guessed_or_read(ask: Ask) -> None:
         ({"name": "x"}, "movie", "kind must be one of"),
     ],
 )
-async def test_what_cannot_be_taken_is_refused(ask: Ask, file: dict[str, Any], kind: str, sentence: str) -> None:
+async def test_invalid_announcement_is_refused(ask: Ask, file: dict[str, Any], kind: str, sentence: str) -> None:
     whole = {"name": "a.woff2", "type": "font/woff2", "size": 4, **file} if file else {"type": "a/b", "size": 1}
     answer = await ask.http("POST", "/v1/orgs/acme/storage/upload", json={"file": whole, "kind": kind})
     assert answer.status_code == 400

@@ -18,7 +18,7 @@ def store() -> Iterator[Store]:
     store.close()
 
 
-def test_a_document_is_kept_under_its_path(store: Store) -> None:
+def test_document_is_stored_by_path(store: Store) -> None:
     assert store.find("/spaces/a") is None
     with pytest.raises(MissingResource):
         store.get("/spaces/a")
@@ -27,7 +27,7 @@ def test_a_document_is_kept_under_its_path(store: Store) -> None:
     assert store.get("/spaces/a")["title"] == "B"
 
 
-def test_a_collection_holds_what_is_filed_directly_in_it_in_the_order_it_came(store: Store) -> None:
+def test_collection_lists_direct_children_in_insertion_order(store: Store) -> None:
     for path in ("/spaces/b", "/spaces/a", "/spaces/a/comments/x", "/other/c"):
         store.put(path, {"id": path})
     store.put("/spaces/b", {"id": "again"})
@@ -47,7 +47,7 @@ def test_a_place_is_never_given_out_twice(store: Store) -> None:
     assert next(store.items("/spaces"))[0] > places[-1]
 
 
-def test_deleting_takes_along_what_lies_below_and_nothing_beside(store: Store) -> None:
+def test_delete_removes_descendants_and_no_siblings(store: Store) -> None:
     for path in ("/s/a", "/s/a/k/1", "/s/a/k/1/r/2", "/s/ab", "/s/a0", "/s/a-b", "/s/a.", "/s/A", "/s/a%"):
         store.put(path, {"id": path})
     assert store.delete("/s/a")
@@ -57,7 +57,7 @@ def test_deleting_takes_along_what_lies_below_and_nothing_beside(store: Store) -
     assert list(store.all("/s/a/k/1/r")) == []
 
 
-def test_documents_are_counted_and_found_by_a_field(store: Store) -> None:
+def test_documents_are_counted_and_found_by_field(store: Store) -> None:
     for name, status in (("a", "open"), ("b", "open"), ("c", "resolved")):
         store.put(f"/k/{name}", {"id": name, "status": status, "number": ord(name)})
     assert dict(store.count_by("/k", "status")) == {"open": 2, "resolved": 1}
@@ -67,7 +67,7 @@ def test_documents_are_counted_and_found_by_a_field(store: Store) -> None:
     assert store.find_by("/k", "number", "98") is None
 
 
-def test_those_of_a_collection_that_have_a_status_are_found_without_reading_the_others(store: Store) -> None:
+def test_documents_by_status_are_found_without_reading_others(store: Store) -> None:
     for name, status in (("a", "open"), ("b", "merged"), ("c", "open")):
         store.put(f"/k/{name}", {"id": name, "status": status})
     assert [each["id"] for each in store.all("/k", status="open")] == ["a", "c"]
@@ -80,7 +80,7 @@ def test_those_of_a_collection_that_have_a_status_are_found_without_reading_the_
         assert "by_status" in plan[0][-1]
 
 
-def test_what_is_read_in_one_go_is_looked_up_once_and_is_as_it_was_written_since(store: Store) -> None:
+def test_reads_are_cached_within_a_request_and_see_writes(store: Store) -> None:
     store.put("/k/a", {"id": "a", "status": "open"})
     asked: list[str] = []
     store._db.set_trace_callback(asked.append)
@@ -100,7 +100,7 @@ def test_what_is_read_in_one_go_is_looked_up_once_and_is_as_it_was_written_since
     assert len(asked) == 1, "what is read later is looked up again: another program may have written"
 
 
-def test_a_transaction_happens_as_a_whole_or_not_at_all(store: Store) -> None:
+def test_transaction_is_atomic(store: Store) -> None:
     def write(last: str) -> None:
         with store.transaction():
             store.put("/k/a", {"id": "a"})
@@ -134,21 +134,21 @@ def test_threads_take_turns(store: Store) -> None:
 @pytest.mark.parametrize(
     "text", ["", "plain", "\x00\x1b[2J", "\ud800 alone", "𝒳 漢字 \u202e", "'; DROP TABLE documents; --"]
 )
-def test_any_text_comes_back_as_it_was(store: Store, text: str) -> None:
+def test_any_text_is_stored_unchanged(store: Store, text: str) -> None:
     store.put("/k/a", {text: [text]})
     assert store.get("/k/a") == {text: [text]}
     assert store.text(store.put_blob(text)) == text
     store.index("s", "p", [("", text, text)])
 
 
-def test_a_blob_is_named_by_what_it_holds(store: Store) -> None:
+def test_blob_is_named_by_its_content(store: Store) -> None:
     assert store.put_blob(b"x") == store.put_blob("x")
     assert store.blob(store.put_blob(b"\xff")) == b"\xff"
     with pytest.raises(MissingResource):
         store.blob("unknown")
 
 
-def test_only_the_hash_of_a_key_is_kept(tmp_path: Path) -> None:
+def test_only_the_hash_of_a_key_is_stored(tmp_path: Path) -> None:
     store = Store(tmp_path / "library.db")
     store.add_key("secret-key", "ada")
     assert (store.user_of("secret-key"), store.user_of("other"), store.user_of("")) == ("ada", None, None)
@@ -156,7 +156,7 @@ def test_only_the_hash_of_a_key_is_kept(tmp_path: Path) -> None:
     assert b"secret-key" not in b"".join(file.read_bytes() for file in tmp_path.iterdir())
 
 
-def test_a_library_is_for_its_owner_only_and_lasts(tmp_path: Path) -> None:
+def test_library_is_readable_by_its_owner_only_and_persistent(tmp_path: Path) -> None:
     path = tmp_path / "data" / "library.db"
     store = Store(path)
     store.put("/k/a", {"id": "a"})
@@ -170,7 +170,7 @@ def test_a_library_is_for_its_owner_only_and_lasts(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
-def test_a_library_of_a_newer_octavo_is_left_alone(tmp_path: Path) -> None:
+def test_library_of_a_newer_version_is_not_changed(tmp_path: Path) -> None:
     path = tmp_path / "library.db"
     with sqlite3.connect(path) as db:
         db.execute("PRAGMA user_version = 99")
@@ -179,7 +179,7 @@ def test_a_library_of_a_newer_octavo_is_left_alone(tmp_path: Path) -> None:
         Store(path)
 
 
-def test_a_file_that_is_no_library_is_left_alone(tmp_path: Path) -> None:
+def test_file_that_is_no_library_is_not_changed(tmp_path: Path) -> None:
     path = tmp_path / "letter.txt"
     path.write_text("Dear reader, " * 200)
     with pytest.raises(UnusableDatabase, match="not a database"):
@@ -187,7 +187,7 @@ def test_a_file_that_is_no_library_is_left_alone(tmp_path: Path) -> None:
     assert path.read_text().startswith("Dear reader")
 
 
-def test_a_write_that_does_not_fit_on_the_disk_is_not_done_and_the_next_one_is(tmp_path: Path) -> None:
+def test_write_to_a_full_disk_fails_and_the_next_succeeds(tmp_path: Path) -> None:
     store = Store(tmp_path / "library.db")
     store._db.execute("PRAGMA cache_size = 1")
     pages = store._db.execute("PRAGMA page_count").fetchone()[0]

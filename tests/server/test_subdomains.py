@@ -6,14 +6,14 @@ from octavo.server.world import World, iso
 from tests.server.asking import ACME, START, Ask, refused
 
 
-async def test_the_hostname_of_an_organization_leads_to_it(ask: Ask) -> None:
+async def test_subdomain_resolves_to_its_organization(ask: Ask) -> None:
     await ask(organizations.Update(at=ACME, hostname="acme-docs"))
     found = await ask(subdomains.Get(subdomain="acme-docs"), "sam")
     assert (found.subdomain, found.target.type, found.target.organization) == ("acme-docs", "organization", "acme")
     assert found.is_active
 
 
-async def test_others_lead_nowhere(ask: Ask) -> None:
+async def test_unknown_subdomain_is_not_found(ask: Ask) -> None:
     await ask(organizations.Update(at=ACME, hostname="acme-docs"))
     sentence = await refused(ask(subdomains.Get(subdomain="other")), 404)
     assert sentence == "There is no subdomain “other” here, or you do not have access."
@@ -23,7 +23,7 @@ async def test_others_lead_nowhere(ask: Ask) -> None:
         assert (answer.status_code, answer.json()["error"]["message"].split()[0]) == (400, "subdomain")
 
 
-async def test_a_hostname_is_of_one_organization(ask: Ask, world: World) -> None:
+async def test_hostname_is_unique(ask: Ask, world: World) -> None:
     await ask(organizations.Update(at=ACME, hostname="acme-docs"))
     world.store.put("/orgs/north", {"id": "north", "title": "North", "createdAt": iso(START)})
     world.store.put("/orgs/north/members/mia", {"id": "mia", "role": "admin", "joinedAt": iso(START)})
@@ -38,7 +38,7 @@ async def test_a_hostname_is_of_one_organization(ask: Ask, world: World) -> None
     assert (await ask(subdomains.Get(subdomain="acme-docs"), "mia")).target.organization == "north"
 
 
-def test_an_organization_may_come_as_a_whole() -> None:
+def test_embedded_organization_is_accepted() -> None:
     whole = {
         "subdomain": "acme",
         "target": {"type": "organization", "organization": {"object": "organization", "id": "o"}},

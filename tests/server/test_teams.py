@@ -28,7 +28,7 @@ async def _titles(ask: Ask, user: str = "ada", **options: str) -> list[str]:
     return [each.title for each in (await ask(teams.List.model_validate({"at": ACME, **options}), user)).items]
 
 
-async def test_one_is_made_read_renamed_and_deleted(ask: Ask) -> None:
+async def test_team_is_created_read_renamed_and_deleted(ask: Ask) -> None:
     team = await _make(ask, "Writers", "mia", "ada")
     assert ask.last.json()["object"] == "team"
     assert (team.title, team.members, team.spaces, team.permissions.admin) == ("Writers", 2, 0, True)
@@ -44,7 +44,7 @@ async def test_one_is_made_read_renamed_and_deleted(ask: Ask) -> None:
     assert ask.last.status_code == 204
 
 
-async def test_they_are_found_by_title_and_by_who_manages_them(ask: Ask) -> None:
+async def test_teams_are_found_by_title_and_owner(ask: Ask) -> None:
     await _make(ask, "Writers")
     editors = await _make(ask, "Editors", "mia", "jun")
     await ask(teams.AddMember(at=ACME, team_id=editors.id, user_id="mia", role="owner"))
@@ -100,7 +100,7 @@ async def test_several_members_change_at_once(ask: Ask) -> None:
     assert "mia" in await _members(ask, team)
 
 
-async def test_what_is_wrong_in_a_change_of_several_is_named(ask: Ask) -> None:
+async def test_error_in_a_change_of_several_members_is_named(ask: Ask) -> None:
     team = await _make(ask)
     answer = await ask.http("PUT", f"/v1/orgs/acme/teams/{team.id}/members", json={"add": ["a/b"]})
     assert (answer.status_code, answer.json()["error"]["message"][:7]) == (400, "add[0] ")
@@ -109,7 +109,7 @@ async def test_what_is_wrong_in_a_change_of_several_is_named(ask: Ask) -> None:
     assert answer.json()["error"]["message"] == "memberships.mia.role must be one of 'owner' or 'member'."
 
 
-async def test_one_is_managed_by_its_owners_and_by_administrators(ask: Ask) -> None:
+async def test_owners_and_admins_manage_a_team(ask: Ask) -> None:
     team = await _make(ask, "Writers", "mia", "tom")
     ops: list[Operation[Any]] = [
         teams.Update(at=ACME, team_id=team.id, title="Mine"),
@@ -128,19 +128,19 @@ async def test_one_is_managed_by_its_owners_and_by_administrators(ask: Ask) -> N
     assert await _titles(ask) == []
 
 
-async def test_administrators_make_them(ask: Ask) -> None:
+async def test_only_admins_create_teams(ask: Ask) -> None:
     assert "need the Admin role" in await refused(ask(teams.Create(at=ACME, title="Mine"), "mia"), 403)
     assert "member “eve”" in await refused(ask(teams.Create(at=ACME, title="Ours", members=("eve",))), 404)
     assert await _titles(ask) == []
 
 
-async def test_everybody_may_leave_one(ask: Ask) -> None:
+async def test_every_member_may_leave_a_team(ask: Ask) -> None:
     team = await _make(ask, "Writers", "mia", "gil")
     await ask(teams.DeleteMember(at=ACME, team_id=team.id, user_id="gil"), "gil")
     assert await _members(ask, team) == {"mia": "member"}
 
 
-async def test_guests_see_no_teams_but_their_own(ask: Ask) -> None:
+async def test_guests_see_only_their_own_teams(ask: Ask) -> None:
     team = await _make(ask, "Writers", "gil", "mia")
     for op in (
         teams.List(at=ACME),
@@ -153,7 +153,7 @@ async def test_guests_see_no_teams_but_their_own(ask: Ask) -> None:
     assert len((await ask(teams.ListOfMember(at=ACME, user_id="gil"), "gil")).items) == 1
 
 
-async def test_a_team_that_is_not_there_has_no_members(ask: Ask) -> None:
+async def test_unknown_team_has_no_members(ask: Ask) -> None:
     for op in (
         teams.ListMembers(at=ACME, team_id="x"),
         teams.AddMember(at=ACME, team_id="x", user_id="mia"),
@@ -164,7 +164,7 @@ async def test_a_team_that_is_not_there_has_no_members(ask: Ask) -> None:
     await refused(ask(teams.AddMember(at=ACME, team_id=(await _make(ask)).id, user_id="eve")), 404)
 
 
-async def test_teams_of_a_member_come_with_what_they_are_in_them(ask: Ask) -> None:
+async def test_teams_of_a_member_have_the_role_in_the_team(ask: Ask) -> None:
     await _make(ask, "Writers", "mia", "ada")
     editors = await _make(ask, "Editors", "mia")
     await _make(ask, "Others", "tom")
@@ -176,7 +176,7 @@ async def test_teams_of_a_member_come_with_what_they_are_in_them(ask: Ask) -> No
     await refused(ask(teams.ListOfMember(at=ACME, user_id="eve")), 404)
 
 
-async def test_its_spaces_are_those_it_has_a_role_in(ask: Ask) -> None:
+async def test_spaces_of_a_team_are_those_with_a_role(ask: Ask) -> None:
     team = await _make(ask, "Writers", "gil")
     shelf = await ask(collections.Create(at=ACME, title="Manuals"))
     await space_with(ask, "Inside", parent=shelf.id)
@@ -189,7 +189,7 @@ async def test_its_spaces_are_those_it_has_a_role_in(ask: Ask) -> None:
     assert [each.title for each in (await ask(spaces.List(at=ACME), "gil")).items] == ["Inside", "Direct"]
 
 
-async def test_with_a_team_go_the_roles_it_gave(ask: Ask) -> None:
+async def test_deleting_a_team_removes_its_roles(ask: Ask) -> None:
     team = await _make(ask, "Writers", "gil")
     space = await space_with(ask)
     shelf = CollectionRef(collection_id=(await ask(collections.Create(at=ACME, title="Manuals"))).id)
@@ -204,7 +204,7 @@ async def test_with_a_team_go_the_roles_it_gave(ask: Ask) -> None:
 
 @pytest.mark.parametrize("stored", [0, 1])
 @pytest.mark.parametrize("pair", [pair for name, pair in ALIKE.items() if name != "soft hyphen"])
-async def test_they_are_found_by_what_their_title_looks_like(ask: Ask, pair: tuple[str, str], stored: int) -> None:
+async def test_letters_that_look_alike_match_in_titles(ask: Ask, pair: tuple[str, str], stored: int) -> None:
     await _make(ask, "Writers")
     await _make(ask, f"On {pair[stored]}")
     assert await _titles(ask, title=pair[1 - stored]) == [f"On {pair[stored]}"]

@@ -198,7 +198,7 @@ class Watched:
                 self.outside.append(statement)
 
 
-async def test_many_in_one_process_lose_nothing_and_one_writes_at_a_time(tmp_path: Path) -> None:
+async def test_concurrent_requests_lose_nothing_and_writes_are_serialized(tmp_path: Path) -> None:
     store = Store(tmp_path / "platform.db")
     platform = Platform(small_world(Clock(), store))
     watched = Watched(store)
@@ -225,7 +225,7 @@ async def test_platforms_that_share_a_file_lose_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_many_lose_nothing_over_a_real_socket(tmp_path: Path) -> None:
+def test_concurrent_clients_over_a_socket_lose_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "docs"
     folder.mkdir()
     (folder / "README.md").write_text("# Hello\n\nWorld.\n")

@@ -14,7 +14,7 @@ async def _made(ask: Ask, title: str = "Français") -> TranslationSettings:
     return await ask(translations.Create(at=ACME, title=title))
 
 
-async def test_they_are_made_read_changed_and_deleted(ask: Ask, clock: Clock) -> None:
+async def test_translations_are_created_read_changed_and_deleted(ask: Ask, clock: Clock) -> None:
     made = await _made(ask)
     assert (made.title, made.languages, made.permissions.edit) == ("Français", (), True)
     assert made.urls.location == f"http://octavo.test/v1/orgs/acme/translations/{made.id}"
@@ -36,7 +36,7 @@ async def test_they_are_made_read_changed_and_deleted(ask: Ask, clock: Clock) ->
     await refused(ask(update), 404)
 
 
-async def test_the_newer_shape_names_a_space_and_its_languages(ask: Ask) -> None:
+async def test_newer_shape_has_a_space_and_languages(ask: Ask) -> None:
     space = await space_with(ask)
     source = Source(space=space.id, language="en")
     made = await ask(translations.Create(at=ACME, source=source, language="pt-br"))
@@ -46,7 +46,7 @@ async def test_the_newer_shape_names_a_space_and_its_languages(ask: Ask) -> None
     assert "source.space must be a space" in await refused(ask(elsewhere), 400)
 
 
-async def test_settings_without_a_title_go_by_the_space_only_for_those_who_see_it(ask: Ask) -> None:
+async def test_title_of_the_space_is_used_only_if_visible(ask: Ask) -> None:
     space = await space_with(ask, "Merger with North")
     source = Source(space=space.id, language="en")
     await ask(translations.Create(at=ACME, source=source, language="fr"))
@@ -57,7 +57,7 @@ async def test_settings_without_a_title_go_by_the_space_only_for_those_who_see_i
     assert titles == {"ada": "Merger with North (fr)", "sam": "fr", "gil": "fr"}
 
 
-async def test_a_list_goes_on(ask: Ask) -> None:
+async def test_list_of_translations_is_paged(ask: Ask) -> None:
     for title in ("One", "Two", "Three"):
         await _made(ask, title)
     first = await ask(translations.List(at=ACME, limit=2))
@@ -66,7 +66,7 @@ async def test_a_list_goes_on(ask: Ask) -> None:
     assert [each.title for each in (*first.items, *rest.items)] == ["One", "Two", "Three"]
 
 
-async def test_only_creators_write(ask: Ask) -> None:
+async def test_only_creators_change_translations(ask: Ask) -> None:
     made = await ask(translations.Create(at=ACME, title="Ours"), "mia")
     for op in (
         translations.Create(at=ACME, title="Mine"),
@@ -86,12 +86,12 @@ async def test_only_creators_write(ask: Ask) -> None:
         ({"source": {"space": "s", "language": "xx"}, "language": "fr"}, "source.language must be one of"),
     ],
 )
-async def test_what_is_not_as_documented_is_refused(ask: Ask, body: dict[str, Any], sentence: str) -> None:
+async def test_undocumented_body_is_refused(ask: Ask, body: dict[str, Any], sentence: str) -> None:
     answer = await ask.http("POST", "/v1/orgs/acme/translations", json=body)
     assert answer.status_code == 400
     assert answer.json()["error"]["message"].startswith(sentence)
 
 
-def test_nothing_is_sent_that_says_nothing() -> None:
+def test_empty_update_is_refused_by_the_client() -> None:
     with pytest.raises(ValidationError, match="title is required, unless instructions"):
         translations.Update(at=ACME, translation_settings_id="t")

@@ -39,7 +39,7 @@ async def own(ask: Ask) -> tuple[SpaceRef, CollectionRef]:
 
 
 @pytest.mark.parametrize("user", PEOPLE)
-async def test_nothing_is_put_where_one_does_not_see(
+async def test_move_beside_an_invisible_place_is_refused(
     ask: Ask, user: str, unseen: tuple[SpaceRef, CollectionRef], own: tuple[SpaceRef, CollectionRef]
 ) -> None:
     (space, shelf), (own_space, own_shelf) = unseen, own
@@ -61,7 +61,9 @@ async def test_nothing_is_put_where_one_does_not_see(
 
 
 @pytest.mark.parametrize("user", PEOPLE)
-async def test_no_link_into_what_one_does_not_see(ask: Ask, user: str, unseen: tuple[SpaceRef, CollectionRef]) -> None:
+async def test_invite_links_of_invisible_places_are_hidden(
+    ask: Ask, user: str, unseen: tuple[SpaceRef, CollectionRef]
+) -> None:
     space, shelf = unseen
     link = await ask(invites.CreateLink(at=ACME, level="read", space=space.space_id))
     ops: tuple[Operation[Any], ...] = (
@@ -84,7 +86,7 @@ async def test_no_neighbour_was_deleted(ask: Ask, own: tuple[SpaceRef, Collectio
     assert SECRET not in await refused(ask(spaces.Move(at=own[0], position=beside)), 404)
 
 
-async def test_a_collection_is_seen_for_what_is_in_it_while_that_is_there(
+async def test_collection_is_visible_while_it_has_visible_content(
     ask: Ask, unseen: tuple[SpaceRef, CollectionRef]
 ) -> None:
     space, shelf = unseen
@@ -96,9 +98,7 @@ async def test_a_collection_is_seen_for_what_is_in_it_while_that_is_there(
     assert (await ask(collections.List(at=ACME), "sam")).items == ()
 
 
-async def test_a_section_of_a_site_tells_readers_nothing_of_a_space_they_do_not_see(
-    ask: Ask, unseen: tuple[SpaceRef, CollectionRef]
-) -> None:
+async def test_section_hides_an_invisible_space_from_readers(ask: Ask, unseen: tuple[SpaceRef, CollectionRef]) -> None:
     at = await a_site(ask, await space_with(ask, "Open"))
     await ask(site_structure.CreateSection(at=at, space_id=unseen[0].space_id))
     for user in ("sam", "gil"):

@@ -31,7 +31,7 @@ async def test_the_same_addresses_of_the_hosted_app_are_read(ask: Ask) -> None:
         assert named.space.id == space.id
 
 
-async def test_addresses_that_name_nothing(ask: Ask, world: World) -> None:
+async def test_url_of_nothing_is_not_resolved(ask: Ask, world: World) -> None:
     space = await space_with(ask, one="# One")
     app = f"{world.origin}/o/acme"
     for url in (

@@ -6,12 +6,12 @@ from octavo.api import system, users
 from tests.server.asking import Ask, Refusal
 
 
-async def test_the_caller_is_who_the_key_says(ask: Ask) -> None:
+async def test_key_determines_the_caller(ask: Ask) -> None:
     me = await ask(users.Me(), "zoe")
     assert (me.id, me.display_name) == ("zoe", "Zoe Lund")
 
 
-async def test_people_of_the_same_organization_see_each_other(ask: Ask) -> None:
+async def test_members_of_an_organization_see_each_other(ask: Ask) -> None:
     assert (await ask(users.Get(user_id="sam"), "gil")).email == "sam@acme.example"
 
 
@@ -22,5 +22,5 @@ async def test_strangers_do_not(ask: Ask) -> None:
     assert "user “ada”" in refusal.value.message
 
 
-async def test_the_service_says_which_build_it_is(ask: Ask) -> None:
+async def test_system_info_has_the_build(ask: Ask) -> None:
     assert (await ask(system.Get())).build.startswith("octavo-")

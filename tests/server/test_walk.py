@@ -14,7 +14,7 @@ from tests.server.asking import Ask, Clock
 from tests.walk import Walk, furnish
 
 
-def test_every_operation_is_answered_as_promised() -> None:
+def test_every_operation_responds_as_declared() -> None:
     world = replace(furnish(Clock()), private_imports=True)
     platform = Platform(world)
     asking = Ask(platform)

@@ -217,12 +217,12 @@ def expected(key: str, least: str) -> set[str]:
     return may | ({THEMSELVES[key]} if key in THEMSELVES else set())
 
 
-def test_of_every_write_it_is_said_who_may(tried: dict[str, set[str]]) -> None:
+def test_every_write_has_a_least_role(tried: dict[str, set[str]]) -> None:
     said = [key for keys in LEAST.values() for key in keys]
 
     assert sorted(said) == sorted(tried)
 
 
 @pytest.mark.parametrize(("key", "least"), [(key, least) for least, keys in LEAST.items() for key in keys])
-def test_those_who_may_can_and_nobody_else(key: str, least: str, tried: dict[str, set[str]]) -> None:
+def test_write_is_allowed_exactly_from_its_least_role(key: str, least: str, tried: dict[str, set[str]]) -> None:
     assert tried[key] == expected(key, least)

@@ -14,7 +14,8 @@ from octavo.cli.arguments import USAGE, Failure, tell, write_out
 from octavo.client.private_files import write_private
 from octavo.settings import Found, Settings, in_words, nearest, read_each
 from octavo.settings.file import FILE, toml_of, with_value, without_value
-from octavo.settings.table import BY_NAME, TABLE, InvalidValueError, Setting, quoted
+from octavo.settings.table import BY_NAME, TABLE, Setting
+from octavo.settings.values import InvalidValueError, quoted
 from octavo.untrusted_input import toml_text
 
 _EDIT = "To change it, run: octavo config edit"

@@ -23,7 +23,7 @@ def test_saved_settings_restore_the_filter(tmp_path: Path) -> None:
     )
 
 
-def test_a_saved_tab_keeps_the_reasons_of_its_tab() -> None:
+def test_saved_tab_keeps_the_reasons_of_its_tab() -> None:
     lines, _ = tab_settings((space_filter("limpet", "Limpet"),), "", REASON_TABS["mine"][1], ())
     assert tomllib.loads(lines)["inbox"] == {
         "in Limpet": {"reasons": ["approved", "changes requested", "outdated"], "space": "limpet"}

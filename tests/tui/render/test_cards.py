@@ -30,19 +30,19 @@ def rows(markdown: str, width: int = 80) -> list[list[str]]:
     return [[part.strip() for part in card] for card in zip(*found, strict=True)]
 
 
-def test_cards_show_the_title_of_a_column_above_what_stands_in_it_unless_it_is_empty() -> None:
+def test_cards_show_titles_of_nonempty_columns() -> None:
     first, second = rows(CARDS.format(""))
     assert first == ["Name of it", "Tides", "", "Rank", "First", "", "Untitled"]
     assert [words for words in second if words] == ["Name of it", "Wind"]
 
 
-def test_cards_that_hide_the_titles_of_their_columns_show_only_what_stands_in_them() -> None:
+def test_cards_with_hidden_titles_show_only_values() -> None:
     first, second = rows(CARDS.format("data-column-title-hidden"))
     assert first == ["Tides", "First", "Untitled"]
     assert [words for words in second if words] == ["Wind"]
 
 
-def test_the_words_of_a_card_that_leads_somewhere_are_its_link_and_its_column_titles_are_not() -> None:
+def test_values_of_a_linked_card_are_its_link() -> None:
     look = LOOKS["coloured"]
     underlined = [
         piece.text
@@ -71,7 +71,7 @@ def button(markdown: str, look: Styles) -> Piece:
         '<button class="button primary" data-action="dance">Go</button>',
     ],
 )
-def test_a_button_that_does_nothing_looks_like_none_that_does(written: str, look: str) -> None:
+def test_inactive_button_looks_different(written: str, look: str) -> None:
     off = button(written, LOOKS[look])
     for style in ("primary", "secondary"):
         works = button(f'<a class="button {style}" href="https://a.example">Go</a>', LOOKS[look])

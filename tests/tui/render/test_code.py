@@ -17,7 +17,7 @@ NOTES = ((), ((2, "1"),), ((12, "1"),), ((2, "1"), (12, "x")), ((40, "1"),))
 
 @pytest.mark.parametrize("notes", NOTES)
 @pytest.mark.parametrize("rows", [0, 1, 10, 14, 30])
-def test_code_is_set_whatever_is_said_of_it_together(rows: int, notes: tuple[tuple[int, str], ...]) -> None:
+def test_code_is_rendered_with_every_combination_of_options(rows: int, notes: tuple[tuple[int, str], ...]) -> None:
     text = "\n".join(f"line {row}" for row in range(rows))
     for expandable, numbers, wraps, title, width in product((True, False), (True, False), (True, False), "T ", (8, 60)):
         attrs = {"expandable": expandable, "numbers": numbers, "wrap": wraps, "title": title.strip(), "notes": notes}
@@ -28,7 +28,7 @@ def test_code_is_set_whatever_is_said_of_it_together(rows: int, notes: tuple[tup
 
 
 @pytest.mark.parametrize(("room", "wide"), [(60, 60), (90, 90), (200, 113)])
-def test_code_is_cut_where_its_box_ends_and_takes_the_room_there_is(room: int, wide: int) -> None:
+def test_code_is_cut_at_its_box_and_uses_the_available_width(room: int, wide: int) -> None:
     row = "const client = await ServiceClientFactory.init<NetworkIndexer>({ network: Network.MAIN_NETWORK_INDEXER_LONG });"
     block = Block(kind="code", attrs={}, text=row[:109], key="k")
     folds = Folds()

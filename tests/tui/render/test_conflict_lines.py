@@ -17,7 +17,7 @@ from tests.documents.huge_blocks import HUGE, edited
 
 
 @pytest.mark.parametrize("width", [60, 120])
-def test_what_went_of_a_huge_text_is_not_set_beside_what_came(width: int) -> None:
+def test_huge_conflict_builds_a_limited_number_of_lines(width: int) -> None:
     text = HUGE["formula of words"](100)
     pieces = prepare_conflicts(merge(text, edited(text), edited(text, "y")), edited(text))
     conflict = next(each for each in pieces if isinstance(each, ConflictView))

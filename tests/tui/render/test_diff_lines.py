@@ -56,7 +56,7 @@ def stepper(*names: str) -> str:
     return "{% stepper %}\n" + "".join(STEP.format(name) for name in names) + "{% endstepper %}\n"
 
 
-def test_steps_that_came_or_went_have_their_numbers() -> None:
+def test_added_and_removed_steps_have_numbers() -> None:
     few, many = stepper("Ask", "Answer"), stepper("Ask", "Listen", "Think", "Wait", "Answer")
     for found, sign in ((rows(few, many), "+"), (rows(many, few), "−")):
         numbers = [
@@ -65,7 +65,7 @@ def test_steps_that_came_or_went_have_their_numbers() -> None:
         assert [number and number[1] for number in numbers] == ["2", "3", "4"]
 
 
-def test_a_tab_that_came_has_its_title() -> None:
+def test_added_tab_has_its_title() -> None:
     tab = '{{% tab title="{0}" %}}\nRun {0}.\n{{% endtab %}}\n'
     before = "{% tabs %}\n" + tab.format("npm") + "{% endtabs %}\n"
     found = rows(before, before.replace("{% endtabs", tab.format("yarn") + "{% endtabs"))
@@ -80,7 +80,7 @@ TOPICS = {
 
 @pytest.mark.parametrize("around", ["tabs", "steps", "expandables", "columns", "hints"])
 @pytest.mark.parametrize("out", [False, True])
-def test_sections_that_go_into_containers_are_the_same_ones_edited_by_word(around: str, out: bool) -> None:
+def test_sections_moved_into_containers_are_word_edits(around: str, out: bool) -> None:
     headed = {name: f"### {name}\n\n{text}\n" for name, text in TOPICS.items()}
     plain = "\n".join(headed.values())
     inside = {
@@ -112,7 +112,7 @@ def test_sections_that_go_into_containers_are_the_same_ones_edited_by_word(aroun
     assert not [line for line in found if "moved" in line]
 
 
-def test_what_moves_together_is_told_once() -> None:
+def test_blocks_moved_together_are_reported_once() -> None:
     section = "## Tides\n\nThe tide turns at six, and nobody waits.\n\n{}\n\nSo be there by five at the latest, with all that you want to take along.\n\n"
     rest = "".join(f"Paragraph {name} says nothing about that, as said.\n\n" for name in "abcdefgh")
     found = rows(section.format("Yes.") + rest, rest + section.format("Yes."))
@@ -122,7 +122,7 @@ def test_what_moves_together_is_told_once() -> None:
     assert [line.strip() for line in found if "edited" in line] == ["→ edited"]
 
 
-def test_of_signed_addresses_the_part_is_shown_that_differs() -> None:
+def test_signed_urls_show_only_their_difference() -> None:
     block = '{{% openapi src="a.json" path="/a" method="get" %}}\n[a](https://a.b/{}{}{})\n{{% endopenapi %}}\n'
     found = rows(block.format("x" * 150, "OLD", "y" * 100), block.format("x" * 150, "NEW", "y" * 100), width=120)
     assert re.search(r"~ link “a”: …x+OLDy+… → …x+NEWy+…", row("link", found))
@@ -134,7 +134,7 @@ def test_of_signed_addresses_the_part_is_shown_that_differs() -> None:
     "opening",
     ["```sh\n", '{% code title="a" %}\n```sh\n', '<pre class="language-sh"><code class="lang-sh">', "\n```\n\n```sh\n"],
 )
-def test_lines_of_code_have_the_numbers_they_have_in_the_source(opening: str) -> None:
+def test_code_lines_have_their_source_line_numbers(opening: str) -> None:
     closing = "</code></pre>" if "<pre" in opening else "\n```\n{% endcode %}" if "{%" in opening else "\n```"
     source = f"First.\n\n{opening}first=1\nsecond=2{closing}\n"
     changed = source.replace("second=2", "second=3")
@@ -153,7 +153,7 @@ def test_lines_of_code_have_the_numbers_they_have_in_the_source(opening: str) ->
         "<details>\n\n<summary>More</summary>\n\n```sh\nmake\n```\n\n</details>",
     ],
 )
-def test_what_came_or_went_lies_on_the_ground_of_its_sign(block: str) -> None:
+def test_added_and_removed_lines_have_the_background_of_their_sign(block: str) -> None:
     for before, after, ground in (
         ("End.\n", f"End.\n\n{block}\n", "#001100"),
         (f"End.\n\n{block}\n", "End.\n", "#110000"),
@@ -193,7 +193,7 @@ def test_items_keep_their_depth_and_number(split: bool) -> None:
         ('{% swagger method="get" path="/boats" summary="All boats" %}{% endswagger %}', "GET /boats"),
     ],
 )
-def test_an_operation_that_moved_is_named_by_its_method_and_path(tag: str, name: str) -> None:
+def test_moved_operation_is_named_by_method_and_path(tag: str, name: str) -> None:
     block = tag.replace("TEXT", "[boats.json](../assets/boats.json)")
     others = "The boats leave the harbour at six every day.\n\nThe harbour is closed while the wind is too strong."
     told = [
@@ -204,7 +204,7 @@ def test_an_operation_that_moved_is_named_by_its_method_and_path(tag: str, name:
     assert told == [f"→ moved to line 5: {name}"]
 
 
-def test_an_item_that_moved_on_has_the_number_of_its_side() -> None:
+def test_shifted_list_item_has_the_number_of_its_side() -> None:
     before = "1. one\n2. two has some words\n"
     found = rows(before, "1. zero\n2. one\n3. two has more words\n")
     assert "− 2. two" in re.sub(" +", " ", row("some words", found))
@@ -213,9 +213,7 @@ def test_an_item_that_moved_on_has_the_number_of_its_side() -> None:
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(pairs(), st.booleans())
-def test_a_change_is_shown_exactly_when_pages_differ_and_never_as_what_looks_the_same(
-    pair: tuple[Document, Document], split: bool
-) -> None:
+def test_changes_are_shown_exactly_if_pages_differ_visibly(pair: tuple[Document, Document], split: bool) -> None:
     old, new = pair
     setting, room = (
         LayoutContext(Styles.plain(), Folds(), render_block),
@@ -232,7 +230,7 @@ def test_a_change_is_shown_exactly_when_pages_differ_and_never_as_what_looks_the
             assert not gone or gone != come
 
 
-def test_what_became_of_code_is_said_in_as_few_lines_as_it_fits() -> None:
+def test_changed_code_options_take_few_lines() -> None:
     before = '{% code title="a.py" lineNumbers="true" %}\n```py\nx = 1\n```\n{% endcode %}\n'
     after = '{% code title="b.py" %}\n```python\nx = 1\n```\n{% endcode %}\n'
     said = [each.strip() for each in rows(before, after) if " → " in each]
@@ -240,7 +238,7 @@ def test_what_became_of_code_is_said_in_as_few_lines_as_it_fits() -> None:
     assert len([each for each in rows(before, after, width=64) if " → " in each]) == 2
 
 
-def test_an_address_that_was_signed_anew_says_no_more_than_that() -> None:
+def test_url_with_a_new_signature_is_reported_as_such() -> None:
     page = "See [the map](https://files.example/map.pdf?alt=media&token={0}) now.\n\n![](https://files.example/a.png?token={0})\n"
     found = rows(page.format("1f6c0a77d2"), page.format("93be01c4aa"))
     assert "link “the map”, only its signature: token 1f6c0a77d2 → token 93be01c4aa" in row("link", found)
@@ -249,7 +247,7 @@ def test_an_address_that_was_signed_anew_says_no_more_than_that() -> None:
     assert not any("signature" in each for each in other)
 
 
-def test_code_that_is_written_in_another_form_did_not_change() -> None:
+def test_code_in_another_markup_is_unchanged() -> None:
     said = rows("The `key` is <code>wet</code>.\n", "The <code>key</code> is `wet`.\n")
     assert "No visible changes" in row("changed", said)
     assert not any("formatting" in each for each in said)
@@ -263,7 +261,7 @@ CARDS = (
 )
 
 
-def test_paragraphs_that_became_cards_are_the_words_of_their_cells_edited() -> None:
+def test_paragraphs_converted_to_cards_are_word_edits() -> None:
     before = "**Fast**\n\nIt answers every question within a second.\n\n**Safe**\n\nIt keeps what was written though the machine is off.\n"
     found = rows(before, CARDS)
     assert "paragraph ×4 → cards" in "\n".join(found)
@@ -275,7 +273,7 @@ def test_paragraphs_that_became_cards_are_the_words_of_their_cells_edited() -> N
 
 
 @pytest.mark.parametrize("split", [False, True])
-def test_what_an_exchanged_image_shows_is_not_said_as_well(split: bool) -> None:
+def test_replaced_image_does_not_repeat_its_alternative_text(split: bool) -> None:
     figure = '<figure><img src="{}" alt="{}"><figcaption></figcaption></figure>\n'
     long = " ".join(["The gate that opens in the early morning, long before high water"] * 3)
     for before, after in (("The lock", "The new lock"), ("The lock", long), ("The lock", "")):
@@ -289,13 +287,13 @@ def test_what_an_exchanged_image_shows_is_not_said_as_well(split: bool) -> None:
     assert "URL: a/lock.png → b/lock.png" in row("URL", hidden)
 
 
-def test_rows_of_which_one_was_made_are_one_with_what_became_of_its_words() -> None:
+def test_joined_rows_are_one_row_with_word_edits() -> None:
     found = rows(*CHANGES["a row folded into the cell above"])
     assert row("with their names", found).split() == ["~", "with", "their", "names", "and", "sizes"]
     assert row("2 rows joined into 1", found)
 
 
-def test_parameters_and_answers_that_went_alone_have_their_names() -> None:
+def test_removed_parameters_and_responses_have_names() -> None:
     found = rows(*CHANGES["an operation that a specification describes now"])
     assert row("berth  integer", found).split() == ["−", "berth", "integer"]
     assert row("name required", found)

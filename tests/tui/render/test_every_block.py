@@ -35,7 +35,7 @@ WIDTHS = (1, 16, 20, 34, 60, 76, 100, 200)
 GROUND = Style.parse("white on black")
 
 
-def test_each_kind_is_set_by_a_setter_of_its_own_or_by_that_of_what_it_is_a_part_of() -> None:
+def test_each_kind_of_block_has_a_renderer() -> None:
     parts = {
         kind
         for holder, kinds in CHILDREN.items()
@@ -161,7 +161,7 @@ def changed_lines(old: Block, new: Block, width: int) -> list[list[Line]]:
     return [*lines, *(render_block(setting, each, room.text_width) for each in split_block(after.blocks[0]))]
 
 
-def test_a_long_table_that_changed_is_set_in_the_whole_where_its_slices_were() -> None:
+def test_changed_long_table_is_rendered_as_its_slices() -> None:
     def table(words: str) -> Block:
         rows = [Block("row", children=(Block("cell", runs=(Run(f"{at} {words}"),)),) * 2) for at in range(200)]
         return Block("table", {"columns": (TableColumn((Run("a"),)), TableColumn((Run("b"),)))}, tuple(rows))
@@ -169,10 +169,10 @@ def test_a_long_table_that_changed_is_set_in_the_whole_where_its_slices_were() -
     assert len(changed_lines(table(LONG), table(LONG.replace("sentence", "line")), 80)) > 4
 
 
-def test_rows_without_cells_that_changed_show_nothing() -> None:
+def test_changed_rows_without_cells_show_nothing() -> None:
     table = Block("table", {}, (Block("row"), Block("row")))
     assert changed_lines(table, table._replace(children=table.children[1:]), 80)[-1] == []
 
 
-def test_tabs_without_a_tab_that_came_show_nothing() -> None:
+def test_added_tabs_without_a_tab_show_nothing() -> None:
     assert changed_lines(Block("divider"), Block("tabs"), 80)[-1] == []

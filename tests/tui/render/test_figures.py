@@ -23,7 +23,7 @@ def text_of(page: str, width: int) -> list[str]:
     return [line.text.rstrip() for line in lines_of(page, width)]
 
 
-def test_a_gallery_stands_side_by_side_where_there_is_room() -> None:
+def test_wide_gallery_is_side_by_side() -> None:
     wide = text_of(TWO, 76)
     assert "a.png" in wide[0]
     assert "b.png" in wide[0]
@@ -41,20 +41,20 @@ def test_each_image_has_one_letter() -> None:
         assert {hot.target for hot in hots} == {"a.png", "b.png"}
 
 
-def test_a_frame_is_as_wide_as_its_page_says() -> None:
+def test_frame_has_the_width_from_the_page() -> None:
     def wide(hint: str) -> int:
         return len(text_of(f'<figure><img src="a.png" alt="x" width="{hint}"></figure>', 80)[0])
 
     assert [wide("360"), wide("50%"), wide("16"), wide("4000"), wide("auto")] == [40, 40, 24, 64, 64]
 
 
-def test_an_image_that_is_gone_and_one_from_elsewhere_say_so() -> None:
+def test_deleted_and_external_images_say_so() -> None:
     assert "this image was deleted" in "\n".join(text_of("![x](/broken/files/abc)", 60))
     assert "img.example.com" in text_of("![x](https://img.example.com/a.png)", 60)[0]
     assert "no alternative text" in text_of("![](a.png)", 60)[1]
 
 
-def test_a_missing_text_is_said_quietly() -> None:
+def test_missing_alternative_text_is_shown_dimmed() -> None:
     look = coloured()
     setting = LayoutContext(look, Folds(), render_block)
     lines = render_block(setting, parse("![](a.png)").blocks[0], 60)

@@ -75,16 +75,16 @@ PIECES += [
         (r"\begin{aligned} a &= \frac{b}{c} \\ de &= f \end{aligned}", ["      b", " a = ───", "      c", "de = f"]),
     ],
 )
-def test_what_can_be_stacked_is(source: str, rows: list[str]) -> None:
+def test_formula_is_stacked(source: str, rows: list[str]) -> None:
     assert format_stacked(source, 60) == rows
 
 
 @pytest.mark.parametrize("source", ["a + b", r"x^2", r"\alpha_1", r"\text{proof\_size} = 2", "", r"\frac{1}{2}" * 40])
-def test_what_is_one_line_or_too_wide_is_not(source: str) -> None:
+def test_flat_or_wide_formula_is_not_stacked(source: str) -> None:
     assert format_stacked(source, 60) is None
 
 
-def test_words_of_a_formula_are_no_formula() -> None:
+def test_text_in_a_formula_is_not_converted() -> None:
     assert format_inline(r"\text{proof\_size} \le \mathrm{max_k}") == "proof_size ≤ max_k"
     assert format_inline(r"p_{next\_step} + \pi\_t + x\_1") == "p_next_step + πₜ + x₁"
     assert format_inline(r"\log_2 n") == "log₂ n"
@@ -99,7 +99,7 @@ def test_commands_have_the_signs_the_library_knows() -> None:
     assert format_inline(r"\hat{y} \mathbb{E}[X] \not\in \vec v") == "ŷ 𝔼[X] ∉ v⃗"
 
 
-def test_what_is_not_closed_or_not_meant_loses_no_words() -> None:
+def test_invalid_formula_loses_no_text() -> None:
     assert format_inline(r"a } b \right) \frac{c") == "a b ) frac c"
     assert format_inline(r"50% of a\% b") == "50% of a% b"
     assert format_inline("a % a remark\n+ b") == "a + b"
@@ -108,7 +108,7 @@ def test_what_is_not_closed_or_not_meant_loses_no_words() -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=40), st.integers(1, 80))
-def test_any_formula_fits_or_is_left_to_one_line(pieces: list[str], width: int) -> None:
+def test_any_stacked_formula_fits_its_width(pieces: list[str], width: int) -> None:
     rows = format_stacked("".join(pieces), width)
     assert rows is None or max(map(cells, rows)) <= width
 
@@ -158,5 +158,5 @@ def test_a_hostile_formula_is_read_in_time(piece: str) -> None:
         (r"A \xrightarrow{f} B", "A ─f→ B"),
     ],
 )
-def test_what_stands_between_or_around_others_is_said_in_one_line(source: str, line: str) -> None:
+def test_formula_is_written_in_one_line(source: str, line: str) -> None:
     assert unicodedata.normalize("NFC", format_inline(source)) == line

@@ -36,12 +36,12 @@ def shown(source: str, *, ascii: bool = False) -> str:
         ("", None),
     ],
 )
-def test_an_icon_has_the_sign_of_what_its_name_begins_with(name: str, sign: str | None) -> None:
+def test_icon_has_the_sign_of_its_name_prefix(name: str, sign: str | None) -> None:
     assert icon_sign(name) == icon_sign(f"fa-{name}") == sign
     assert cells(sign or "") <= 2
 
 
-def test_a_name_without_a_sign_stands_there_in_words() -> None:
+def test_icon_without_a_sign_is_shown_by_name() -> None:
     assert (
         shown('See <i class="fa-openai">:openai:</i> and <i class="fa-google-drive"></i>.')
         == "See [openai] and [google\u00a0drive]."
@@ -52,7 +52,7 @@ def test_a_name_without_a_sign_stands_there_in_words() -> None:
     )
 
 
-def test_words_that_say_the_name_of_an_icon_stand_for_it() -> None:
+def test_icon_is_omitted_beside_its_name() -> None:
     assert shown('On <i class="fa-github"></i> GitHub') == "On GitHub"
     assert shown('<i class="fa-google-drive"></i> Google Drive') == "Google Drive"
     assert shown('<a href="https://a.example" class="button" data-icon="github">GitHub</a>') == "GitHub"
@@ -61,13 +61,13 @@ def test_words_that_say_the_name_of_an_icon_stand_for_it() -> None:
     )
 
 
-def test_what_is_no_name_is_shown_as_an_icon_only() -> None:
+def test_invalid_icon_name_is_shown_as_a_generic_sign() -> None:
     for name in ("a[/]b", "x" * 51, "UPPER", "a--b"):
         assert icon_words(name) is None
         assert "◆" in shown(f'{{% tabs %}}\n{{% tab title="T" icon="{name}" %}}\na\n{{% endtab %}}\n{{% endtabs %}}')
 
 
-def test_in_ascii_an_icon_is_its_twin_or_its_name() -> None:
+def test_icon_in_ascii_is_a_character_or_its_name() -> None:
     assert (icon_sign("check", ascii=True), icon_sign("xmark", ascii=True), icon_sign("rocket", ascii=True)) == (
         "v",
         "x",
@@ -76,7 +76,7 @@ def test_in_ascii_an_icon_is_its_twin_or_its_name() -> None:
     assert shown('a <i class="fa-rocket"></i> b', ascii=True) == "a [rocket] b"
 
 
-def test_the_title_of_a_hint_hangs_from_its_sign() -> None:
+def test_wrapped_title_of_a_hint_is_indented_after_its_sign() -> None:
     title = "A title that is much too long for one line of the hint it is the title of"
     rows = shown(f'{{% hint style="info" icon="rocket" %}}\n#### {title}\n\nText\n{{% endhint %}}').split("\n")
     assert [row.strip(" ▌") for row in rows] == [

@@ -29,7 +29,7 @@ def squeezed(rows: list[str]) -> str:
 
 @pytest.mark.parametrize("width", [20, 34, 46, 76, 100, 160])
 @pytest.mark.parametrize("form", FORMS)
-def test_the_method_and_the_whole_address_are_shown_though_nothing_could_be_read(form: str, width: int) -> None:
+def test_unreadable_operation_shows_its_method_and_url(form: str, width: int) -> None:
     lines = lay_out(parse(FORMS[form]).blocks, width, Styles.plain()).lines
     assert max(line.width for line in lines) <= width
     said = squeezed([line.text for line in lines])
@@ -45,7 +45,7 @@ def test_all_operations_of_a_file_are_listed_with_their_whole_addresses(width: i
     assert max(line.width for line in lines) <= width
 
 
-def test_why_operations_cannot_be_read_is_said_of_the_first_of_several() -> None:
+def test_cause_is_shown_for_the_first_of_several_operations() -> None:
     operation = '{% openapi-operation spec="" path="/pets" method="get" %}\n{% endopenapi-operation %}\n\n'
     for markdown in (operation * 3, f"> {operation.strip()}\n>\n> {operation}".replace("\n{", "\n> {")):
         said = "\n".join(line.text for line in lay_out(parse(markdown).blocks, 76, Styles.plain()).lines)

@@ -35,15 +35,15 @@ def shown(markdown: str) -> str:
         ("See [one **two** ](https://a.b)three", "See one two↗ three"),
     ],
 )
-def test_blanks_at_the_ends_of_a_link_are_none_of_its_words(markdown: str, text: str) -> None:
+def test_spaces_at_the_ends_of_a_link_are_not_part_of_it(markdown: str, text: str) -> None:
     assert shown(markdown) == text
 
 
-def test_a_link_of_blanks_leads_nowhere() -> None:
+def test_link_of_spaces_is_not_followable() -> None:
     assert spots("For availability[ ](https://a.b)refer") == []
 
 
-def test_an_image_that_is_a_link_can_be_looked_at_and_followed() -> None:
+def test_linked_image_can_be_opened_and_followed() -> None:
     page = "[![Join us](badge.svg)](https://chat.example/x)"
     assert ("link", "https://chat.example/x", "Join us") in spots(page)
     assert ("image", "badge.svg", "badge.svg") in spots(page)
@@ -54,7 +54,7 @@ def test_an_image_that_is_a_link_can_be_looked_at_and_followed() -> None:
     assert shown(inline) == "Now ▣\u00a0Join us↗ there"
 
 
-def test_the_sign_of_an_image_stays_with_its_name() -> None:
+def test_sign_of_an_image_stays_with_its_name() -> None:
     said = "To delete an image from the gallery of a page, open a menu"
     assert shown(f"{said} ![The icon](icon.svg)").split("\n") == [said, "▣\u00a0The icon"]
     ascii_lines = lay_out(parse("a ![The icon](icon.svg)").blocks, 60, Styles.plain(ascii=True)).lines

@@ -24,34 +24,34 @@ def embedded(url: str, width: int) -> str:
         (20, "youtube.com / /watch?v=abc"),
     ],
 )
-def test_a_narrow_embed_says_its_host_once(width: int, said: str) -> None:
+def test_narrow_embed_shows_its_host_once(width: int, said: str) -> None:
     assert embedded("https://www.youtube.com/watch?v=abc", width) == f"↗ {said}"
 
 
 @pytest.mark.parametrize("url", ["https://example.com", "https://example.com/"])
-def test_a_narrow_embed_of_a_whole_site_is_its_host(url: str) -> None:
+def test_narrow_embed_of_a_site_is_its_host(url: str) -> None:
     assert embedded(url, 24) == "↗ example.com"
 
 
 @pytest.mark.parametrize("url", ["mailto:a@example.com", "http://[bad"])
-def test_an_address_without_a_host_is_said_once(url: str) -> None:
+def test_url_without_a_host_is_shown_once(url: str) -> None:
     assert [embedded(url, width) for width in (30, 60)] == [f"↗ {url}"] * 2
 
 
-def test_a_long_address_goes_on_below_without_what_is_asked_of_it() -> None:
+def test_long_url_wraps_without_its_query() -> None:
     address = "https://example.com/a-guide-that/goes-on/for-long?of=whom&and=how"
     assert embedded(address, 30) == "↗ example.com / /a-guide-that/goes-on/for- / long"
     uploaded = "https://files.example.com/v0/b/x/o/spaces%2Fabc%2Fuploads%2FA%20film.mov?alt=media"
     assert embedded(uploaded, 40) == "↗ files.example.com  A film.mov"
 
 
-def test_an_alternative_text_is_shown_whole_however_long() -> None:
+def test_long_alternative_text_is_shown_completely() -> None:
     alt = " ".join(f"word{number}" for number in range(90))
     lines = lay_out(parse(f"![{alt}](a.png)").blocks, 40, Styles.plain()).lines
     assert all(f"word{number}" in "".join(line.text for line in lines) for number in range(90))
 
 
-def test_a_file_name_that_has_no_room_in_its_border_stands_for_the_missing_text() -> None:
+def test_long_file_name_replaces_a_missing_alternative_text() -> None:
     name = "a-picture-whose-name-is-much-too-long-for-its-frame.png"
     lines = lay_out(parse(f"![]({name})").blocks, 40, Styles.plain()).lines
     assert "".join(line.text.strip(" │") for line in lines[1:-1]) == name
@@ -65,21 +65,21 @@ def framed(source: str) -> list[str]:
     return [text.strip("╭╮╰╯│─ ") for text in lines if text.strip("╭╮╰╯│─ ")]
 
 
-def test_a_caption_that_says_what_the_alternative_text_does_is_shown_once_in_the_frame() -> None:
+def test_caption_equal_to_the_alternative_text_is_shown_once() -> None:
     figure = '<figure><img src="a.png" alt="{}"><figcaption><p>{}</p></figcaption></figure>'
     assert framed(figure.format("The one", "The one.")) == ["▣ a.png", "The one."]
     assert framed(figure.format("", "The one.")) == ["▣ a.png", "The one."]
     assert framed(figure.format("It", "The one.")) == ["▣ a.png", "It", "The one."]
 
 
-def test_the_copy_of_a_copy_is_called_so_once() -> None:
+def test_file_name_of_a_repeated_copy_is_shortened() -> None:
     copies = " (1)" * 40
     assert framed(f'<figure><img src="it{copies} (7).png" alt=""></figure>')[0] == "▣ it (7).png"
     assert framed(f'<figure><img src="it{copies} ( (7).png" alt=""></figure>')[0] == "▣ it (7).png"
     assert framed('<figure><img src="it (1) (1).png" alt=""></figure>')[0] == "▣ it (1) (1).png"
 
 
-def test_the_oldest_form_of_an_operation_names_each_group_once() -> None:
+def test_legacy_api_method_names_each_group_once() -> None:
     part = "{{% api-method-{0} %}}\n{1}\n{{% endapi-method-{0} %}}"
     parameter = '{% api-method-parameter name="id" type="string" %}\nWhich\n{% endapi-method-parameter %}'
     answer = "{% api-method-response-example httpCode=200 %}\n{% api-method-response-example-description %}\n\n"
@@ -112,13 +112,13 @@ SUN = "\u2600\ufe0f"
         '<tbody><tr><td><span data-option="a">a</span></td></tr></tbody></table>',
     ],
 )
-def test_titles_and_labels_are_as_wide_in_any_terminal(source: str) -> None:
+def test_titles_and_labels_contain_no_ambiguous_widths(source: str) -> None:
     text = "".join(line.text for line in lay_out(parse(source).blocks, 60, Styles.plain()).lines)
     assert "\u2600" in text
     assert "\ufe0f" not in text
 
 
-def test_what_is_never_opened_says_so_beside_its_address() -> None:
+def test_blocked_embed_says_so_beside_its_url() -> None:
     said = embedded("javascript:alert(1)", 54)
     assert said.startswith("✗ javascript:alert(1)  ")
     assert said.endswith("not opened")
@@ -126,7 +126,7 @@ def test_what_is_never_opened_says_so_beside_its_address() -> None:
 
 
 @pytest.mark.parametrize("words", ["Wet paint.", "Wet paint.\n\n" * 900])
-def test_what_pages_share_says_so_and_leads_to_the_file_it_is_kept_in(words: str) -> None:
+def test_included_content_is_labeled_and_links_to_its_file(words: str) -> None:
     tag = '{% include "../.gitbook/includes/take%20care.md" %}'
     shown = lay_out(parse(f"Before.\n\n{tag}\n\n{words}\n\n{{% endinclude %}}\n\nAfter.").blocks, 40, Styles.plain())
     said = [line.text.rstrip() for line in shown.lines]
@@ -144,15 +144,13 @@ def test_what_pages_share_says_so_and_leads_to_the_file_it_is_kept_in(words: str
         ("https://app.gitbook.com/s/s1/~/reusable/r1/", "from another space", 1),
     ],
 )
-def test_what_a_server_did_not_put_in_its_place_names_its_file_or_that_it_is_elsewhere(
-    target: str, said: str, leads: int
-) -> None:
+def test_unresolved_include_names_its_target(target: str, said: str, leads: int) -> None:
     (line,) = lay_out(parse(f'{{% include "{target}" %}}').blocks, 60, Styles.plain()).lines
     assert line.text.strip() == f"◆ Reusable content {said}"
     assert len(clickable_spans([line])) == leads
 
 
-def test_icons_have_their_signs_by_older_names_too() -> None:
+def test_icons_with_older_names_have_signs() -> None:
     icons = "".join(
         f'<i class="fa-{name}"></i>' for name in ("info-circle", "exclamation-triangle", "gitbook-assistant")
     )
@@ -170,12 +168,12 @@ def test_icons_have_their_signs_by_older_names_too() -> None:
         ("### ما هي المنطقة\nمساحة", "▌                       ما هي المنطقة i"),
     ],
 )
-def test_the_head_of_a_hint_is_its_title_on_the_side_its_words_begin(words: str, head: str) -> None:
+def test_title_of_a_hint_follows_the_direction_of_its_text(words: str, head: str) -> None:
     shown = lay_out(parse(f"{{% hint %}}\n{words}\n{{% endhint %}}").blocks, 40, Styles.plain())
     assert shown.lines[0].text.rstrip() == head
 
 
-def test_a_table_without_a_head_has_no_rule_above_it() -> None:
+def test_table_without_a_head_has_no_rule() -> None:
     rows = "<tr><td>a</td><td>b</td></tr>" * 2
     table = f"<table><thead><tr><th></th><th></th></tr></thead><tbody>{rows}</tbody></table>"
     assert [line.text.strip() for line in lay_out(parse(table).blocks, 40, Styles.plain()).lines] == ["a   b", "a   b"]
@@ -193,17 +191,17 @@ def test_a_table_without_a_head_has_no_rule_above_it() -> None:
         ("{% stepper %}\n{% step %}\n### שלב ראשון\n{% endstep %}\n{% endstepper %}", "right"),
     ],
 )
-def test_what_is_read_from_the_right_stands_at_the_right_whatever_its_first_word_is(markdown: str, first: str) -> None:
+def test_right_to_left_text_is_aligned_right(markdown: str, first: str) -> None:
     line = next(line for line in lay_out(parse(markdown).blocks, 60, Styles.plain()).lines if line.text.strip())
     assert ("right" if line.width >= 59 else "left") == first
 
 
-def test_footnotes_from_the_right_have_their_marks_there() -> None:
+def test_right_to_left_footnotes_have_their_marks_at_the_right() -> None:
     lines = lay_out(parse("שלום[^1]\n\n[^1]: הערה\n").blocks, 40, Styles.plain()).lines
     assert lines[-1].text == "הערה ¹".rjust(40)
 
 
-def test_a_picture_that_is_written_out_as_data_is_called_an_image() -> None:
+def test_image_with_a_data_url_is_called_an_image() -> None:
     data = "data:image/png;base64,iVBORw0KGgo/AAAA//8="
     svg = "<svg xmlns=&#x22;a&#x22;><path/></svg>"
     for markdown in (

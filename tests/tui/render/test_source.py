@@ -22,7 +22,7 @@ ROWS = st.lists(
 
 @settings(max_examples=100)
 @given(rows=ROWS, edges=st.lists(st.integers(0, 60), max_size=6), repeated=st.integers(1, 120))
-def test_no_letter_is_lost_or_moved_to_another_line(rows: list[str], edges: list[int], repeated: int) -> None:
+def test_source_view_keeps_every_character_in_its_line(rows: list[str], edges: list[int], repeated: int) -> None:
     source = "\n".join([*rows, *["short"] * repeated])
     owners = {low: Block("paragraph", lines=(low, high), key=f"{low}") for low, high in pairwise(edges) if low < high}
     found = source_blocks(source, owners.values())
@@ -48,7 +48,7 @@ def test_no_letter_is_lost_or_moved_to_another_line(rows: list[str], edges: list
     assert len({block.key for block in found}) == len(found)
 
 
-def test_a_block_is_known_by_its_key_in_the_source_too() -> None:
+def test_source_view_keeps_the_keys_of_blocks() -> None:
     blocks = [Block("heading", lines=(0, 1), key="h"), Block("paragraph", lines=(2, 4), key="p")]
     found = source_blocks("# One\n\ntwo\nthree\n\nfour", blocks)
     assert [(block.key, block.text, block.attrs.get("of")) for block in found] == [
@@ -59,7 +59,7 @@ def test_a_block_is_known_by_its_key_in_the_source_too() -> None:
     ]
 
 
-def test_the_source_of_a_page_of_very_many_blocks_is_cut_into_no_more_than_is_made_at_once() -> None:
+def test_source_of_very_many_blocks_has_a_limited_number_of_units() -> None:
     blocks = [Block("divider", lines=(at, at + 1), key=f"{at}") for at in range(0, 80_000, 2)]
     found = source_blocks("---\n\n" * 40_000, blocks, blocks[777])
     assert len(found) < 2_200

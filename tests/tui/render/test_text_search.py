@@ -16,7 +16,7 @@ from tests.api.test_folding import ALIKE
 
 @pytest.mark.parametrize("stored", [0, 1])
 @pytest.mark.parametrize("pair", ALIKE.values(), ids=ALIKE)
-def test_words_are_found_and_marked_however_they_are_written(pair: tuple[str, str], stored: int) -> None:
+def test_text_is_found_and_marked_in_every_notation(pair: tuple[str, str], stored: int) -> None:
     there, typed = pair[stored], pair[1 - stored]
     blocks = parse(f"İß before {there} ßİ after\n\n* also {there}\n").blocks
     finds = [find for find in BlockTextFinder(enumerate(blocks)).find(typed) if find is not None]
@@ -31,7 +31,7 @@ def test_words_are_found_and_marked_however_they_are_written(pair: tuple[str, st
         assert fold(text[start:end]).strip() == fold(typed)
 
 
-def test_words_over_the_end_of_a_line_are_found() -> None:
+def test_text_across_a_line_break_is_found() -> None:
     blocks = parse("Die große Straße " * 20).blocks
     setting = LayoutContext(Styles.plain(), Folds(), render_block, room=110)
     (unit,) = split_into_units(blocks)

@@ -42,7 +42,7 @@ def lines(text: str, width: int) -> list[str]:
         ("a/UseDistributedRuntime()", 18, ["a/UseDistributed", "Runtime()"]),
     ],
 )
-def test_lines_end_where_the_script_lets_them(text: str, width: int, expected: list[str]) -> None:
+def test_lines_break_by_the_rules_of_the_script(text: str, width: int, expected: list[str]) -> None:
     assert lines(text, width) == expected
 
 
@@ -57,7 +57,7 @@ def test_lines_end_where_the_script_lets_them(text: str, width: int, expected: l
         ("|a|\n|-|\n|b  c<ul><li>d<ul><li>e  f</li></ul></li></ul>|", "a / ─────── / b c / • d /   • e f"),
     ],
 )
-def test_blanks_in_a_row_are_one_and_none_stand_at_the_beginning_of_a_line(markdown: str, shown: str) -> None:
+def test_spaces_collapse_and_no_line_begins_with_one(markdown: str, shown: str) -> None:
     rows = [line.text.rstrip().removeprefix(" ") for line in lay_out(parse(markdown).blocks, 70, Styles.plain()).lines]
     assert " / ".join(rows) == shown
 
@@ -82,11 +82,11 @@ def test_no_letter_is_lost_and_no_line_too_long(text: str, width: int) -> None:
         ("plain", "plain"),
     ],
 )
-def test_emoji_are_drawn_as_wide_as_they_are_measured(text: str, expected: str) -> None:
+def test_emoji_are_drawn_at_their_measured_width(text: str, expected: str) -> None:
     assert flatten_emoji(text) == expected
 
 
-def test_items_in_a_cell_go_on_below_their_words() -> None:
+def test_list_items_in_a_cell_wrap_with_an_indent() -> None:
     said = "Works for:\n• one thing that is long\n12. another that is long\nas it was before"
     shown = ["".join(piece.text for piece in row) for row in wrap_items([Piece(said)], 14)]
     assert shown == [
@@ -109,7 +109,7 @@ def test_items_lose_no_letter_and_stay_in_their_room(text: str, width: int) -> N
     assert all(cells(line) <= width for line in shown)
 
 
-def test_the_numbers_of_a_hebrew_list_stand_at_the_right_though_an_item_begins_in_latin() -> None:
+def test_numbers_of_a_hebrew_list_are_at_the_right() -> None:
     blocks = parse("1. POST /token עם מפתח\n2. מקבלים טוקן\n3. שולחים אותו\n").blocks
     shown = [line.text for line in lay_out(blocks, 40, Styles.plain()).lines]
     assert [text.rstrip()[-2:] for text in shown] == ["1.", "2.", "3."]

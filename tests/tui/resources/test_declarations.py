@@ -80,7 +80,7 @@ CREATED = sorted({kind.name: kind for kind in EVERY if kind.create is not None}.
 
 
 @pytest.mark.parametrize(("name", "kind"), CREATED, ids=[name for name, _ in CREATED])
-def test_an_empty_form_creates_nothing(name: str, kind: Resource[Any]) -> None:
+def test_empty_form_creates_nothing(name: str, kind: Resource[Any]) -> None:
     assert kind.create is not None
     fields = fields_of(kind.create, leave_out=frozenset({"team_id"}), required_fields=kind.required_fields)
     empty = initial_texts(fields, None)

@@ -165,7 +165,7 @@ LIMITS = [
 
 
 @pytest.mark.parametrize(("kind", "name", "broken", "sentence"), LIMITS)
-def test_a_broken_limit_is_reported_at_its_field(
+def test_violated_limit_is_reported_at_its_field(
     kind: type[Operation[Any]], name: str, broken: str, sentence: str
 ) -> None:
     field = next(each for each in form_fields(kind) if each.name == name)
@@ -186,9 +186,7 @@ IN_PATH = {
 
 
 @pytest.mark.parametrize(("kind", "field"), IN_PATH.values())
-def test_a_broken_limit_of_a_path_parameter_is_reported_at_its_field(
-    kind: type[Operation[Any]], field: FormField
-) -> None:
+def test_violated_limit_of_a_path_parameter_is_reported(kind: type[Operation[Any]], field: FormField) -> None:
     elsewhere = {name: value for name, value in arguments_of(kind).items() if name != field.name}
     fields = [each for each in fields_of(kind, leave_out=frozenset(elsewhere)) if each.is_required or each == field]
     fits = {each.name: valid_text(each) for each in fields}
@@ -281,7 +279,7 @@ WHOLE: dict[str, str | None] = {
 }
 
 
-def test_a_declared_field_of_a_request_is_in_its_form() -> None:
+def test_declared_field_of_an_operation_is_in_its_form() -> None:
     assert {each.name: each.kind for each in ALL} == {
         "title": "line",
         "note": "text",
@@ -331,7 +329,7 @@ class Single(Operation[None], put="/single", repeats_request=True):
     tides: Annotated[tuple[str, ...], Field(max_length=1)]
 
 
-def test_a_limit_of_one_is_singular() -> None:
+def test_limit_of_one_is_singular() -> None:
     limits = {each.name: each.limits for each in fields_of(Single)}
     assert limits["initial"] == "at most 1 character"
     assert limits["tides"] == "at most 1 item · one per line"
@@ -384,7 +382,7 @@ def test_text_is_converted_to_the_values_of_the_model() -> None:
         ("headers", "a: 1", "Line 1, column 1: A must be text."),
     ],
 )
-def test_an_error_names_the_field_and_the_rule(name: str, text: str, sentence: str) -> None:
+def test_error_names_the_field_and_the_rule(name: str, text: str, sentence: str) -> None:
     made = everything(**{**WHOLE, name: text})
     assert made.operation is None
     assert made.errors[name].startswith(sentence), made.errors
@@ -427,7 +425,7 @@ def test_a_change_in_a_nested_model_sends_the_whole_model() -> None:
     assert turned.operation.place == Deep(below="st-1")
 
 
-def test_the_field_in_a_server_error_is_found() -> None:
+def test_field_in_a_server_error_is_found() -> None:
     assert field_in_error("sourceURL is wrong: gauge.name must be text.", ALL) == "gauge.name"
     assert field_in_error("colour must be a colour.", ALL) == "colour"
     assert field_in_error("The entitlement is used up.", ALL) == FORM
@@ -489,7 +487,7 @@ def test_text_that_cannot_be_parsed_survives_the_editor() -> None:
         ("- a\n", 1, "Each value needs a name"),
     ],
 )
-def test_an_error_in_yaml_names_its_line(text: str, line: int, sentence: str) -> None:
+def test_yaml_error_names_its_line(text: str, line: int, sentence: str) -> None:
     with pytest.raises(YamlError) as fault:
         yaml_to_texts(text, ALL, initial_texts(ALL, None))
     assert fault.value.line == line
@@ -505,7 +503,7 @@ def test_field_names_become_labels() -> None:
     assert label_of("space_id", is_reference=True) == "Space"
 
 
-def test_visibility_of_specification_is_not_explained_as_that_of_site() -> None:
+def test_visibility_of_a_specification_has_its_own_explanation() -> None:
     """The two fields have the same name, but different options."""
     (field,) = (each for each in fields_of(openapi.Update) if each.name == "visibility")
     assert [description_of(field, each) for each in field.choices] == [

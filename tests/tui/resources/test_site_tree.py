@@ -81,7 +81,7 @@ def test_a_thousand_nested_groups_are_listed() -> None:
         ("four", 1, None),
     ],
 )
-def test_a_part_moves_one_place_and_back(name: str, step: Any, after: str | None) -> None:
+def test_part_moves_one_place_and_back(name: str, step: Any, after: str | None) -> None:
     moved = part(SITE, name)
     position = site_tree.step_position(SITE, moved, step)
     if after is None:
@@ -113,7 +113,7 @@ def test_move_targets_accept_the_part_and_are_not_inside_it(
     assert {each.id: " ".join(one.id for one in each.children) for each in found} == holders
 
 
-def test_a_moved_part_names_its_new_parent() -> None:
+def test_moved_part_names_its_new_parent() -> None:
     position = Position(before=site_tree.pointer_to(part(SITE, "c")))
     then = site_tree.move_part(SITE, Sort(at=AT, item=site_tree.pointer_to(part(SITE, "a")), position=position))
     assert outline(then) == "one(b) outer(two(a c) inner(three)) four"

@@ -137,7 +137,7 @@ def test_sort_keys_are_computed_once_per_column_and_item(state: StateDb) -> None
     assert asked == ["ben", "Ada", "cleo"]
 
 
-def test_the_first_column_keeps_its_minimum_width(state: StateDb) -> None:
+def test_first_column_keeps_its_minimum_width(state: StateDb) -> None:
     title = "Saltmarsh Instruments"
     site = Site.model_validate({"id": "docs", "title": title, "urls": {"published": "https://docs.sea.example"}})
     table = TableState(SITES, state)

@@ -82,7 +82,7 @@ def test_narrow_line_shortens_the_facts(room: int, said: str) -> None:
     st.integers(0, 500),
     st.integers(4, 160),
 )
-def test_line_is_at_most_as_wide_as_its_width(
+def test_summary_line_fits_its_width(
     names: list[str], titles: list[str], before: list[str], threads: int, room: int
 ) -> None:
     stands = RequestStatus(tuple(names), tuple(names), tuple(names), True, True, tuple(titles), threads)

@@ -66,7 +66,7 @@ def test_terminal_is_suspended_and_restored_without_delay() -> None:
         assert app.modes() == before
 
 
-def test_terminal_is_told_not_to_reorder_reordered_text() -> None:
+def test_terminal_gets_the_mode_against_reordering() -> None:
     pytest.importorskip("bidi")
     with Terminal([sys.executable, "-c", PROGRAM], {"PYTHONPATH": str(ROOT), "TURNS": "octavo"}) as app:
         app.wait_for("here we are")

@@ -33,7 +33,7 @@ from octavo.tui.terminal.external_editor import at_line
         ("vim --", "vim -- page.md"),
     ],
 )
-def test_each_editor_gets_the_line_in_its_own_syntax(program: str, command: str) -> None:
+def test_each_editor_gets_the_line_in_its_syntax(program: str, command: str) -> None:
     assert at_line(program.split(), "page.md", 12) == command.split()
     assert at_line(program.split(), "page.md", 1) == [*program.split(), "page.md"]
 

@@ -205,7 +205,7 @@ print("RESULT", result)
 """
 
 
-def test_editor_that_exits_immediately_is_waited_for(tmp_path: Path) -> None:
+def test_editor_that_forks_is_awaited(tmp_path: Path) -> None:
     code = tmp_path / "code"
     code.write_text(
         '#!/bin/sh\n(sleep 0.3; while [ ! -e "$0.go" ]; do sleep 0.05; done; printf later > "$1") >/dev/null 2>&1 &\n'

@@ -55,7 +55,7 @@ class App(Scratch):
         await self.push_screen(HelpScreen(self.screen, lambda: None))
 
 
-async def test_the_palette_runs_a_command_where_it_was_opened() -> None:
+async def test_palette_runs_a_command_in_its_view() -> None:
     page = Page()
     app = App(page)
     async with app.run_test(size=(90, 18)) as pilot:
@@ -80,7 +80,7 @@ class Merging(RowList[int]):
     ]
 
 
-async def test_the_palette_begins_with_what_can_be_done_and_ends_with_steps() -> None:
+async def test_palette_lists_commands_first_and_cursor_keys_last() -> None:
     app = App(Merging(lambda number: Row(str(number)), key=lambda number: number))
     async with app.run_test(size=(90, 40)) as pilot:
         await pilot.press(":")
@@ -98,7 +98,7 @@ async def test_the_palette_begins_with_what_can_be_done_and_ends_with_steps() ->
         assert {"Archive", "Leave"} <= set(done), "a way back is no step"
 
 
-async def test_a_theme_is_tried_on_in_the_palette_and_kept_with_enter() -> None:
+async def test_palette_previews_a_theme_and_enter_keeps_it() -> None:
     app = App(Page())
     async with app.run_test(size=(90, 18)) as pilot:
         before = app.theme
@@ -113,7 +113,7 @@ async def test_a_theme_is_tried_on_in_the_palette_and_kept_with_enter() -> None:
         assert app.theme == "light"
 
 
-async def test_a_command_that_cannot_run_says_why_and_the_palette_stays() -> None:
+async def test_disabled_command_shows_its_reason_and_the_palette_stays() -> None:
     page = Page()
     app = App(page)
     async with app.run_test(size=(90, 18)) as pilot:
@@ -126,7 +126,7 @@ async def test_a_command_that_cannot_run_says_why_and_the_palette_stays() -> Non
         assert page.has_focus
 
 
-async def test_the_help_says_what_one_does_here_and_does_it() -> None:
+async def test_help_lists_commands_and_runs_them() -> None:
     page = Page()
     app = App(page)
     async with app.run_test(size=(90, 18)) as pilot:
@@ -138,7 +138,7 @@ async def test_the_help_says_what_one_does_here_and_does_it() -> None:
         assert page.done == ["comment"]
 
 
-async def test_a_key_is_found_by_itself() -> None:
+async def test_palette_finds_a_command_by_its_key() -> None:
     app = App(Merging(lambda number: Row(str(number)), key=lambda number: number))
     async with app.run_test(size=(90, 18)) as pilot:
         for opened, typed, title in (("?", "j", "Down"), ("?", "A", "Archive"), (":", "G", "Bottom")):
@@ -149,7 +149,7 @@ async def test_a_key_is_found_by_itself() -> None:
             await pilot.press("escape")
 
 
-async def test_what_a_key_does_is_told_whole_where_rows_are_too_short_for_it() -> None:
+async def test_help_shows_the_full_text_of_a_truncated_row() -> None:
     app = App(Page())
     async with app.run_test(size=(50, 18)) as pilot:
         for opened in ("?", ":"):
@@ -176,7 +176,7 @@ async def test_the_cursor_is_seen_to_the_end_of_a_long_list(size: tuple[int, int
         assert any("▌" in line and "Half page up" in line for line in lines(app))
 
 
-async def test_the_help_lists_what_can_be_done_before_steps_as_the_palette_does() -> None:
+async def test_help_lists_commands_first_and_cursor_keys_last() -> None:
     app = App(Merging(lambda number: Row(str(number)), key=lambda number: number))
     async with app.run_test(size=(90, 40)):
         below = app.screen
@@ -189,7 +189,7 @@ async def test_the_help_lists_what_can_be_done_before_steps_as_the_palette_does(
         ]
 
 
-async def test_picking_one() -> None:
+async def test_picker_returns_the_chosen_value() -> None:
     app = App(Page())
     picked: list[str | None] = []
     looked: list[str] = []
@@ -209,7 +209,7 @@ async def test_picking_one() -> None:
         assert picked == ["tom", "zoe", None]
 
 
-async def test_nothing_to_pick_and_nothing_that_matches() -> None:
+async def test_picker_without_choices_or_matches_says_so() -> None:
     app = App(Page())
     async with app.run_test(size=(70, 14)) as pilot:
         await app.push_screen(Picker("Ask whom?", PEOPLE))
@@ -222,7 +222,7 @@ async def test_nothing_to_pick_and_nothing_that_matches() -> None:
         assert "There is nobody else." in shown(app)
 
 
-async def test_picking_begins_at_what_is_so_now() -> None:
+async def test_picker_begins_at_the_current_value() -> None:
     app = App(Page())
     picked: list[str | None] = []
     async with app.run_test(size=(70, 14)) as pilot:
@@ -244,7 +244,7 @@ async def test_a_click_picks() -> None:
         assert picked == ["tom"]
 
 
-async def test_ten_thousand_choices_are_found_without_drawing_them() -> None:
+async def test_ten_thousand_choices_are_filtered_without_drawing_all() -> None:
     app = App(Page())
     picked: list[int | None] = []
     drawn: list[int] = []
@@ -263,7 +263,7 @@ async def test_ten_thousand_choices_are_found_without_drawing_them() -> None:
         assert picked == [9876]
 
 
-async def test_what_is_hostile_is_text() -> None:
+async def test_hostile_choices_are_shown_as_text() -> None:
     app = App(Page())
     async with app.run_test(size=(120, 30)) as pilot:
         choices = [
@@ -277,7 +277,7 @@ async def test_what_is_hostile_is_text() -> None:
         assert "[@click=app.quit]x[/]" in shown(app)
 
 
-async def test_what_is_read_while_a_picker_is_being_put_up_is_offered() -> None:
+async def test_choices_loaded_while_a_picker_opens_are_offered() -> None:
     class ReadAtOnce(Picker[str]):
         def select_initial(self) -> None:
             if self.is_loading:

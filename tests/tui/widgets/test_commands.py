@@ -81,7 +81,7 @@ class App(Scratch):
         self.went = True
 
 
-async def test_a_key_that_cannot_act_says_why_and_nothing_else_happens() -> None:
+async def test_key_of_a_disabled_command_only_shows_the_reason() -> None:
     page = Page()
     app = App(page)
     async with app.run_test() as pilot:
@@ -114,7 +114,7 @@ async def test_commands_are_read_off_the_bindings() -> None:
         assert key_clashes(app.screen) == []
 
 
-async def test_the_key_bar_shows_what_is_likely_first_and_help_last() -> None:
+async def test_key_bar_shows_likely_commands_first_and_help_last() -> None:
     page = Page()
     bar = KeyBar()
     app = App(page, bar)
@@ -132,7 +132,7 @@ async def test_the_key_bar_shows_what_is_likely_first_and_help_last() -> None:
         assert app.explained == ["Commenting needs the comment role; you read only."]
 
 
-async def test_the_key_bar_leaves_out_what_does_not_apply_and_keeps_what_is_not_allowed() -> None:
+async def test_key_bar_omits_inapplicable_and_keeps_forbidden_commands() -> None:
     page = Page()
     app = App(page)
     async with app.run_test() as pilot:
@@ -145,7 +145,7 @@ async def test_the_key_bar_leaves_out_what_does_not_apply_and_keeps_what_is_not_
         assert "page.resolve" in [command.id for command in key_bar(app.screen)]
 
 
-async def test_a_place_says_which_keys_its_bar_begins_with() -> None:
+async def test_keybar_ids_come_first_in_the_key_bar() -> None:
     class Ordered(Page):
         KEYBAR = ("app.leave", "page.next")
 
@@ -165,7 +165,7 @@ async def test_the_bar_follows_the_focus() -> None:
         assert lines(app)[-1].startswith(" enter open  c elsewhere  q leave  ? help")
 
 
-async def test_a_key_map_gives_other_keys() -> None:
+async def test_key_map_assigns_other_keys() -> None:
     page = Page(may_comment=True)
     app = App(page)
     async with app.run_test() as pilot:
@@ -181,7 +181,7 @@ async def test_a_key_map_gives_other_keys() -> None:
         assert comment.keys == ("w", "ctrl+o")
 
 
-async def test_what_a_key_map_cannot_do_is_said_and_left_out() -> None:
+async def test_invalid_entries_of_a_key_map_are_reported_and_ignored() -> None:
     page = Page(may_comment=True)
     app = App(page)
     async with app.run_test() as pilot:
@@ -193,7 +193,7 @@ async def test_what_a_key_map_cannot_do_is_said_and_left_out() -> None:
         assert page.done == ["comment", "next"]
 
 
-def test_a_binding_without_its_words_is_a_fault() -> None:
+def test_binding_without_texts_is_reported() -> None:
     class Bad(Widget):
         BINDINGS: ClassVar[list[BindingType]] = [
             Binding("a", "a", "A", id="bad.a"),
@@ -203,11 +203,11 @@ def test_a_binding_without_its_words_is_a_fault() -> None:
     assert binding_faults([Bad]) == ["Bad: a has no tooltip", "Bad: a runs both a and b"]
 
 
-def test_every_key_of_the_widgets_has_its_words() -> None:
+def test_every_binding_of_the_widgets_has_texts() -> None:
     assert binding_faults(OURS) == []
 
 
-def test_keys_are_called_what_is_on_them() -> None:
+def test_keys_are_named_as_on_the_keyboard() -> None:
     keys = [
         "question_mark",
         "G",
@@ -292,7 +292,7 @@ class ThreadPage(ThreadList):
     )
 
 
-async def test_a_command_is_about_the_thing_its_place_has() -> None:
+async def test_command_gets_the_target_of_its_view() -> None:
     view = ThreadList(Thread())
     async with Scratch(view).run_test() as pilot:
         view.focus()
@@ -301,7 +301,7 @@ async def test_a_command_is_about_the_thing_its_place_has() -> None:
         assert view.thread.done == ["resolve", "reply"]
 
 
-async def test_a_command_with_nothing_to_be_about_says_so() -> None:
+async def test_command_without_a_target_says_so() -> None:
     view = ThreadList()
     async with Scratch(view).run_test() as pilot:
         view.focus()
@@ -322,7 +322,7 @@ class BusyList(ThreadList):
     is_busy = True
 
 
-async def test_a_place_says_itself_why_there_is_nothing_to_be_about() -> None:
+async def test_view_explains_the_missing_target() -> None:
     view = BusyList(Thread())
 
     def why(app: Scratch) -> str | None:
@@ -342,7 +342,7 @@ async def test_a_place_says_itself_why_there_is_nothing_to_be_about() -> None:
     assert keys_as_markdown([BusyList]).startswith("### Threads of a page\n")
 
 
-async def test_a_command_says_why_it_cannot_be_done_and_what_it_is_called_now() -> None:
+async def test_command_has_a_disabled_reason_and_a_dynamic_title() -> None:
     view = ThreadList(Thread(may_edit=False))
     async with Scratch(view).run_test() as pilot:
         view.focus()
@@ -357,7 +357,7 @@ async def test_a_command_says_why_it_cannot_be_done_and_what_it_is_called_now() 
         assert "thread.spam" in {command.id for command in active_commands(pilot.app.screen)}
 
 
-async def test_a_place_may_have_a_command_under_another_key() -> None:
+async def test_view_may_have_a_command_with_another_key() -> None:
     view = ThreadPage(Thread())
     async with Scratch(view).run_test() as pilot:
         view.focus()
@@ -366,13 +366,13 @@ async def test_a_place_may_have_a_command_under_another_key() -> None:
         assert view.thread.done == ["resolve", "reply"]
 
 
-def test_a_group_is_told_by_its_own_name() -> None:
+def test_group_of_commands_is_documented_by_its_name() -> None:
     table = keys_as_markdown([ThreadList])
     assert table.startswith("### Threads\n")
     assert "| `d` | Resolve the thread | thread.resolve |" in table
 
 
-def test_only_a_command_there_is_can_be_changed_taken_or_left_out() -> None:
+def test_unknown_command_name_raises_key_error() -> None:
     with pytest.raises(KeyError, match="thread has no command merge"):
         THREAD.with_changed("merge", keys="m")
     with pytest.raises(KeyError, match="thread has no command merge"):

@@ -46,7 +46,7 @@ async def test_a_merge() -> None:
         await check_picture("confirm", app)
 
 
-async def test_facts_that_come_while_it_opens_are_seen_whole_whenever_they_come() -> None:
+async def test_facts_that_arrive_while_a_dialog_opens_are_visible() -> None:
     new = [Fact("care", "", "pages"), Fact("care", "", "requests"), Fact("care", "", "sites")]
     turns, laid_out = 0, 0
     while laid_out < 5:  # until they come when the dialog has long been shown
@@ -97,7 +97,7 @@ async def test_a_click_answers() -> None:
         assert app.answers == [Confirmed()]
 
 
-async def test_typing_a_word_stands_in_for_y() -> None:
+async def test_typed_word_confirms_instead_of_y() -> None:
     app = Asking()
     async with app.run_test() as pilot:
         why = "With conflicts the y key is off: type 42 to merge anyway."
@@ -110,7 +110,7 @@ async def test_typing_a_word_stands_in_for_y() -> None:
         assert app.answers == [Confirmed()]
 
 
-async def test_facts_change_while_it_is_open() -> None:
+async def test_facts_change_while_the_dialog_is_open() -> None:
     app = Asking()
     asked: list[str] = []
     async with app.run_test() as pilot:
@@ -158,7 +158,7 @@ async def test_a_text_to_fill_in_confirms_with_ctrl_s() -> None:
         assert app.answers == [Confirmed("yes\nno")]
 
 
-async def test_what_is_hostile_is_text() -> None:
+async def test_hostile_facts_are_shown_as_text() -> None:
     app = Asking()
     async with app.run_test(size=(120, 40)) as pilot:
         for text in HOSTILE:

@@ -38,7 +38,7 @@ DIALOGS: dict[str, Callable[[], Dialog[Any]]] = {
 
 
 @pytest.mark.parametrize("kind", DIALOGS)
-async def test_what_is_said_while_a_dialog_is_open_is_seen_and_hides_nothing_of_it(kind: str) -> None:
+async def test_notice_over_a_dialog_is_visible_and_hides_nothing(kind: str) -> None:
     app = Telling()
     async with app.run_test(size=(100, 30)) as pilot:
         await app.push_screen(DIALOGS[kind]())
@@ -49,7 +49,7 @@ async def test_what_is_said_while_a_dialog_is_open_is_seen_and_hides_nothing_of_
         assert not notices.overlaps(app.screen.query_one(DialogFrame).region)
 
 
-async def test_a_sheet_that_stands_below_leaves_the_notice_above() -> None:
+async def test_notice_is_above_a_dialog_at_the_bottom() -> None:
     class Sheet(Dialog[None]):
         CSS = "Sheet { align: center bottom; DialogFrame { height: 20; } }"
 
@@ -65,7 +65,7 @@ async def test_a_sheet_that_stands_below_leaves_the_notice_above() -> None:
         assert "╰" in lines(app)[-2], "the sheet stays where it is, above its keys"
 
 
-async def test_keys_that_the_border_names_do_not_stand_below_it() -> None:
+async def test_keys_named_in_the_border_are_not_in_the_key_bar() -> None:
     class Ordering(Dialog[None]):
         BINDINGS: ClassVar[list[BindingType]] = [
             Binding("J", "later", "Later", tooltip="Later", id="ordering.later"),
@@ -107,7 +107,7 @@ async def test_undo_is_clicked_in_a_dialog() -> None:
         assert app.undone == 1
 
 
-async def test_a_dialog_that_is_gone_hears_nothing_any_more() -> None:
+async def test_closed_dialog_gets_no_notices() -> None:
     app = Telling()
     async with app.run_test(size=(100, 30)) as pilot:
         await app.push_screen(ConfirmDialog("Merge?", verb="Merge"))
@@ -149,7 +149,7 @@ async def three_dialogs() -> AsyncIterator[Telling]:
 
 
 @pytest.mark.parametrize("order", list(permutations(range(1, 4))))
-async def test_three_dialogs_are_painted_above_one_another_whichever_is_rendered_first(order: Sequence[int]) -> None:
+async def test_three_dialogs_are_painted_in_stack_order(order: Sequence[int]) -> None:
     async with three_dialogs() as app:
         for number in order:
             for screen in app.screen_stack[1:]:
@@ -159,7 +159,7 @@ async def test_three_dialogs_are_painted_above_one_another_whichever_is_rendered
             assert shown(app).split("\n")[:4] == ["below", "dialog 1", "dialog 2", "dialog 3"]
 
 
-async def test_what_changes_below_three_dialogs_is_seen() -> None:
+async def test_change_below_three_dialogs_is_painted() -> None:
     async with three_dialogs() as app:
         for number in range(4):
             app.screen_stack[1 + number].query_one(Static).update(f"changed {number}")

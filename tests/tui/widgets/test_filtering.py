@@ -48,7 +48,7 @@ def numbers(count: int) -> tuple[str, ...]:
     return tuple(f"Member {number}" for number in range(count))
 
 
-def test_a_letter_more_is_looked_for_only_in_what_was_found() -> None:
+def test_longer_filter_searches_previous_matches_only() -> None:
     of = Of(*numbers(1000))
     assert of.found("99") == ([each for each in of.values if "99" in each], 1000)
     assert of.found("998") == (["Member 998"], 19)
@@ -57,7 +57,7 @@ def test_a_letter_more_is_looked_for_only_in_what_was_found() -> None:
 
 
 @pytest.mark.parametrize("then", ["9", "98", "mem"])
-def test_other_words_are_looked_for_in_all(then: str) -> None:
+def test_different_filter_searches_all_items(then: str) -> None:
     of = Of(*numbers(1000))
     of.found("99")
     assert of.found(then) == ([each for each in of.values if then in each.lower()], 1000)
@@ -74,11 +74,11 @@ def test_other_words_are_looked_for_in_all(then: str) -> None:
         ("a", "", True),
     ],
 )
-def test_what_narrows(words: str, before: str, holds: bool) -> None:
+def test_longer_query_is_recognized_as_narrower(words: str, before: str, holds: bool) -> None:
     assert is_narrower(words.split(), before.split()) is holds
 
 
-def test_of_what_is_shown_anew_only_what_came_is_asked_for_its_words() -> None:
+def test_updated_list_requests_texts_of_new_items_only() -> None:
     of = Of("Ada", "Ben", "Cleo")
     assert of.found("e")[0] == ["Ben", "Cleo"]
     of.asked.clear()
@@ -92,7 +92,7 @@ def test_of_what_is_shown_anew_only_what_came_is_asked_for_its_words() -> None:
     assert of.asked == ["Edda"]
 
 
-def test_what_is_forgotten_is_asked_for_again() -> None:
+def test_discarded_texts_are_requested_again() -> None:
     of = Of("Ada", "Ben")
     of.found("a")
     of.words.discard()
@@ -100,7 +100,7 @@ def test_what_is_forgotten_is_asked_for_again() -> None:
     assert of.asked == ["Ada", "Ben"] * 2
 
 
-def test_words_are_made_a_while_at_a_time_and_each_once() -> None:
+def test_texts_are_prepared_in_slices_and_once_each() -> None:
     of = Of(*numbers(1000))
     before, turns = 0, 0
     while not of.words.prepare(0.0):
@@ -114,7 +114,7 @@ def test_words_are_made_a_while_at_a_time_and_each_once() -> None:
 
 @pytest.mark.parametrize("stored", [0, 1])
 @pytest.mark.parametrize("pair", ALIKE.values(), ids=ALIKE)
-def test_value_is_left_by_what_it_looks_like(pair: tuple[str, str], stored: int) -> None:
+def test_letters_that_look_alike_match(pair: tuple[str, str], stored: int) -> None:
     there, typed = pair[stored], pair[1 - stored]
     words: SearchTexts[str] = SearchTexts(lambda value: value)
     words.set_items(["nothing", f"İ {there} ß"])

@@ -34,7 +34,7 @@ shapes: st.SearchStrategy[list[object]] = st.recursive(
 
 
 @given(shapes, st.data())
-def test_nothing_below_a_folded_node_is_shown(shape: list[object], data: st.DataObject) -> None:
+def test_nothing_below_a_collapsed_node_is_shown(shape: list[object], data: st.DataObject) -> None:
     roots = _nodes(shape)
     every = list(_walk(roots, frozenset()))
     folded = frozenset(data.draw(st.sets(st.sampled_from([node.key for _, node in every])))) if every else frozenset()
@@ -44,7 +44,7 @@ def test_nothing_below_a_folded_node_is_shown(shape: list[object], data: st.Data
 
 
 @given(shapes, st.sampled_from([("gui",), ("pay",), ("guide", "to"), ("x",), ("",)]))
-def test_what_matches_is_shown_with_what_it_stands_under(shape: list[object], words: tuple[str, ...]) -> None:
+def test_matches_are_shown_with_their_ancestors(shape: list[object], words: tuple[str, ...]) -> None:
     roots = _nodes(shape)
     every = list(_walk(roots, frozenset()))
     outline = FlatTree(roots)
@@ -58,7 +58,7 @@ def test_what_matches_is_shown_with_what_it_stands_under(shape: list[object], wo
 
 
 @given(shapes)
-def test_a_node_is_known_with_what_is_above_and_below_it(shape: list[object]) -> None:
+def test_node_has_its_ancestors_and_descendants(shape: list[object]) -> None:
     roots = _nodes(shape)
     outline = FlatTree(roots)
     for _, node in _walk(roots, frozenset()):
@@ -69,7 +69,7 @@ def test_a_node_is_known_with_what_is_above_and_below_it(shape: list[object]) ->
     assert outline.path("none") == ()
 
 
-def test_a_page_is_found_by_its_address_too() -> None:
+def test_page_is_found_by_path() -> None:
     outline = FlatTree(
         [TreeNode("g", "Guides", [TreeNode("q", "First steps", path="guides/quick-start")], path="guides")]
     )

@@ -18,7 +18,7 @@ from tests.api.test_folding import ALIKE
         ("日本", "これは日本語", "日本"),
     ],
 )
-def test_what_matches(query: str, text: str, places: str) -> None:
+def test_matching_letters_are_in_the_text(query: str, text: str, places: str) -> None:
     found = match(query, text)
     assert found is not None
     assert "".join(text[place] for place in found.indexes) == places
@@ -27,11 +27,11 @@ def test_what_matches(query: str, text: str, places: str) -> None:
 @pytest.mark.parametrize(
     ("query", "text"), [("xyz", "Merge"), ("egrem", "Merge"), ("mt", "Merge a very long sentence t")]
 )
-def test_what_does_not(query: str, text: str) -> None:
+def test_text_without_the_letters_does_not_match(query: str, text: str) -> None:
     assert match(query, text) is None
 
 
-def test_words_before_parts_before_letters() -> None:
+def test_words_rank_before_parts_before_letters() -> None:
     texts = ["compare threads", "next thread", "three reads", "thread"]
 
     def score(text: str) -> float:
@@ -41,16 +41,16 @@ def test_words_before_parts_before_letters() -> None:
     assert sorted(texts, key=score, reverse=True) == ["thread", "next thread", "compare threads", "three reads"]
 
 
-def test_everything_answers_nothing() -> None:
+def test_empty_query_matches_everything() -> None:
     assert match("  ", "anything") is not None
 
 
-def test_letters_that_change_their_length_do_no_harm() -> None:
+def test_letters_that_fold_to_several_are_matched_safely() -> None:
     found = match("ist", "İstanbul ŞEHRİ straße")
     assert found is None or all(0 <= place < 21 for place in found.indexes)
 
 
-def test_what_matches_is_marked() -> None:
+def test_matched_letters_are_highlighted() -> None:
     found = match("mcr", "Merge change request")
     assert found is not None
     marked = found.highlight(Content("Merge change request"), "bold")
@@ -59,7 +59,7 @@ def test_what_matches_is_marked() -> None:
 
 @pytest.mark.parametrize("stored", [0, 1])
 @pytest.mark.parametrize("pair", ALIKE.values(), ids=ALIKE)
-def test_text_is_matched_by_what_it_looks_like(pair: tuple[str, str], stored: int) -> None:
+def test_letters_that_look_alike_match(pair: tuple[str, str], stored: int) -> None:
     there, typed = pair[stored], pair[1 - stored]
     text = f"İß {there} ßİ"
     found = match(typed, text)

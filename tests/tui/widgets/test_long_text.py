@@ -30,7 +30,7 @@ def _anywhere(chance: Random, lines: list[str]) -> Location:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_it_is_wrapped_as_textual_wraps_it(seed: int) -> None:
+def test_text_wraps_as_in_textual(seed: int) -> None:
     chance = Random(seed)
     text, width = _some(chance, 50), chance.choice([1, 2, 3, 5, 8, 20, 40])
     theirs, ours = WrappedDocument(Document(text), width, 4), WrappedRows(LongText(text), width)
@@ -54,14 +54,14 @@ def test_it_is_wrapped_as_textual_wraps_it(seed: int) -> None:
             each.wrap_range(start, end, done[0].end_location)
 
 
-def test_what_is_taken_to_be_of_one_cell_is() -> None:
+def test_letters_assumed_to_be_one_cell_wide_are() -> None:
     letters = [chr(code) for code in range(0x3000) if not long_text.OTHER_WIDTH.match(chr(code))]
     assert len(letters) > 800
     assert {get_character_cell_size(letter) for letter in letters} == {1}
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_where_a_long_line_is_cut_is_in_no_text_and_all_that_was_done_can_be_undone(seed: int) -> None:
+def test_cuts_of_long_lines_are_not_in_the_text_and_edits_undo(seed: int) -> None:
     chance = Random(seed)
     text = "word " * 2000 + "\n" + "w" * 9000 + "\n" + "港" * 5000
     document, before = LongText(text), list[tuple[Location, EditResult, list[str], str]]()
@@ -86,7 +86,7 @@ def test_where_a_long_line_is_cut_is_in_no_text_and_all_that_was_done_can_be_und
 @pytest.mark.parametrize(
     "text", ["w" * 300_000, "words and " * 30_000, "港の水位は" * 60_000, "a line of words\n" * 20_000]
 )
-async def test_a_key_in_a_megabyte_reads_a_row_of_it(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_key_in_a_megabyte_of_text_reads_one_row(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     field = TextEditor()
     app = Scratch(field)
     async with app.run_test(size=(60, 8)) as pilot:
@@ -116,7 +116,7 @@ async def test_a_key_in_a_megabyte_reads_a_row_of_it(text: str, monkeypatch: pyt
         assert len(field.text) == len(text) + len("x\nz")
 
 
-async def test_at_a_cut_a_key_takes_away_what_is_seen_beside_it() -> None:
+async def test_delete_at_a_cut_removes_the_visible_neighbor() -> None:
     field = TextEditor("w" * 5000)
     app = Scratch(field)
     async with app.run_test(size=(60, 8)) as pilot:
@@ -138,7 +138,7 @@ KEYS += " shift+left shift+right shift+up shift+down ctrl+left ctrl+right pageup
 
 
 @pytest.mark.parametrize("text", ["", "one two three\nfour five\n\nsix"])
-async def test_each_key_does_what_it_does_in_textuals_own(text: str) -> None:
+async def test_each_key_works_as_in_the_text_area_of_textual(text: str) -> None:
     chance = Random(text)
     keys = ["ctrl+shift+k", *(chance.choice(KEYS.split()) for _ in range(40))]
     done: list[list[tuple[str, str, object]]] = []
@@ -152,7 +152,7 @@ async def test_each_key_does_what_it_does_in_textuals_own(text: str) -> None:
     assert done[0] == done[1]
 
 
-async def test_at_the_end_of_a_long_line_there_is_nothing_more_to_take_away() -> None:
+async def test_delete_at_the_end_of_a_long_line_does_nothing() -> None:
     field = TextEditor("w" * 5000)
     async with Scratch(field).run_test(size=(60, 8)) as pilot:
         field.focus()

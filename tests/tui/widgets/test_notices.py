@@ -39,7 +39,7 @@ class WithNotices(Scratch):
         """Nothing is undone here."""
 
 
-async def test_what_was_done_and_what_failed() -> None:
+async def test_notices_show_success_and_failure() -> None:
     clock = Clock()
     board = NoticeBoard(clock)
     app = Telling(Static(), Notices(board))
@@ -53,7 +53,7 @@ async def test_what_was_done_and_what_failed() -> None:
         await check_picture("notices", app)
 
 
-async def test_there_are_never_more_than_two_and_the_same_begins_anew() -> None:
+async def test_at_most_two_notices_are_shown_and_a_repeated_one_restarts() -> None:
     clock = Clock()
     board = NoticeBoard(clock)
     board.say("one", seconds=5)
@@ -68,7 +68,7 @@ async def test_there_are_never_more_than_two_and_the_same_begins_anew() -> None:
     assert board.shown() == ()
 
 
-async def test_one_that_is_over_goes() -> None:
+async def test_expired_notice_disappears() -> None:
     clock = Clock()
     board = NoticeBoard(clock)
     app = Telling(Static(), Notices(board))
@@ -95,7 +95,7 @@ async def test_every_screen_shows_the_same_board() -> None:
         assert len(board.changed) == 1
 
 
-async def test_words_are_broken_only_where_they_have_no_room_without_the_bar_beside_them() -> None:
+async def test_notice_wraps_only_if_it_does_not_fit_without_the_bar() -> None:
     board = NoticeBoard(Clock())
     app = Telling(Static(), Notices(board))
     async with app.run_test(size=(80, 24)) as pilot:
@@ -114,7 +114,7 @@ async def test_words_are_broken_only_where_they_have_no_room_without_the_bar_bes
         assert "…" in shown(app), "it is said that there is more"
 
 
-async def test_a_notice_stands_where_the_cursor_is_not() -> None:
+async def test_notice_does_not_cover_the_cursor() -> None:
     board = NoticeBoard(Clock())
     listed: RowList[int] = RowList(lambda number: Row(f"row {number}"), key=lambda number: number)
     app = Telling(listed, Notices(board))
@@ -129,7 +129,7 @@ async def test_a_notice_stands_where_the_cursor_is_not() -> None:
         assert "row 8" in lines(app)[8]
 
 
-async def test_a_click_on_it_asks_to_undo() -> None:
+async def test_click_on_a_notice_undoes() -> None:
     board = NoticeBoard(Clock())
     app = Telling(Static(), Notices(board))
     async with app.run_test(size=(70, 12)) as pilot:
@@ -140,7 +140,7 @@ async def test_a_click_on_it_asks_to_undo() -> None:
         assert [message.number for message in app.got_of(Notices.UndoRequested)] == [number]
 
 
-async def test_without_motion_there_is_no_bar() -> None:
+async def test_notice_without_animation_has_no_bar() -> None:
     board = NoticeBoard(Clock())
     app = Telling(Static(), Notices(board))
     app.animation_level = "none"
@@ -151,7 +151,7 @@ async def test_without_motion_there_is_no_bar() -> None:
         assert "▓" not in shown(app)
 
 
-async def test_what_is_hostile_is_text() -> None:
+async def test_hostile_notice_is_shown_as_text() -> None:
     board = NoticeBoard(Clock())
     app = Telling(Static(), Notices(board))
     async with app.run_test(size=(90, 12)) as pilot:
@@ -193,7 +193,7 @@ async def test_notices_hide_neither_tabs_nor_a_dialog_and_are_seen_once() -> Non
 
 
 @pytest.mark.parametrize("size", [(100, 30), (40, 12), (20, 5), (10, 3), (1, 1)])
-async def test_notices_that_stay_the_same_are_neither_laid_out_nor_painted_again(size: tuple[int, int]) -> None:
+async def test_unchanged_notices_are_neither_laid_out_nor_painted(size: tuple[int, int]) -> None:
     board = NoticeBoard(Clock())
     app = WithNotices(Static(), Notices(board), board=board)
     async with app.run_test(size=size):
@@ -208,7 +208,7 @@ async def test_notices_that_stay_the_same_are_neither_laid_out_nor_painted_again
             app.push_screen(ConfirmDialog("Merge?", verb="Merge"))
 
 
-async def test_the_time_left_to_undo_is_painted_each_second_on_the_screen_on_top_without_a_layout() -> None:
+async def test_undo_countdown_is_painted_each_second_without_a_layout() -> None:
     board = NoticeBoard()
     app = WithNotices(Static(), Notices(board), board=board)
     async with app.run_test(size=(100, 30)):

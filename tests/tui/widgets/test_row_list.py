@@ -71,7 +71,7 @@ class Listening(Scratch):
         self.keep(message)
 
 
-async def test_of_a_hundred_thousand_rows_only_those_on_screen_are_drawn() -> None:
+async def test_list_of_a_hundred_thousand_rows_draws_visible_rows_only() -> None:
     drawn: list[int] = []
 
     def counting(thing: Thing) -> Row:
@@ -93,7 +93,7 @@ async def test_of_a_hundred_thousand_rows_only_those_on_screen_are_drawn() -> No
         assert set(drawn) <= {99_998, 99_999}, "a step draws two rows, not the screen"
 
 
-async def test_the_cursor_stays_on_its_row_and_its_line_while_rows_come_above() -> None:
+async def test_cursor_stays_on_its_row_and_line_when_rows_appear_above() -> None:
     listed = rows()
     app = Listening(listed)
     async with app.run_test(size=(60, 10)) as pilot:
@@ -109,7 +109,7 @@ async def test_the_cursor_stays_on_its_row_and_its_line_while_rows_come_above() 
         assert "thing 130" in lines(app)[line]
 
 
-async def test_a_row_that_goes_leaves_the_cursor_where_it_is_and_does_not_take_it_back() -> None:
+async def test_removed_row_leaves_the_cursor_in_place() -> None:
     listed = rows()
     app = Listening(listed)
     async with app.run_test(size=(60, 10)) as pilot:
@@ -121,7 +121,7 @@ async def test_a_row_that_goes_leaves_the_cursor_where_it_is_and_does_not_take_i
         assert at(listed) == 3
 
 
-async def test_it_says_which_row_the_cursor_is_on_and_which_was_chosen() -> None:
+async def test_list_posts_selected_and_chosen_rows() -> None:
     listed = rows()
     app = Listening(listed)
     async with app.run_test(size=(60, 10)) as pilot:
@@ -170,7 +170,7 @@ async def test_groups_and_two_lines() -> None:
         await check_picture("rows-two-lines", app)
 
 
-async def test_the_first_heading_comes_back_into_view() -> None:
+async def test_first_heading_scrolls_into_view() -> None:
     listed = rows(grouped=True)
     app = Listening(listed)
     async with app.run_test(size=(60, 6)) as pilot:
@@ -181,7 +181,7 @@ async def test_the_first_heading_comes_back_into_view() -> None:
 
 
 @pytest.mark.parametrize("height", [1, 2, 3, 4])
-async def test_a_list_with_little_room_does_not_move_when_it_is_laid_out_again(height: int) -> None:
+async def test_small_list_does_not_scroll_at_a_new_layout(height: int) -> None:
     listed = rows(two_lines=True, grouped=True)
     app = Listening(listed)
     async with app.run_test(size=(60, height)) as pilot:
@@ -196,7 +196,7 @@ async def test_a_list_with_little_room_does_not_move_when_it_is_laid_out_again(h
         assert "thing 0" in shown(app)
 
 
-async def test_columns_share_the_width_and_give_way_when_it_is_small() -> None:
+async def test_columns_share_the_width_and_drop_when_narrow() -> None:
     columns = (
         Column("SPACE", min_width=16),
         Column("YOU MAY", 8, drop_order=2),
@@ -240,7 +240,7 @@ async def test_ticks() -> None:
         assert len(app.got_of(RowList.SelectionChanged)) == 6, "it was told of each time"
 
 
-async def test_a_range_of_ticks_and_escape_that_takes_first_the_filter_then_the_ticks() -> None:
+async def test_range_is_selected_and_esc_clears_filter_then_selection() -> None:
     listed = rows(ticks=True)
     app = Listening(listed)
     async with app.run_test(size=(60, 10)) as pilot:
@@ -259,7 +259,7 @@ async def test_a_range_of_ticks_and_escape_that_takes_first_the_filter_then_the_
         assert listed.selection.keys == {5}, "a range that was begun is forgotten with the ticks"
 
 
-async def test_a_list_that_is_not_whole_says_so_and_asks_once_for_more() -> None:
+async def test_partial_list_says_so_and_requests_more_once() -> None:
     listed = rows()
     app = Listening(listed)
     async with app.run_test(size=(60, 8)) as pilot:
@@ -280,7 +280,7 @@ async def test_a_list_that_is_not_whole_says_so_and_asks_once_for_more() -> None
         assert "loaded" not in shown(app)
 
 
-async def test_a_first_load_shows_grey_lines_then_what_it_waits_for() -> None:
+async def test_first_load_shows_placeholders_then_the_rows() -> None:
     listed = rows()
     app = Listening(listed)
     async with app.run_test(size=(60, 10)) as pilot:
@@ -313,7 +313,7 @@ async def test_a_failed_load_is_no_empty_list() -> None:
         assert "✗" not in shown(app)
 
 
-async def test_an_empty_list_says_why_and_what_next() -> None:
+async def test_empty_list_says_why_and_what_to_do() -> None:
     listed = rows()
     app = Listening(listed)
     async with app.run_test(size=(60, 5)) as pilot:
@@ -353,7 +353,7 @@ async def test_the_filter_line() -> None:
         assert at(listed) == 29, "there was nothing to go to"
 
 
-async def test_what_is_typed_faster_than_it_is_shown_stays_in_order() -> None:
+async def test_fast_typing_in_a_filter_keeps_its_order() -> None:
     listed = rows()
     app = Listening(listed)
     async with app.run_test(size=(60, 8)) as pilot:
@@ -366,7 +366,7 @@ async def test_what_is_typed_faster_than_it_is_shown_stays_in_order() -> None:
         assert (line.value, listed.query_text) == ("thing 12", "thing 12")
 
 
-async def test_the_words_a_filter_looks_in_are_made_between_keys_before_a_letter_is_typed() -> None:
+async def test_filter_texts_are_prepared_before_typing() -> None:
     asked: list[int] = []
 
     def words(thing: Thing) -> str:
@@ -390,7 +390,7 @@ async def test_the_words_a_filter_looks_in_are_made_between_keys_before_a_letter
         assert len(asked) == 2001 + len(shown_again)
 
 
-async def test_a_click_puts_the_cursor_and_a_second_one_opens() -> None:
+async def test_click_selects_a_row_and_second_click_opens() -> None:
     listed = rows(two_lines=True)
     app = Listening(listed)
     async with app.run_test(size=(60, 10)) as pilot:
@@ -439,7 +439,7 @@ async def test_the_cursor_is_a_bar_on_a_soft_ground_and_no_inversion() -> None:
         assert blurred[1] not in (on[1], off[1])
 
 
-async def test_what_is_hostile_is_text() -> None:
+async def test_hostile_rows_are_shown_as_text() -> None:
     listed: RowList[str] = RowList(
         lambda text: Row(text=text, right=text, second_line=Content(text), sign="●"),
         key=lambda text: text,
@@ -469,7 +469,7 @@ async def test_what_is_hostile_is_text() -> None:
 
 
 @pytest.mark.parametrize("words", ["", "thing"])
-async def test_when_many_rows_go_at_once_the_cursor_is_on_the_next_that_is_left(words: str) -> None:
+async def test_cursor_moves_to_the_next_row_when_many_disappear(words: str) -> None:
     listed = rows()
     app = Listening(listed)
     async with app.run_test(size=(60, 10)) as pilot:
@@ -485,7 +485,7 @@ async def test_when_many_rows_go_at_once_the_cursor_is_on_the_next_that_is_left(
         assert at(listed) == 4
 
 
-async def test_a_list_one_cell_wide_says_what_it_says_beside_its_scroll_bar_or_without() -> None:
+async def test_list_one_cell_wide_shows_its_message() -> None:
     words = "The server sent it in a form that nobody here knows of, and does so again and again."
     empty = RowList(row, key=lambda thing: thing.number, empty=words)
     app = Scratch(empty)

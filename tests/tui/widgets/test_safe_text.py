@@ -11,7 +11,7 @@ from tests.tui.widgets.scratch import HOSTILE, Scratch, harmless, lines
 
 
 @given(st.text(max_size=60), st.text(max_size=30), st.integers(1, 80))
-def test_a_line_is_as_wide_as_it_should_be_and_harmless(left: str, right: str, width: int) -> None:
+def test_line_has_its_width_and_is_sanitized(left: str, right: str, width: int) -> None:
     line = spread(safe(left), safe(right), width)
     assert line.cell_length == width
     assert harmless([line.plain])
@@ -29,7 +29,7 @@ def test_hostile_content_is_text_too(text: str) -> None:
     assert harmless(safe_lines(content).plain.split("\n"))
 
 
-def test_what_is_safe_keeps_its_styles() -> None:
+def test_safe_content_keeps_its_styles() -> None:
     content = Content.styled("日本 ✓", "$success")
     assert safe(content) is content
     assert safe_lines(content) is content
@@ -44,12 +44,12 @@ def test_the_right_end_is_not_cut() -> None:
     assert spread(Content("短い題名です"), Content("8m"), 12).plain == "短い題名… 8m"
 
 
-def test_words_are_marked_wherever_they_stand() -> None:
+def test_words_are_highlighted_everywhere() -> None:
     content = highlight(Content("Retry and retries"), ["retr", ""], "bold")
     assert [(span.start, span.end) for span in content.spans] == [(0, 4), (10, 14)]
 
 
-def test_pieces_that_say_nothing_leave_no_gap() -> None:
+def test_empty_parts_leave_no_gap() -> None:
     assert join_texts(["Payments API", "", "Ada L."]).plain == "Payments API · Ada L."
 
 

@@ -15,7 +15,7 @@ from octavo.tui.reader.page_view import PageView
 from tests.tui.reader.panes import PaneApp
 
 
-async def test_frames_are_gone_without_a_look_for_garbage() -> None:
+async def test_frames_are_freed_without_garbage_collection() -> None:
     """Strips that remember themselves are found only by looking: hundreds a second while one scrolls."""
     text = "\n\n".join(f"Paragraph {number} of the page." for number in range(400))
     app = PaneApp(PageView())
@@ -43,7 +43,7 @@ async def test_frames_are_gone_without_a_look_for_garbage() -> None:
 
 
 @pytest.mark.parametrize("color", ["#306090", "ansi_blue"])
-async def test_the_bar_is_the_one_textual_draws(color: str) -> None:
+async def test_scroll_bar_looks_as_in_textual(color: str) -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(60, 20)) as pilot:
         await pilot.pause()
@@ -61,7 +61,7 @@ async def test_the_bar_is_the_one_textual_draws(color: str) -> None:
                 assert [list(strip) for strip in drawn] == [list(strip) for strip in Widget.render_lines(bar, crop)]
 
 
-async def test_a_click_beside_the_thumb_goes_a_page_on() -> None:
+async def test_click_beside_the_thumb_scrolls_a_page() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(60, 20)) as pilot:
         await pilot.pause()

@@ -27,7 +27,7 @@ def _no_log(monkeypatch: pytest.MonkeyPatch) -> None:
         f"{KEY}\x1b",
     ],
 )
-async def test_a_key_is_found_in_what_is_pasted(pasted: str) -> None:
+async def test_token_is_extracted_from_pasted_text(pasted: str) -> None:
     field = SecretInput()
     app = Scratch(field, SecretCount(field))
     async with app.run_test() as pilot:
@@ -59,13 +59,13 @@ async def test_a_key_is_neither_shown_nor_copied() -> None:
         assert field.secret is None
 
 
-def test_there_is_nothing_in_nothing() -> None:
+def test_empty_text_has_no_token() -> None:
     assert extract_token("  \n ") == ""
     assert extract_token("Bearer ") == ""
 
 
 @pytest.mark.parametrize(("name", "value"), [("TEXTUAL_LOG", "log.txt"), ("TEXTUAL", "debug,devtools")])
-async def test_no_key_is_taken_while_keys_are_written_down(
+async def test_token_input_is_refused_while_keys_are_logged(
     name: str, value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, value)

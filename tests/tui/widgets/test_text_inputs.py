@@ -17,7 +17,7 @@ PASTED = "one \u202e\x1b[31m\ntwo"
 
 @pytest.mark.parametrize("kind", [LineInput, FilterInput, TextEditor])
 @pytest.mark.parametrize("copied_here", [False, True])
-async def test_what_is_pasted_is_fit_for_where_it_goes(kind: type[LineInput | TextEditor], copied_here: bool) -> None:
+async def test_pasted_text_is_adapted_to_the_field(kind: type[LineInput | TextEditor], copied_here: bool) -> None:
     field = kind()
     app = Scratch(field)
     async with app.run_test() as pilot:
@@ -38,7 +38,7 @@ async def test_what_is_pasted_is_fit_for_where_it_goes(kind: type[LineInput | Te
         assert (field.value if isinstance(field, LineInput) else field.text).endswith("x")
 
 
-async def test_what_was_pasted_below_the_last_line_can_be_taken_back() -> None:
+async def test_paste_below_the_last_line_can_be_undone() -> None:
     field = TextEditor()
     app = Scratch(field)
     async with app.run_test(size=(40, 8)) as pilot:
@@ -54,7 +54,7 @@ async def test_what_was_pasted_below_the_last_line_can_be_taken_back() -> None:
 
 @pytest.mark.parametrize("kind", [LineInput, FilterInput, SecretInput])
 @pytest.mark.parametrize("pasted", ["w" * 300_000, "a line\n" * 40_000])
-async def test_of_a_megabyte_that_is_pasted_a_line_takes_what_it_can_hold(kind: type[Input], pasted: str) -> None:
+async def test_paste_of_a_megabyte_is_truncated_to_the_limit(kind: type[Input], pasted: str) -> None:
     field = kind()
     app = Scratch(field)
     async with app.run_test() as pilot:

@@ -20,10 +20,10 @@ def unread(palette: Palette) -> list[str]:
 
 
 @pytest.mark.parametrize("name", [name for name in palettes() if name not in OF_THE_TERMINAL])
-def test_all_there_is_to_read_in_a_theme_of_ours_can_be_read(name: str) -> None:
+def test_own_themes_have_enough_contrast(name: str) -> None:
     assert unread(palettes()[name][0]) == []
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_a_theme_of_others_is_made_as_strong_as_it_must_be(name: str) -> None:
+def test_adapted_themes_have_enough_contrast(name: str) -> None:
     assert unread(adapt_palette(BUILTIN_THEMES[name])) == []

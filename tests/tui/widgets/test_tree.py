@@ -60,7 +60,7 @@ async def test_a_space() -> None:
         await check_picture("tree", app)
 
 
-async def test_of_many_nodes_only_those_on_screen_are_drawn() -> None:
+async def test_tree_of_many_nodes_draws_visible_nodes_only() -> None:
     drawn: list[int] = []
 
     class Counting(Tree):
@@ -124,7 +124,7 @@ async def test_folds_and_cursor_outlive_a_reload() -> None:
         assert "retry" not in again.keys
 
 
-async def test_what_begins_folded_and_how_it_is_reached() -> None:
+async def test_tree_begins_collapsed_at_a_depth_and_expands_to_a_node() -> None:
     tree = Tree(fold_depth=1)
     app = Listening(tree)
     async with app.run_test(size=(32, 24)) as pilot:
@@ -152,7 +152,7 @@ async def test_a_group_folds_and_a_page_opens_on_enter() -> None:
         assert [message.key for message in app.got_of(LineList.Opened)] == ["hooks"]
 
 
-async def test_the_top_is_where_the_cursor_is_on_show() -> None:
+async def test_tree_scrolls_to_the_cursor() -> None:
     tree = Tree()
     app = Scratch(tree)
     async with app.run_test(size=(40, 4)) as pilot:
@@ -181,7 +181,7 @@ async def test_the_cursor_passes_sections_by() -> None:
         assert at(tree) == "glossary"
 
 
-async def test_a_filter_keeps_what_is_above_and_goes_to_the_first_match() -> None:
+async def test_filter_keeps_ancestors_and_selects_the_first_match() -> None:
     tree = Tree(fold_depth=1)
     app = Listening(tree)
     async with app.run_test(size=(40, 24)) as pilot:
@@ -228,7 +228,7 @@ async def test_a_deep_tree_is_no_recursion() -> None:
         assert FlatTree([node]).path("leaf")[-1].key == "leaf"
 
 
-async def test_what_is_hostile_is_text() -> None:
+async def test_hostile_titles_are_shown_as_text() -> None:
     tree = Tree()
     app = Listening(tree)
     async with app.run_test(size=(90, 30)) as pilot:
@@ -238,7 +238,7 @@ async def test_what_is_hostile_is_text() -> None:
         assert harmless(lines(app))
 
 
-async def test_however_little_room_there_is_what_is_typed_is_seen() -> None:
+async def test_typed_filter_is_visible_in_a_narrow_tree() -> None:
     tree = Tree()
     app = Listening(tree)
     async with app.run_test(size=(27, 12)) as pilot:

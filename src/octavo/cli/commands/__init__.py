@@ -27,9 +27,12 @@ COMMANDS = {
     "check": "find broken links and other mistakes",
     "diff": "print what a change request changes",
     "inbox": "list what needs you",
+    "pull": "write a space as files, or update the files",
+    "restore": "discard your changes in files of a pulled folder",
     "review": "export a change request, and propose notes",
     "search": "find pages, comments and change requests",
     "show": "print a page, change request, space, thread or user",
+    "status": "list the files of a pulled folder that you changed",
 }
 """Names of the commands in alphabetical order, each with its line in the list of commands."""
 

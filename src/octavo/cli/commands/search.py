@@ -23,7 +23,7 @@ from octavo.cli.refs import Ref, References, all_items, short_name
 from octavo.concurrency import gather_bounded
 from octavo.data.queries import PAGE_LIMIT, UNDECIDED, change_requests_of
 from octavo.data.search_index import Found, Hit
-from octavo.settings.table import nearest
+from octavo.settings import nearest
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
