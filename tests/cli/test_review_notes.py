@@ -119,6 +119,7 @@ def changed_once(chunks: list[str], noted: list[tuple[int, int]], seed: int) -> 
     return "\n".join(lines), new_lines
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     "seed", [1, pytest.param(2, marks=pytest.mark.before_release), pytest.param(3, marks=pytest.mark.before_release)]
 )
