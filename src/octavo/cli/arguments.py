@@ -82,7 +82,7 @@ def run(argv: Sequence[str]) -> int:
         except (SystemExit, OSError):
             write_out("")  # argparse does not check whether the help or the version was written
             raise
-        if options.module != "app":  # The app does this after it has shown its first picture.
+        if options.module not in ("app", "opening"):  # The app does this after it has shown its first picture.
             install_other_hooks()
         if options.command in COMMANDS:
             return load_command(options.command).run(options)
@@ -144,6 +144,8 @@ def _write_error(text: str) -> None:
             _redirect_to_null(sys.stderr)  # the exit code still reports the failure
 
 
+_REF_ALONE = re.compile(r"https?://\S+|[^-:@#/\s][^:@#/]*[#/]\d{1,9}(:[^@]+)?(@\S+)?")
+"""A REF or URL that is opened without a command."""
 _GLOBAL_VALUES = ("--profile", "--base-url", "-s", "--space", "--folder", "--color")
 """Global options with a value."""
 
@@ -162,6 +164,9 @@ def _command_in(argv: Sequence[str]) -> str:
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:
     """Parse `argv`. Values of `api` may also follow an option, where argparse does not accept them."""
     name = _command_in(argv)
+    if _REF_ALONE.fullmatch(name):
+        argv = ["open", *argv]
+        name = "open"
     top = parser(name)
     if name and name not in (known := commands_of(top)):
         top.error(f"Unknown command {name[:40]!r}.{nearest(name, known) or ' For a list, run: octavo --help'}")
@@ -196,7 +201,8 @@ def parser(only: str | None = None) -> argparse.ArgumentParser:
         "7 outcome unknown, 130 interrupted. More help: octavo help",
     )
     top.add_argument("--version", action="version", version=f"octavo {__version__}", help="print the version and exit")
-    top.set_defaults(command="", module="app")
+    demo_defaults = {"reset": False, "large": False, "latency": 0, "fail": 0, "role": ""}
+    top.set_defaults(command="", module="opening", target="", web=False, **demo_defaults)
     commands: Commands[argparse.ArgumentParser] = top.add_subparsers(
         title="commands", metavar="COMMAND", dest="command", parser_class=_Parser
     )
@@ -243,16 +249,23 @@ def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
     _add_role(demo)
     demo.set_defaults(module="app")
 
-    folder = _command(
+    opening = _command(
         commands,
         "open",
-        "open a folder of Markdown files as a space",
-        "SUMMARY.md defines the table of contents. Without SUMMARY.md, the folder structure does. Changed files "
-        "become a new revision, even while the folder is open. Your comments and change requests are kept. Octavo never writes "
-        "to the folder: a merge changes only Octavo's copy.",
+        "open a space, page, change request or thread, or a folder of Markdown files",
+        "The command word may be left out for a URL and for SPACE/NUMBER. If a folder has the name, it is opened: handbook: is "
+        "always a space, and ./handbook a folder. SUMMARY.md defines the table of contents of a folder. Without SUMMARY.md, "
+        "the folder structure does. Changed files become a new revision, even while the folder is open. Your comments and "
+        "change requests are kept. Octavo never writes to the folder: a merge changes only Octavo's copy.",
+        examples=(
+            "octavo open harbour-api/7",
+            "octavo open ./docs",
+            "octavo open 'https://app.gitbook.com/o/ORG/s/SPACE/~/changes/7' --web",
+        ),
     )
-    folder.add_argument("folder", type=Path, metavar="FOLDER", help="the folder with the Markdown files")
-    folder.set_defaults(module="app")
+    opening.add_argument("target", nargs="?", default="", metavar="REF|FOLDER", help="what to open (default: the app)")
+    opening.add_argument("--web", action="store_true", help="open it in the web browser instead")
+    opening.set_defaults(module="opening")
 
     serve = _command(
         commands,

@@ -29,7 +29,7 @@ from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
 from octavo.concurrency import Tasks
 from octavo.data.drafts import Draft, Drafts
-from octavo.data.inbox import Inbox, InboxFacts, InboxRow, ReasonCache, ThreadRef, Unknown, inbox_of
+from octavo.data.inbox import Inbox, InboxFacts, InboxRow, ReasonCache, RowTarget, ThreadRef, Unknown, inbox_of
 from octavo.data.inbox_builder import InboxBuilder, pack_rows, unpack_rows
 from octavo.data.inbox_plan import KEEPER, MAX_ITEMS, FinishedWrite, InboxPlanner, Lists, discussion_of, url_of
 from octavo.data.inbox_responses import InboxResponses
@@ -219,8 +219,10 @@ class InboxLoader:
                 found[want.op.at] = items
         return found
 
-    def comment(self, thread: ThreadRef) -> Comment | None:
-        """Return the first comment of a thread, from memory or disk. None if it was not loaded."""
+    def comment(self, thread: RowTarget) -> Comment | None:
+        """Return the first comment of a thread, from memory or disk. None if it was not loaded, or for another target."""
+        if not isinstance(thread, ThreadRef):
+            return None
         found: Sequence[Comment] | None = self._responses.values.get(url_of(comments.List, thread.at))
         if found is None:
             cached = self._live.cache.get(open_threads_of(thread.at))

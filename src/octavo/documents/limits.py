@@ -31,6 +31,12 @@ MAX_ROW_LENGTH = 20_000
 MAX_MARKS = 10_000
 """Maximum number of characters in a paragraph that may be marks, or of brackets in a part of HTML."""
 
+SLICE_LENGTH = 3000
+"""Number of characters parsed at a time. A longer block is parsed again with twice as many."""
+
+FENCE_ESCAPE = "\U0010f7e5"
+"""Marks a fence in the source that is part of the code. Removed from the parsed text."""
+
 _MARK = re.compile(r"[*_\[\]<`&$:{~\\!\n]")
 
 

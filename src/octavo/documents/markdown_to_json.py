@@ -16,6 +16,7 @@ from octavo.api.bodies import Format
 from octavo.documents.anchors import slug
 from octavo.documents.blocks import NO_ATTRS, Block, Run, TableColumn, plain_text
 from octavo.documents.open_blocks import DraftBlock
+from octavo.documents.parse import parse
 
 Json = dict[str, Any]
 
@@ -77,9 +78,6 @@ def content_body(markdown: str, format: Format | None) -> Json:
 
 def to_json_document(markdown: str) -> Json:
     """Return the JSON document for `markdown`."""
-    # lazy: the parser, 30 ms, not needed by callers that only need Markdown
-    from octavo.documents.parse import parse
-
     nodes = _Writer().page(parse(markdown).blocks)
     return {"object": "document", "data": {"schemaVersion": SCHEMA_VERSION}, "nodes": nodes or [_paragraph("", [])]}
 

@@ -5,18 +5,23 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping
-from typing import Any
-
-from markdown_it.token import Token
+from typing import TYPE_CHECKING, Any
 
 from octavo.documents import front_matter
-from octavo.documents.block_finalizer import BlockFinalizer
 from octavo.documents.blocks import NO_ATTRS, Block, Diagnostic, Document
 from octavo.documents.conflict_markers import ConflictMarkers, find_markers
-from octavo.documents.limits import MAX_PAGE_LENGTH, MAX_PAGE_LINES, max_page_parts, sanitize
+from octavo.documents.limits import (
+    FENCE_ESCAPE,
+    MAX_PAGE_LENGTH,
+    MAX_PAGE_LINES,
+    SLICE_LENGTH,
+    max_page_parts,
+    sanitize,
+)
 from octavo.documents.open_blocks import DraftBlock
-from octavo.documents.token_stream import FENCE_ESCAPE, SLICE_LENGTH, ClosedTags, TokenStream
-from octavo.documents.tree_builder import Builder
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 _NOT_IN_NAME = re.compile(r'["\\{%}]')
 _RELEASE_SIZE = 500
@@ -38,6 +43,8 @@ class IncrementalParse:
 
     def __init__(self, markdown: str, slice_length: int = SLICE_LENGTH) -> None:
         """Prepare to parse `markdown` in steps of about `slice_length` characters."""
+        from octavo.documents.block_finalizer import BlockFinalizer  # lazy: markdown-it, 30 ms
+
         self.source = ""
         """The source, safe to show. Available before the first block."""
         self._markdown = markdown
@@ -78,6 +85,9 @@ class IncrementalParse:
         return document
 
     def _read(self) -> Iterator[list[Block]]:
+        from octavo.documents.token_stream import ClosedTags, TokenStream  # lazy: markdown-it, 30 ms
+        from octavo.documents.tree_builder import Builder
+
         markdown = self._markdown
         marked = sanitize(_FENCE_IN_CODE.sub(rf"\1{FENCE_ESCAPE}", markdown) if "\u200b" in markdown else markdown)
         self.source = source = marked.replace(FENCE_ESCAPE, "")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from octavo.documents.parse import parse
 from octavo.documents.sequences import diff_ranges
 
 if TYPE_CHECKING:
@@ -118,8 +119,6 @@ def block_source(source: str, block: Block) -> str:
 
 
 def _sources_by_key(page: str) -> dict[str, tuple[tuple[int, int], str]]:
-    from octavo.documents.parse import parse  # lazy: the parser, 30 ms, only needed to apply a suggestion
-
     document, lines = parse(page), page.split("\n")
     if document.source.count("\n") + 1 != len(lines):
         return {}  # Other line separators make the line numbers unusable.
@@ -156,9 +155,6 @@ def revert_blocks(then: str, now: str, keys: set[str]) -> str:
 
 
 def _ranges(markdown: str) -> dict[str, tuple[int, int]]:
-    # lazy: the parser, 30 ms, only needed to revert blocks
-    from octavo.documents.parse import parse
-
     return {block.key: block.lines for block in parse(markdown).walk()}
 
 

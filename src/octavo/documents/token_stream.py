@@ -25,7 +25,14 @@ from octavo.documents import block_rules, inline_rules
 from octavo.documents.blocks import Diagnostic
 from octavo.documents.html import Placeholders, TextFinder
 from octavo.documents.inline_rules import scan_next_to_cjk
-from octavo.documents.limits import MAX_BLOCK_PARTS, MAX_LINE_VISITS, BlockTooLarge, count_parts, has_too_many_marks
+from octavo.documents.limits import (
+    FENCE_ESCAPE,
+    MAX_BLOCK_PARTS,
+    MAX_LINE_VISITS,
+    BlockTooLarge,
+    count_parts,
+    has_too_many_marks,
+)
 from octavo.documents.tag_blocks import ALWAYS_OPEN
 from octavo.documents.tags import Tag, TagScanner
 
@@ -82,12 +89,6 @@ class ClosedTags:
                     candidates += list(near)[-1:]
         return min(candidates, default=None)
 
-
-SLICE_LENGTH = 3000
-"""Number of characters parsed at a time. A longer block is parsed again with twice as many."""
-
-FENCE_ESCAPE = "\U0010f7e5"
-"""Marks a fence in the source that is part of the code. Removed from the parsed text."""
 
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 _FORMULA_END = re.compile(r"\$\$[ \t]*$", re.MULTILINE)

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from octavo.lazy_import import lazy
 from octavo.settings import in_words
 from octavo.tui.widgets.short_texts import plural
 
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
     from octavo.data.polling import Poller
     from octavo.tui.core.session import Session
     from octavo.tui.core.shell import Shell
+
+_report_unfinished = lazy("octavo.tui.review.status_changes:report_unfinished")
+_report_unsent_pages = lazy("octavo.tui.editing.page_drafts:report_unsent_pages")
+_recover_drafts = lazy("octavo.tui.app.editor_files:recover_drafts")
+_new_poller = lazy("octavo.data.polling:Poller")
 
 
 PROBLEM_SECONDS = GREETING_SECONDS = 15.0
@@ -30,14 +36,10 @@ _GREETED = "greeted"
 
 async def notify_on_start(app: Shell, session: Session) -> None:
     """Show each notification as soon as its information is known."""
-    from octavo.tui.app import editor_files  # lazy: after the first paint
-    from octavo.tui.editing.page_drafts import report_unsent_pages
-    from octavo.tui.review import status_changes
-
     notifying = [
-        status_changes.report_unfinished(app, session),
-        report_unsent_pages(app, session),
-        editor_files.recover_drafts(app),
+        _report_unfinished(app, session),
+        _report_unsent_pages(app, session),
+        _recover_drafts(app),
     ]
     if not session.state.get_fact(_GREETED):
         session.state.set_fact(_GREETED, True)
@@ -124,10 +126,8 @@ class BackgroundRefresh:
         if self._session is None or self._app.is_ending:
             return
         if self.poller is None:
-            from octavo.data.polling import Poller  # lazy: after the first paint
-
             poll_inbox = self._app.workspace.inbox.poll
-            self.poller = Poller(self._session.live, visible=self._visible_ops, after_round=poll_inbox)
+            self.poller = _new_poller(self._session.live, visible=self._visible_ops, after_round=poll_inbox)
             if not self._terminal.app_focus:
                 self.poller.hide()
         if self.poller.is_due:

@@ -10,6 +10,7 @@ from rich.style import Style
 from octavo.documents.blocks import Block
 from octavo.documents.openapi import Body, Operation, Response, Specification
 from octavo.documents.openapi_schemas import SchemaField
+from octavo.documents.parse import parse
 from octavo.tui.render.block_slices import has_end, has_start, slice_bounds
 from octavo.tui.render.deferred import DeferredContent, OperationLayout, OperationQuery
 from octavo.tui.render.embeds import file_name
@@ -362,8 +363,6 @@ def _render_field(context: LayoutContext, each: SchemaField, width: int) -> list
 def _render_markdown(context: LayoutContext, markdown: str, width: int, *, gap: bool = False) -> list[Line]:
     if not markdown:
         return []
-    from octavo.documents.parse import parse  # lazy: the parser, 30 ms, only for expanded blocks
-
     lines = context.flow(parse(markdown).blocks, width)
     for line in lines:
         line.block = None
@@ -388,6 +387,11 @@ def render_operation_block(context: LayoutContext, block: Block, width: int) -> 
     rows += [*([Line([])] if rows and body else []), *body]
     head, rows = fit_title(title if has_start(block) else (), rows, width)
     return box(rows, width, styles, title=head, edges=(has_start(block), has_end(block)))
+
+
+def render_operation_part(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render a section, parameter or response that stands outside an operation."""
+    return render_operation_parts(context, Block("api-method", children=(block,)), width)
 
 
 def render_operation_parts(context: LayoutContext, block: Block, width: int, named: str = "") -> list[Line]:
