@@ -23,10 +23,14 @@ if TYPE_CHECKING:
     from octavo.cli.output import Field
 
 COMMANDS = {
+    "auth": "sign in, sign out, and list or switch accounts",
     "changes": "list change requests",
     "check": "find broken links and other mistakes",
+    "config": "list, check, and edit your settings",
     "diff": "print what a change request changes",
+    "doctor": "find problems on this computer, and how to fix them",
     "inbox": "list what needs you",
+    "log": "print what Octavo did",
     "pull": "write a space as files, or update the files",
     "restore": "discard your changes in files of a pulled folder",
     "search": "find pages, comments and change requests",
