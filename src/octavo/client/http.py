@@ -344,7 +344,7 @@ class Canceled(Exception):
 
 
 async def run_in_scope(scope: CancelScope, work: Coroutine[Any, Any, T]) -> T:
-    """Run `work` in a cancel scope and return its result. If `scope` is canceled, raise GivenUp after `work` has
+    """Run `work` in a cancel scope and return its result. If `scope` is canceled, raise Canceled after `work` has
     ended."""
 
     async def run() -> T:
