@@ -45,7 +45,7 @@ def _login(settings: Settings, options: argparse.Namespace) -> int:
     environ = {name: value for name, value in os.environ.items() if name != profiles.KEY_VARIABLE}
     profile_name = options.profile if options.profile in home.read().entries else None
     access = profiles.resolve(home.read(), environ, profile=profile_name, base_url=options.base_url)
-    key = keys.accept(_read_key(options, host_of(access.origin)))
+    key = keys.parse_token(_read_key(options, host_of(access.origin)))
     signed = asyncio.run(
         signing_in.login(home, access.origin, key, name=options.profile, insecure_storage=options.insecure_storage)
     )
@@ -86,7 +86,7 @@ def _logout(settings: Settings, options: argparse.Namespace) -> int:
     signed_out = signing_in.logout(home_of(settings).patient(tell), options.profile)
     accounts = Accounts(settings.state_folder)
     name = accounts.name_of(Access(signed_out.profile.origin, signed_out.profile, signed_out.profile.store))
-    remains = sign_out(settings, name, *accounts.left_by(name), drafts=options.drafts)
+    remains = sign_out(settings, name, *accounts.earlier_names_of(name), drafts=options.drafts)
     deleted = "cached pages" if signed_out.key_left else "API key and cached pages"
     _say(f"Signed out of {signed_out.profile.origin} (profile {signed_out.profile.name}). Deleted the {deleted}.")
     for each in remains.sentences():

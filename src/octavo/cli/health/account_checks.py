@@ -77,7 +77,7 @@ def _keyring(home: signing_in.Home, access: Access) -> Check:
         return Check("Keyring", "ok", "not used, because the API key is in a private file")
     try:
         if access.source == "keyring":
-            signing_in.key_of(home, access)
+            signing_in.token_of(home, access)
         return Check("Keyring", "ok", f"{home.keyring.title()} can be used")
     except StoreUnavailable as error:
         return failed_check(
@@ -88,12 +88,12 @@ def _keyring(home: signing_in.Home, access: Access) -> Check:
 def _read_key(home: signing_in.Home, access: Access) -> tuple[SecretStr | None, Check | None]:
     """Return the API key, if any, and a check that says why there is none."""
     try:
-        key = signing_in.key_of(home, access)
+        key = signing_in.token_of(home, access)
     except StoreUnavailable as error:
         return None, failed_check("API key", error.cause, error.step.rstrip("."))
     if key is None:
         status: Status = "warning" if access.profile is None else "error"
-        return None, failed_check("API key", signing_in.why_no_key(access), status=status)
+        return None, failed_check("API key", signing_in.no_token_reason(access), status=status)
     return key, None
 
 
