@@ -18,9 +18,9 @@ PROGRAM = """
 import asyncio, logging, sys, threading
 from octavo.__main__ import main
 from octavo.cli import operations
-from octavo.client.keys import accept
+from octavo.client.keys import parse_token
 
-KEY = accept({key!r}).get_secret_value()
+KEY = parse_token({key!r}).get_secret_value()
 def fail():
     raise ValueError(f"it had {{KEY}} \\x1b[2J")
 
