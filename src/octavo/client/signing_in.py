@@ -305,10 +305,13 @@ def _store_token(
     except StoreTimeout:
         raise
     except StoreUnavailable as error:
-        return "session", NOT_KEPT.format(
-            cause=error.cause, step=_as_clause(error.step or "use a computer that has a keyring.")
-        )
+        return "session", why_not_kept(error)
     return "keyring", ""
+
+
+def why_not_kept(error: StoreUnavailable) -> str:
+    """Return why the keyring stores no API key, and the other ways to keep it, in sentences."""
+    return NOT_KEPT.format(cause=error.cause, step=_as_clause(error.step or "use a computer that has a keyring."))
 
 
 def _forget(home: Home, profile: Profile) -> None:
