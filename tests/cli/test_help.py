@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -91,9 +90,8 @@ def test_every_topic_is_a_manual_page_with_all_its_headings(octavo: Octavo, topi
     )
     assert len(re.findall(r"^\.S[HS] ", page, re.MULTILINE)) == len(headings) + 2
     if shutil.which("groff"):
-        shown = subprocess.run(
-            ["groff", "-man", "-Tutf8", "-wmac", "-wchar", "-wescape", "-wsyntax"], input=page, capture_output=True, text=True, check=False, env={"LC_ALL": "C.UTF-8", "PATH": os.environ["PATH"]}
-        )  # fmt: skip
+        command = ["groff", "-man", "-Tutf8", "-wmac", "-wchar", "-wescape", "-wsyntax"]
+        shown = subprocess.run(command, input=page, capture_output=True, text=True, check=False)
         wrong = [
             line for line in shown.stderr.splitlines() if "cannot adjust line" not in line and "break line" not in line
         ]
