@@ -179,8 +179,8 @@ class Run:
         return [notice.text for notice in self.app.notices.shown()] + [each.message for each in self.app._notifications]
 
     async def press(self, *keys: str) -> None:
-        """Press keys, one after the other, and let the app come to rest after the last. Whoever was told that a key does
-        nothing has read that first."""
+        """Press keys, one after the other, and let the app come to rest after the last. Whoever was told that a key
+        does nothing has read that first."""
         while self.app.words.is_ignored:
             await self.pilot.pause(0.004)
         await self.pilot.press(*keys)
@@ -339,7 +339,8 @@ async def _at_once(seconds: float) -> None:
 
 
 def _newest_first(asked: Sequence[Activity]) -> Iterator[Activity]:
-    """What was asked, the last one first. Of the others at one moment any may have been answered first: by their routes."""
+    """What was asked, the last one first. Of the others at one moment any may have been answered first: by their
+    routes."""
     yield from asked[-1:]
     yield from sorted(asked[-2::-1], key=lambda each: (each.moment, each.route), reverse=True)
 
@@ -399,8 +400,8 @@ class Stage:
 
         `shut`: no request gets through until the gate is opened. `over` serves the platform on a port and says at
         which origin; otherwise it is asked in this process. `deadline`: seconds an answer may take.
-        `read_only`: why nothing is sent that changes anything. `behind`: what stands between the client and the platform.
-        `longest`: seconds the app may take to come to rest on its first screen.
+        `read_only`: why nothing is sent that changes anything. `behind`: what stands between the client and the
+        platform. `longest`: seconds the app may take to come to rest on its first screen.
         `where`: the person who was signed in before, where nobody knew that it is another now.
         `every_frame`: it is drawn as often as for a terminal, also while it is busy.
         `in_order`: what was asked in one moment of the clock is told by its name, not as the answers came.
@@ -510,7 +511,7 @@ class Stage:
                 for each in _newest_first(sorted(client.activity, key=_name) if in_order else tuple(client.activity))
             ),
             response_wait=lambda: gate.waited,
-            throttle_seconds=lambda: client.low,
+            throttle_seconds=lambda: client.background_wait,
             download=client.download,
             upload=client.upload,
             close=close,
