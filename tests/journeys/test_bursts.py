@@ -18,11 +18,11 @@ from tests.journeys.test_reviewing import open_one
 from tests.journeys.test_typed_ahead import written
 
 TURNS = pytest.mark.parametrize("turns", [0, *(pytest.param(turns, marks=pytest.mark.long) for turns in (1, 2, 4))])
-"""How many turns the loop has between two clicks."""
+"""Turns of the event loop between two clicks."""
 
 
 def spot(run: Run, words: str) -> tuple[int, int]:
-    """Where words are on the screen."""
+    """Return the position of a text on the screen."""
     return next((line.index(words) + 1, y) for y, line in enumerate(run.lines) if words in line)
 
 
@@ -207,7 +207,7 @@ ROUTES = (
     ToThread(SpaceRef(space_id="stations"), None, "no-page", "no-node", "comments"),
     ToThread(SpaceRef(space_id="stations"), None, "no-page", "no-node", "content"),
 )
-"""Where an answer may lead, in the background."""
+"""Routes that a response in the background may open."""
 
 
 @pytest.mark.parametrize(

@@ -18,12 +18,12 @@ from tests.journeys.stage import Stage
 from tests.tui.widgets.scratch import harmless
 
 SECONDS = 1.0
-"""How long it is seen at the end of a run that the app does nothing, each of three times."""
+"""Seconds of each of the three measurements of an idle app at the end of a run."""
 STARTS = ("inbox", "content", "changes", "comments")
 RESTS = 20
-"""Things done after which the app comes to rest, and what it says is compared with what was answered."""
+"""Number of actions between two checks of the screen."""
 PATIENCE = 300.0
-"""Seconds what one key leads to may take on a busy machine, whatever was answered."""
+"""Seconds that a key may take on a busy machine."""
 
 
 @pytest.fixture(autouse=True)
