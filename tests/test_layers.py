@@ -16,7 +16,7 @@ from types import FunctionType
 
 SOURCE = Path(__file__).parent.parent / "src" / "octavo"
 
-FREE = {"", "help", "settings", "redaction", "first_picture", "untrusted_input", "concurrency"}
+FREE = {"", "help", "settings", "redaction", "first_picture", "untrusted_input", "concurrency", "lazy_import"}
 """Modules of no room, which any room may use: they import nothing of ours but each other."""
 
 MAY_IMPORT = {
@@ -25,8 +25,9 @@ MAY_IMPORT = {
     "client": {"client", "api"},
     "data": {"data", "documents", "api"},
     "server": {"server", "documents", "api"},
-    "tui": {"tui", "data", "documents", "api"},
-    "cli": {"cli", "tui", "data", "documents", "client", "server", "api"},
+    "files": {"files", "data", "documents", "api"},
+    "tui": {"tui", "files", "data", "documents", "api"},
+    "cli": {"cli", "tui", "files", "data", "documents", "client", "server", "api"},
     "__main__": {"cli"},
     "help": set[str](),
     "settings": set[str](),
@@ -34,6 +35,7 @@ MAY_IMPORT = {
     "first_picture": set[str](),
     "untrusted_input": set[str](),
     "concurrency": set[str](),
+    "lazy_import": set[str](),
     "__init__": set[str](),
 }
 ROOMS = (
@@ -59,7 +61,7 @@ KNOWN_IN = {
         "octavo.untrusted_input",
         "octavo.api.safety",
     },
-    "widgets": {"octavo.api.folding", "octavo.api.safety", "octavo.settings"},
+    "widgets": {"octavo.api.folding", "octavo.api.safety", "octavo.settings", "octavo.lazy_import"},
 }
 """All that these know of Octavo, beside themselves and the rooms of the terminal app below them."""
 BOUNDED_READS = {"octavo.documents.openapi"}
@@ -183,6 +185,15 @@ def test_packages_have_no_import_cycles() -> None:
         TopologicalSorter(arrows).prepare()
     except CycleError as error:
         raise AssertionError(f"In a circle: {' <- '.join(error.args[1])}") from None
+
+
+def test_names_of_lazy_imports_exist() -> None:
+    for module in FILES:
+        for node in ast.walk(tree(module)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                name, _, value = node.value.partition(":")
+                if name in FILES and "." in name and value:
+                    assert hasattr(import_module(name), value), f"{module} names {node.value}"
 
 
 MOST_BEHIND, MOST_METHODS = 3, 60

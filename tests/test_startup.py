@@ -33,10 +33,7 @@ AFTER_THE_FIRST_SCREEN = {
     ),
     *("octavo.documents.diff", "octavo.documents.openapi"),
     *("octavo.api.change_requests", "octavo.api.reviews", "octavo.api.search", "octavo.api.sites", "octavo.api.system"),
-    *(
-        "octavo.tui.render.diagrams",
-        "octavo.tui.terminal.child_programs",
-    ),
+    *("octavo.tui.render.diagrams",),
     *("octavo.tui.review", "encodings.idna"),
     *("octavo.tui.widgets.confirm", "octavo.tui.widgets.chooser", "octavo.tui.comments.composer"),
     *(

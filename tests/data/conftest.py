@@ -66,15 +66,19 @@ def user() -> str:
 
 
 @pytest.fixture
-async def gate(platform: Platform, user: str) -> AsyncIterator[Gate]:
-    """The client behind a gate."""
-
+async def client(platform: Platform, user: str) -> AsyncIterator[Client]:
     async def no_sleep(seconds: float) -> None:
         pass
 
     client = Client("http://octavo.test", SecretStr(f"key-{user}"), transport=platform, sleep=no_sleep)
-    yield Gate(client)
+    yield client
     await client.aclose()
+
+
+@pytest.fixture
+def gate(client: Client) -> Gate:
+    """The client, behind a gate."""
+    return Gate(client)
 
 
 @pytest.fixture

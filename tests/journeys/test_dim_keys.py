@@ -18,7 +18,8 @@ from octavo.cli.demo_roles import PEOPLE_BY_ROLE
 from octavo.data.queries import collections_of, spaces_of
 from octavo.tui.app.octavo import Octavo
 from octavo.tui.content import space_actions, space_changes
-from octavo.tui.content.spaces_pane import SPACE_TREE, SpaceTarget
+from octavo.tui.content.navigation import SPACE_TREE
+from octavo.tui.content.space_target import SpaceTarget
 from octavo.tui.resources import organization_resources, resource_commands, site_resources, site_tree
 from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.resource import Action, Arguments, Resource, build_full_list, build_operation
@@ -213,11 +214,11 @@ WRITES = {
 }
 """All writes of the declared resources."""
 PEOPLE = {**PEOPLE_BY_ROLE, **KEEPERS}
-SHORT = ("administrator", "keeper of a space", "guest")
+SHORT = ("administrator", "owner of a space", "guest")
 """Roles with all, some and almost no permissions. The permissions of the other roles lie between these."""
 
 
-@pytest.mark.before_release("administrator", "guest", "keeper of a space")
+@pytest.mark.before_release("administrator", "guest", "owner of a space")
 @pytest.mark.parametrize(
     "role", [pytest.param(each, marks=() if each in SHORT else pytest.mark.long) for each in PEOPLE]
 )

@@ -82,8 +82,11 @@ def run(argv: Sequence[str]) -> int:
         except (SystemExit, OSError):
             write_out("")  # argparse does not check whether the help or the version was written
             raise
-        if options.module != "app":  # The app does this after it has shown its first picture.
+        is_app = options.module in ("app", "opening") and options.command not in COMMANDS
+        if not is_app:  # The app does this after it has shown its first picture.
             install_other_hooks()
+            if options.debug:
+                _print_log()
         if options.command in COMMANDS:
             return load_command(options.command).run(options)
         return int(import_module(f"octavo.cli.{options.module}").run(options))
@@ -95,6 +98,12 @@ def run(argv: Sequence[str]) -> int:
         elif str(failure):
             tell(str(failure))
         return failure.code
+
+
+def _print_log() -> None:
+    from octavo.data.event_log import LOG  # lazy: only for --debug
+
+    LOG.echo = tell
 
 
 def _wants_json(argv: Sequence[str]) -> bool:
@@ -144,6 +153,8 @@ def _write_error(text: str) -> None:
             _redirect_to_null(sys.stderr)  # the exit code still reports the failure
 
 
+_REF_ALONE = re.compile(r"https?://\S+|[^-:@#/\s][^:@#/]*[#/]\d{1,9}(:[^@]+)?(@\S+)?")
+"""A REF or URL that is opened without a command."""
 _GLOBAL_VALUES = ("--profile", "--base-url", "-s", "--space", "--folder", "--color")
 """Global options with a value."""
 
@@ -162,6 +173,9 @@ def _command_in(argv: Sequence[str]) -> str:
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:
     """Parse `argv`. Values of `api` may also follow an option, where argparse does not accept them."""
     name = _command_in(argv)
+    if _REF_ALONE.fullmatch(name):
+        argv = ["open", *argv]
+        name = "open"
     top = parser(name)
     if name and name not in (known := commands_of(top)):
         top.error(f"Unknown command {name[:40]!r}.{nearest(name, known) or ' For a list, run: octavo --help'}")
@@ -196,14 +210,15 @@ def parser(only: str | None = None) -> argparse.ArgumentParser:
         "7 outcome unknown, 130 interrupted. More help: octavo help",
     )
     top.add_argument("--version", action="version", version=f"octavo {__version__}", help="print the version and exit")
-    top.set_defaults(command="", module="app")
+    demo_defaults = {"reset": False, "large": False, "latency": 0, "fail": 0, "role": ""}
+    top.set_defaults(command="", module="opening", target="", web=False, **demo_defaults)
     commands: Commands[argparse.ArgumentParser] = top.add_subparsers(
         title="commands", metavar="COMMAND", dest="command", parser_class=_Parser
     )
     for name, summary in COMMANDS.items():
         if only is None or only == name:
             command = load_command(name)
-            command.declare(_command(commands, name, summary, command.details, command.examples, command))
+            command.declare(add_command(commands, name, summary, command.details, command.examples, command))
         else:
             commands.add_parser(name, help=summary)
     _add_other_commands(commands)
@@ -221,7 +236,7 @@ def _all_commands(top: argparse.ArgumentParser) -> Iterator[argparse.ArgumentPar
 
 def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
     """Add the commands that are not in `COMMANDS`."""
-    demo = _command(commands, "demo", "open the demo documentation without an account or network")
+    demo = add_command(commands, "demo", "open the demo documentation without an account or network")
     demo.add_argument("--reset", action="store_true", help="delete your changes in the demo and start over")
     demo.add_argument(
         "--large", action="store_true", help="use 200 spaces with 10,000 pages; the first start takes half a minute"
@@ -243,18 +258,25 @@ def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
     _add_role(demo)
     demo.set_defaults(module="app")
 
-    folder = _command(
+    opening = add_command(
         commands,
         "open",
-        "open a folder of Markdown files as a space",
-        "SUMMARY.md defines the table of contents. Without SUMMARY.md, the folder structure does. Changed files "
-        "become a new revision, even while the folder is open. Your comments and change requests are kept. Octavo never writes "
-        "to the folder: a merge changes only Octavo's copy.",
+        "open a space, page, change request or thread, or a folder of Markdown files",
+        "The command word may be left out for a URL and for SPACE/NUMBER. If a folder has the name, it is opened: handbook: is "
+        "always a space, and ./handbook a folder. SUMMARY.md defines the table of contents of a folder. Without SUMMARY.md, "
+        "the folder structure does. Changed files become a new revision, even while the folder is open. Your comments and "
+        "change requests are kept. Octavo never writes to the folder: a merge changes only Octavo's copy.",
+        examples=(
+            "octavo open harbour-api/7",
+            "octavo open ./docs",
+            "octavo open 'https://app.gitbook.com/o/ORG/s/SPACE/~/changes/7' --web",
+        ),
     )
-    folder.add_argument("folder", type=Path, metavar="FOLDER", help="the folder with the Markdown files")
-    folder.set_defaults(module="app")
+    opening.add_argument("target", nargs="?", default="", metavar="REF|FOLDER", help="what to open (default: the app)")
+    opening.add_argument("--web", action="store_true", help="open it in the web browser instead")
+    opening.set_defaults(module="opening")
 
-    serve = _command(
+    serve = add_command(
         commands,
         "serve",
         "run a local server with the same API",
@@ -283,10 +305,7 @@ def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
     _add_role(serve)
     serve.set_defaults(module="serve")
 
-    _add_auth(commands)
-    _add_config(commands)
-
-    operations = _command(
+    operations = add_command(
         commands, "operations", "list the API operations", examples=("octavo operations", "octavo operations merge")
     )
     operations.add_argument(
@@ -299,7 +318,7 @@ def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
     formats.add_argument("--openapi", action="store_true", help="print an OpenAPI 3.1 document")
     operations.set_defaults(module="operations")
 
-    api = _command(
+    api = add_command(
         commands,
         "api",
         "call one API operation and print the JSON response",
@@ -317,7 +336,7 @@ def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
     _add_api_options(api)
     api.set_defaults(module="api")
 
-    completion = _command(
+    completion = add_command(
         commands,
         "completion",
         "print a completion script for your shell",
@@ -330,7 +349,7 @@ def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
     completion.add_argument("shell", choices=("bash", "zsh", "fish", "tcsh"), help="your shell")
     completion.set_defaults(module="completion")
 
-    topic = _command(
+    topic = add_command(
         commands,
         "help",
         "read about keys, settings, commands, and more",
@@ -400,7 +419,7 @@ def commands_of(top: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPars
     return found
 
 
-def _command(
+def add_command(
     commands: Commands[argparse.ArgumentParser],
     name: str,
     summary: str,
@@ -448,6 +467,8 @@ def _add_global_options(to: argparse.ArgumentParser, *, again: bool = False) -> 
     group.add_argument("-s", "--space", metavar="SPACE", default=default, help="the space (or set OCTAVO_SPACE)")
     refuse = "refuse all changes to data on the server (or set OCTAVO_READ_ONLY=1)"
     group.add_argument("--read-only", action="store_true", default=unset, help=refuse)
+    debug = "print each request and write to standard error (`octavo log` has them too)"
+    group.add_argument("--debug", action="store_true", default=unset, help=debug)
     group.add_argument("--no-pager", action="store_true", default=unset, help="print long text without a pager")
     group.add_argument(
         "--color", choices=("auto", "always", "never"), default=default, help="when to use colors (default: auto)"
@@ -463,58 +484,6 @@ def _add_role(to: argparse.ArgumentParser) -> None:
         metavar="ROLE",
         help=f"your role in the demo: {', '.join(PEOPLE_BY_ROLE)} (default: {DEFAULT_ROLE})",
     )
-
-
-def _add_auth(commands: Commands[argparse.ArgumentParser]) -> None:
-    auth = _command(commands, "auth", "sign in, sign out, and list or switch accounts")
-    actions = auth.add_subparsers(title="actions", metavar="ACTION", dest="action", required=True)
-    login = _command(
-        actions,
-        "login",
-        "sign in to a server",
-        "Octavo asks for your API key, or reads it from standard input, and checks it. On GitBook, an API key is a "
-        "personal access token: create one at https://app.gitbook.com/account/developer. Octavo stores the API key in "
-        "the system keyring and sends it to this server only. --profile names the account.",
-        examples=(
-            "octavo auth login",
-            "octavo auth login --base-url https://docs.example.com --profile work",
-            "octavo auth login --with-token < key.txt",
-        ),
-    )
-    login.add_argument("--with-token", action="store_true", help="read the API key from standard input")
-    login.add_argument(
-        "--insecure-storage", action="store_true", help="store the API key unencrypted in a private file (mode 0600)"
-    )
-    logout = _command(actions, "logout", "sign out and delete cached data")
-    logout.add_argument("--drafts", action="store_true", help="delete your unsent drafts too")
-    _command(actions, "status", "list accounts and where each API key is stored")
-    switch = _command(actions, "switch", "switch to another account")
-    switch.add_argument("name", metavar="NAME", help="the name of the account (as shown by `octavo auth status`)")
-    auth.set_defaults(module="auth")
-
-
-def _add_config(commands: Commands[argparse.ArgumentParser]) -> None:
-    config = _command(commands, "config", "list, check, and edit your settings")
-    actions = config.add_subparsers(title="actions", metavar="ACTION", dest="action", required=True)
-    listed = _command(actions, "list", "list all settings with their values")
-    listed.add_argument("--json", action="store_true", help="print the list as JSON")
-    got = _command(actions, "get", "print the value of a setting", examples=("octavo config get theme",))
-    changed = _command(
-        actions,
-        "set",
-        "change a setting",
-        "The comments and the order of the file are kept. A list takes one value for each item. To change a section, run: "
-        "octavo config edit",
-        examples=("octavo config set theme dark", 'octavo config set quick_replies "Fixed, thank you." "Will do."'),
-    )
-    removed = _command(actions, "unset", "remove a setting, so that its default is used")
-    for each in (got, changed, removed):
-        each.add_argument("name", metavar="NAME", help="the name of a setting (as shown by `octavo config list`)")
-    changed.add_argument("values", nargs="+", metavar="VALUE", help="the new value")
-    _command(actions, "edit", "open the settings in your editor")
-    _command(actions, "path", "print the path of the settings file")
-    _command(actions, "check", "report invalid settings; exit code 2 if there are any")
-    config.set_defaults(module="config")
 
 
 def _whole_number(maximum: int, what: str, example: int) -> Callable[[str], int]:

@@ -35,7 +35,12 @@ def run_app(
     except (ValueError, OSError) as error:
         raise Failure(settings_module.in_words(error)) from error
     ways = Ways(settings, opening.origin, opening.greeting, why_read_only(options))
-    app = Octavo(settings, ways, session, picture=picture)
+    start = None
+    if opening.ref:
+        from octavo.cli.first_route import route_finder  # lazy: the API of threads, rarely needed
+
+        start = route_finder(options, opening.ref)
+    app = Octavo(settings, ways, session, picture=picture, find_first_route=start)
     with fault_reports(settings.state_folder) as faults:
         app.run()
         while app.open_next is not None:
@@ -55,7 +60,7 @@ def _open_session(
     """Return the first session. None for the sign-in screen. Raises ValueError with a message, or OSError. `left_out`
     gets a sentence for each file of a folder that was not loaded completely, while the app runs."""
     read_only = why_read_only(options)
-    if options.command == "demo":
+    if opening.is_demo:
         return sessions.demo(
             settings,
             reset=options.reset,
@@ -65,8 +70,8 @@ def _open_session(
             role=options.role,
             read_only=read_only,
         )
-    if options.command == "open":
-        return sessions.folder(settings, options.folder, left_out, read_only=read_only)
+    if opening.folder is not None:
+        return sessions.folder(settings, opening.folder, left_out, read_only=read_only)
     if opening.access is None:
         return None
     return sessions.server(settings, opening.access, read_only=read_only or opening.access.why_read_only)

@@ -1,32 +1,38 @@
-"""Parses platform Markdown into a block tree. Never fails, drops no text, and takes time linear in the length."""
+"""Parses platform Markdown into a block tree. It raises no errors, loses no text, and takes time linear in the
+length."""
 
 from __future__ import annotations
 
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping
-from typing import Any
-
-from markdown_it.token import Token
+from typing import TYPE_CHECKING, Any
 
 from octavo.documents import front_matter
-from octavo.documents.block_finalizer import BlockFinalizer
 from octavo.documents.blocks import NO_ATTRS, Block, Diagnostic, Document
 from octavo.documents.conflict_markers import ConflictMarkers, find_markers
-from octavo.documents.limits import MAX_PAGE_LENGTH, MAX_PAGE_LINES, max_page_parts, sanitize
+from octavo.documents.limits import (
+    FENCE_ESCAPE,
+    MAX_PAGE_LENGTH,
+    MAX_PAGE_LINES,
+    SLICE_LENGTH,
+    max_page_parts,
+    sanitize,
+)
 from octavo.documents.open_blocks import DraftBlock
-from octavo.documents.token_stream import FENCE_ESCAPE, SLICE_LENGTH, ClosedTags, TokenStream
-from octavo.documents.tree_builder import Builder
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 _NOT_IN_NAME = re.compile(r'["\\{%}]')
 _RELEASE_SIZE = 500
 _NOT_BLANK = re.compile(r"[^\n]")
 _FENCE_IN_CODE = re.compile(r"^([ \t>]*)\u200b+(?=```|~~~)", re.MULTILINE)
-"""A fence after a zero-width character, which editors write for a fence that is part of the code."""
+"""A fence after a zero-width space. Editors write it if a fence is part of the code."""
 
 
 def parse(markdown: str) -> Document:
-    """Return the page for `markdown`. Errors in the source are repaired and listed in its diagnostics."""
+    """Parse a page. Errors in the source are repaired, and listed in `Document.diagnostics`."""
     reading = IncrementalParse(markdown)
     for _ in reading.read():
         pass
@@ -38,8 +44,10 @@ class IncrementalParse:
 
     def __init__(self, markdown: str, slice_length: int = SLICE_LENGTH) -> None:
         """Prepare to parse `markdown` in steps of about `slice_length` characters."""
+        from octavo.documents.block_finalizer import BlockFinalizer  # lazy: markdown-it, 30 ms
+
         self.source = ""
-        """The source, safe to show. Available before the first block."""
+        """The sanitized source. It is set before the first block is yielded."""
         self._markdown = markdown
         self.blocks: list[Block] = []
         """The blocks parsed so far."""
@@ -78,6 +86,9 @@ class IncrementalParse:
         return document
 
     def _read(self) -> Iterator[list[Block]]:
+        from octavo.documents.token_stream import ClosedTags, TokenStream  # lazy: markdown-it, 30 ms
+        from octavo.documents.tree_builder import Builder
+
         markdown = self._markdown
         marked = sanitize(_FENCE_IN_CODE.sub(rf"\1{FENCE_ESCAPE}", markdown) if "\u200b" in markdown else markdown)
         self.source = source = marked.replace(FENCE_ESCAPE, "")
@@ -140,7 +151,7 @@ class IncrementalParse:
 
 
 def _release(tokens: list[Token]) -> None:
-    """Remove tokens in small parts: no other thread runs while Python frees a long list."""
+    """Remove tokens in small parts, because freeing a long list at once would block all threads."""
     while tokens:
         del tokens[-_RELEASE_SIZE:]
 
@@ -163,7 +174,7 @@ def _line_start(text: str, number: int) -> int:
 
 
 def _with_conflict_tags(body: str) -> str:
-    """Return the body with conflict markers replaced by tags, line by line, so that each side is parsed into blocks."""
+    """Replace conflict markers by tags, so that each side is parsed into blocks. Line numbers do not change."""
     if "<<<<<<< " not in body:
         return body
     lines = body.split("\n")

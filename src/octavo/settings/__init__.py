@@ -15,7 +15,9 @@ from typing import Any, TypeVar
 
 from octavo.settings import table
 from octavo.settings.file import FILE, SettingsFile
-from octavo.settings.table import INBOX_REASONS, LONGEST_NAME, InboxFilter, InvalidValueError, Setting, nearest, quoted
+from octavo.settings.linters import Linter
+from octavo.settings.table import INBOX_REASONS, InboxFilter, Setting
+from octavo.settings.values import LONGEST_NAME, InvalidValueError, nearest, quoted
 
 __all__ = [
     "FILE",
@@ -23,6 +25,7 @@ __all__ = [
     "LONGEST_NAME",
     "Found",
     "InboxFilter",
+    "Linter",
     "Settings",
     "in_words",
     "nearest",
@@ -82,6 +85,8 @@ class Settings:
     """Tabs of the inbox, in the order of the file."""
     keys: Mapping[str, str] = field(default_factory=dict)
     """Keys by command id, in the notation of Textual, separated by commas."""
+    linters: tuple[Linter, ...] = ()
+    """Programs that check pages, in the order of the file."""
     problems: tuple[str, ...] = ()
     """A sentence for each invalid setting."""
     location: Callable[..., str] = field(default=lambda *names: ".".join(names), compare=False, repr=False)
@@ -138,6 +143,7 @@ def read_each(environ: Mapping[str, str]) -> tuple[Settings, Mapping[str, Found]
         has_light_background=_is_light(environ),
         inbox_filters=values.get(table.INBOX, ()),
         keys=values.get(table.KEYS, {}),
+        linters=values.get(table.LINTERS, ()),
         problems=tuple(values.problems),
         location=values.location,
     )

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
 from octavo.help import text_of
+from octavo.settings.linters import validate_linters
+from octavo.settings.values import LONGEST_NAME, Ignore, InvalidValueError, nearest, quoted
 
 V = TypeVar("V")
 Kind = Literal["text", "true or false", "number", "list of texts", "section"]
@@ -45,8 +47,8 @@ _FORMER_REASONS = {
     "left unsent": "unsent draft",
 }
 """Reasons by the names that they had in earlier releases."""
-LONGEST_NAME, _MOST_FILTERS = 40, 20
-"""Most characters in the name of an inbox filter, and most filters."""
+_MOST_FILTERS = 20
+"""Most inbox filters."""
 _IN_FILTER = ("reasons", "space", "words")
 _LONGEST_TEXT = 1000
 _MOST_REPLIES = 50
@@ -88,19 +90,6 @@ class InboxFilter:
     """Words that the row must contain. Empty: all rows match."""
 
 
-class InvalidValueError(ValueError):
-    """Raised for an invalid value. The message is the reason, as the rest of a sentence that starts with the setting."""
-
-    def __init__(self, why: str, meant: str = "") -> None:
-        """`meant` is a sentence with the most similar valid value, or empty."""
-        super().__init__(why)
-        self.meant = meant
-
-
-Ignore = Callable[..., None]
-"""Report a part of a section that is ignored: the reason, and the names below the section."""
-
-
 @dataclass(frozen=True)
 class Setting(Generic[V]):
     """A setting of `config.toml`."""
@@ -121,25 +110,6 @@ class Setting(Generic[V]):
     def variable(self) -> str:
         """Environment variable that overrides the file. Empty if there is none."""
         return f"OCTAVO_{self.name.upper()}" if self.kind not in ("section", "list of texts") else ""
-
-
-def nearest(word: str, names: Collection[str]) -> str:
-    """Return " Did you mean X?" with the most similar name, or "" if no name is similar."""
-    from difflib import get_close_matches  # lazy: only for mistakes
-
-    found = get_close_matches(word, names, n=1, cutoff=0.7)
-    return f" Did you mean {found[0]}?" if found else ""
-
-
-def quoted(value: object) -> str:
-    """Return a value for a sentence: one short line of printable characters."""
-    if isinstance(value, (dict, list)):
-        return "a section" if isinstance(value, dict) else "a list"
-    try:
-        text = repr(value)
-    except ValueError:
-        return "this number"  # Python refuses to write very large numbers.
-    return text if len(text) <= LONGEST_NAME + 2 else f"{text[:LONGEST_NAME]}…"
 
 
 def command_ids() -> list[str]:
@@ -358,10 +328,18 @@ CA_FILE = Setting(
     "ca_file", "text", "none", "File with additional trusted certificates", _certificates, '"/etc/ssl/own.pem"'
 )
 INBOX = Setting("inbox", "section", "none", "Tabs of the inbox, each with its filter", _inbox, "")
+LINTERS = Setting(
+    "linter",
+    "section",
+    "none",
+    "Programs that check pages, in [[linter]] sections; see `octavo help linters`",
+    validate_linters,
+    "",
+)
 KEYS = Setting("keys", "section", "none", "Your keys, by the command IDs that `octavo help keys` lists", _keys, "")
 
 TABLE: tuple[Setting[Any], ...] = (
-    *(THEME, ASCII, MOTION, THUMBNAILS, RIGHT_TO_LEFT, UNDO, EDITOR, QUICK_REPLIES, CA_FILE, INBOX, KEYS),
+    *(THEME, ASCII, MOTION, THUMBNAILS, RIGHT_TO_LEFT, UNDO, EDITOR, QUICK_REPLIES, CA_FILE, INBOX, KEYS, LINTERS),
 )
 """All settings, in the order of the documentation."""
 BY_NAME = {each.name: each for each in TABLE}

@@ -23,12 +23,21 @@ if TYPE_CHECKING:
     from octavo.cli.output import Field
 
 COMMANDS = {
+    "auth": "sign in, sign out, and list or switch accounts",
     "changes": "list change requests",
     "check": "find broken links and other mistakes",
+    "config": "list, check, and edit your settings",
     "diff": "print what a change request changes",
+    "doctor": "find problems on this computer, and how to fix them",
     "inbox": "list what needs you",
+    "log": "print what Octavo did",
+    "propose": "make a change request of your changes in a pulled folder",
+    "pull": "write a space as files, or update the files",
+    "restore": "discard your changes in files of a pulled folder",
+    "review": "export a change request, and propose notes",
     "search": "find pages, comments and change requests",
     "show": "print a page, change request, space, thread or user",
+    "status": "list the files of a pulled folder that you changed",
 }
 """Names of the commands in alphabetical order, each with its line in the list of commands."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from octavo.api.errors import ApiError
+from octavo.lazy_import import lazy
 from octavo.settings import in_words
 from octavo.tui.core.session import ServerAccount
 from octavo.tui.widgets.commands import Command, Commands
@@ -12,41 +13,58 @@ from octavo.tui.widgets.commands import Command, Commands
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from octavo.tui.app.octavo import Octavo
     from octavo.tui.core.session import SignInState
+    from octavo.tui.core.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
 
+_choice = lazy("octavo.tui.widgets.chooser:Choice")
+_picker = lazy("octavo.tui.widgets.chooser:Picker")
+_confirm_dialog = lazy("octavo.tui.widgets.confirm:ConfirmDialog")
 
-def reopen(app: Octavo, open_next: Callable[[], SignInState]) -> None:
+
+def reopen(app: Shell, open_next: Callable[[], SignInState]) -> None:
     """Save all drafts, end the app, and start it again with what `open_next` returns."""
     app.open_next = open_next
     app.background(app.action_quit())
 
 
-def _is_signed_in(app: Octavo, _: object) -> bool:
+def _is_signed_in(app: Shell, _: object) -> bool:
     return app.has_session
 
 
-def _lacks_key(app: Octavo, _: object) -> bool:
+def _lacks_key(app: Shell, _: object) -> bool:
     return app.has_session and app.workspace.needs_key
 
 
-def _sign_in(app: Octavo, _: object) -> None:
+def _sign_in(app: Shell, _: object) -> None:
+    account = app.session.account
+    _show_sign_in(app, f"{_paste_key(account)}, or the API key of a different account." if account is not None else "")
+
+
+def sign_in_after_rejection(app: Shell) -> None:
+    """Show the sign-in screen, because the server rejects the API key. Only say so while the user is typing."""
+    account = app.session.account
+    if account is None:
+        return
+    rejected = f"{account.host} rejected your API key: it is wrong, expired, or revoked."
+    focused = app.screen.focused
+    is_typing = app.screen.is_modal or (focused is not None and focused.check_consume_key("a", "a"))
+    if is_typing or not app.may_ask_for_key:
+        app.say(f"{rejected} Sign in again to load and send changes.", tone="failed")
+    else:
+        _show_sign_in(app, f"{rejected} {_paste_key(account)}. Your drafts are saved.")
+
+
+def _paste_key(account: ServerAccount) -> str:
+    return f"Paste a new API key for {account.name or 'this account'}"
+
+
+def _show_sign_in(app: Shell, prompt: str) -> None:
     session, methods = app.session, app.sign_in_methods
-    prompt = ""
-    if session.account is not None:
-        prompt = (
-            f"Paste a new API key for {session.account.name or 'this account'}, or the API key of a different account."
-        )
     reopen(app, lambda: (methods.with_new_key(prompt, session), None))
 
 
-def _switch(app: Octavo, _: object) -> None:
-    from octavo.tui.widgets.chooser import (
-        Choice,  # lazy: slow to load
-        Picker,
-    )
-
+def _switch(app: Shell, _: object) -> None:
     current, methods = app.session.account, app.sign_in_methods
     others = [each for each in methods.accounts() if current is None or each.name != current.name]
     if not others:
@@ -57,11 +75,11 @@ def _switch(app: Octavo, _: object) -> None:
         if name is not None:
             reopen(app, lambda: methods.switch_account(name))
 
-    choices = [Choice(each.name, each.name, detail=each.user, right=each.host) for each in others]
-    app.push_screen(Picker("Switch account", choices), switch)
+    choices = [_choice(each.name, each.name, detail=each.user, right=each.host) for each in others]
+    app.push_screen(_picker("Switch account", choices), switch)
 
 
-def _why_not_signed_out(app: Octavo, _: object) -> str | None:
+def _why_not_signed_out(app: Shell, _: object) -> str | None:
     account = app.session.account
     if account is None:
         return "You are not signed in. The demo and local folders do not need an account."
@@ -70,9 +88,7 @@ def _why_not_signed_out(app: Octavo, _: object) -> str | None:
     return None
 
 
-def _sign_out(app: Octavo, _: object) -> None:
-    from octavo.tui.widgets.confirm import ConfirmDialog  # lazy: slow to load
-
+def _sign_out(app: Shell, _: object) -> None:
     if (account := app.session.account) is None:
         return
 
@@ -82,7 +98,7 @@ def _sign_out(app: Octavo, _: object) -> None:
             app.background(_delete_account(app, account))
 
     app.push_screen(
-        ConfirmDialog(
+        _confirm_dialog(
             f"Sign out of {account.name} at {account.host}?",
             verb="Sign out",
             intro="The API key and the cached pages of this account will be deleted from this computer.",
@@ -92,7 +108,7 @@ def _sign_out(app: Octavo, _: object) -> None:
     )
 
 
-async def _delete_account(app: Octavo, account: ServerAccount) -> None:
+async def _delete_account(app: Shell, account: ServerAccount) -> None:
     try:
         open_next = await app.sign_in_methods.sign_out(account)
     except (ApiError, ValueError, OSError) as error:
@@ -101,7 +117,7 @@ async def _delete_account(app: Octavo, account: ServerAccount) -> None:
         reopen(app, open_next)
 
 
-ACCOUNT: Commands[Octavo] = Commands(
+ACCOUNT: Commands[Shell] = Commands(
     "account",
     (
         Command("sign_in", "f3", "Sign in", "Sign in again or sign in to another account", run=_sign_in,

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from octavo.lazy_import import lazy
 from octavo.settings import in_words
 from octavo.tui.widgets.short_texts import plural
 
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
     from octavo.data.polling import Poller
     from octavo.tui.core.session import Session
     from octavo.tui.core.shell import Shell
+
+_report_unfinished = lazy("octavo.tui.review.status_changes:report_unfinished")
+_report_unsent_pages = lazy("octavo.tui.editing.page_drafts:report_unsent_pages")
+_recover_drafts = lazy("octavo.tui.app.editor_files:recover_drafts")
+_new_poller = lazy("octavo.data.polling:Poller")
 
 
 PROBLEM_SECONDS = GREETING_SECONDS = 15.0
@@ -30,14 +36,10 @@ _GREETED = "greeted"
 
 async def notify_on_start(app: Shell, session: Session) -> None:
     """Show each notification as soon as its information is known."""
-    from octavo.tui.app import editor_files  # lazy: after the first paint
-    from octavo.tui.editing.page_drafts import report_unsent_pages
-    from octavo.tui.review import status_changes
-
     notifying = [
-        status_changes.report_unfinished(app, session),
-        report_unsent_pages(app, session),
-        editor_files.recover_drafts(app),
+        _report_unfinished(app, session),
+        _report_unsent_pages(app, session),
+        _recover_drafts(app),
     ]
     if not session.state.get_fact(_GREETED):
         session.state.set_fact(_GREETED, True)
@@ -90,7 +92,7 @@ class BackgroundRefresh:
         """Start to refresh a session. Called after the first paint."""
         self._session = session
         if not self._terminal.app_focus:
-            session.live.syncer.hide()
+            session.live.syncer.on_terminal_hidden()
         if self._timer is None and self._interval is not None:
             self._timer = self._terminal.set_interval(self._interval, self.refresh_if_due)
 
@@ -107,16 +109,16 @@ class BackgroundRefresh:
     def hide(self) -> None:
         """Refresh less often, because the terminal lost the focus."""
         if self._session is not None:
-            self._session.live.syncer.hide()
+            self._session.live.syncer.on_terminal_hidden()
         if self.poller is not None:
-            self.poller.hide()
+            self.poller.on_terminal_hidden()
 
     def show(self) -> None:
         """Refresh everything, because the terminal got the focus."""
         if self._session is not None:
-            self._session.live.syncer.show()
+            self._session.live.syncer.on_terminal_shown()
         if self.poller is not None:
-            self.poller.show()
+            self.poller.on_terminal_shown()
             self.refresh_if_due()
 
     def refresh_if_due(self) -> None:
@@ -124,12 +126,10 @@ class BackgroundRefresh:
         if self._session is None or self._app.is_ending:
             return
         if self.poller is None:
-            from octavo.data.polling import Poller  # lazy: after the first paint
-
             poll_inbox = self._app.workspace.inbox.poll
-            self.poller = Poller(self._session.live, visible=self._visible_ops, after_round=poll_inbox)
+            self.poller = _new_poller(self._session.live, visible=self._visible_ops, after_round=poll_inbox)
             if not self._terminal.app_focus:
-                self.poller.hide()
+                self.poller.on_terminal_hidden()
         if self.poller.is_due:
             self._app.background(self._refresh(self.poller))
         if self._session.reload_files is not None and not self._is_reading_files:

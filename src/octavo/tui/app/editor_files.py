@@ -11,10 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from octavo.api.places import SpaceRef
 from octavo.data.state_db import NotSaved
 from octavo.data.unsent_index import KIND_NAMES
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.core.unsent_texts import DialogDraft, save_error
+from octavo.tui.editing.page_drafts import parse_draft_key, unused_key
+from octavo.tui.editing.page_edit import PageEdit
 from octavo.tui.terminal.external_editor import (
     Edited,
     FileNote,
@@ -25,6 +28,7 @@ from octavo.tui.terminal.external_editor import (
     reopen_file,
     write_file,
 )
+from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
@@ -99,7 +103,6 @@ def open_in_editor(app: Shell, file: UnsentFile) -> None:
 
 def confirm_and_delete(app: Shell, file: UnsentFile) -> None:
     """Delete the file after a confirmation."""
-    from octavo.tui.widgets.confirm import ConfirmDialog  # lazy: slow to load
 
     def delete(answer: Confirmed | None) -> None:
         if answer is not None:
@@ -169,8 +172,6 @@ def write_unsaved(session: Session, state_folder: Path) -> str:
 def _save_draft(app: Shell, note: FileNote, text: str) -> None:
     """Save a text as the draft of its thread, page or form, after a newer draft that is there. Raises NotSaved."""
     if note.place.startswith("page "):
-        from octavo.tui.editing.page_drafts import parse_draft_key, unused_key
-
         DialogDraft(app, unused_key(app.session.drafts, parse_draft_key(note.place)).text).save_now(text)
         return
     draft = DialogDraft(app, note.place)
@@ -184,10 +185,6 @@ def _show_draft(app: Shell, note: FileNote) -> None:
     if not note.place.startswith("page "):
         app.say(f"Saved your text as a draft: “{note.title}”.", seconds=SECONDS)
         return
-    from octavo.api.places import SpaceRef
-    from octavo.tui.editing.page_drafts import parse_draft_key
-    from octavo.tui.editing.page_edit import PageEdit
-
     place = parse_draft_key(note.place)
     space, current = SpaceRef(space_id=place.space), app.screen
 

@@ -14,13 +14,17 @@ from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import AwaitMount
 
+from octavo.api.errors import ApiError
 from octavo.first_picture import FirstPicture
 from octavo.tui.reader.reading_position import ReadingPositions
 from octavo.tui.terminal.textual_internals import is_whole, painted_rows
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from textual.timer import Timer
 
+    from octavo.tui.core.routes import Route
     from octavo.tui.core.session import Session
     from octavo.tui.core.shell import Shell
     from octavo.tui.core.view import View
@@ -38,6 +42,18 @@ def first_view(session: Session) -> str:
 def remember_view(session: Session, mode: str) -> None:
     """Save the current view for the next start."""
     session.state.set_fact(_VIEW, mode)
+
+
+async def go_to_first_route(app: Shell, finding: Awaitable[Route]) -> None:
+    """Go to a screen as soon as it is found. If it is not, say why: `finding` raises ApiError, or ValueError with a
+    message."""
+    try:
+        route = await finding
+    except (ApiError, ValueError) as error:
+        app.say(str(error), tone="failed")
+        return
+    if not app.is_ending:
+        app.go(route)
 
 
 class DelayedPaintApp(App[ReturnType]):
@@ -164,7 +180,7 @@ class PictureRecorder:
         state = session.state
         if first_view(session) == "inbox":
             inbox = self._app.workspace.inbox.rows
-            return ("inbox", state.get_fact("organization"), inbox.here if inbox is not None else (), self._app.theme)
+            return ("inbox", state.get_fact("organization"), inbox.active if inbox is not None else (), self._app.theme)
         return (
             state.get_fact("organization"),
             (space := state.get_fact("space")),

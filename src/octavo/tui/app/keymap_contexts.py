@@ -15,9 +15,9 @@ from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.content.files import FilesScreen
 from octavo.tui.content.links import LinksScreen
+from octavo.tui.content.navigation import SpacesPane
 from octavo.tui.content.page_history import PageHistoryScreen
 from octavo.tui.content.search import SearchScreen
-from octavo.tui.content.spaces_pane import SpacesPane
 from octavo.tui.inbox.inbox_screen import InboxScreen
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.image_screen import ImageScreen

@@ -1,11 +1,12 @@
-"""Menus of the app: switch organization, switch demo user, and choose a help topic."""
+"""Menus of the app: switch organization, switch demo user, and choose a help topic. Also the version of the server."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
+from octavo.api import system
+from octavo.api.errors import ApiError
 from octavo.api.labels import label
 from octavo.api.operation import ListPage
 from octavo.api.organizations import GetMember, Member, Organization
@@ -16,6 +17,7 @@ from octavo.data.queries import spaces_of
 from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
 from octavo.help import TOPICS, text_of
+from octavo.tui.app.accounts import reopen
 from octavo.tui.core.view import Subscriptions
 from octavo.tui.reader.page_dialogs import TextDialog
 from octavo.tui.render.deferred import DeferredContent
@@ -24,7 +26,6 @@ from octavo.tui.widgets.chooser import Choice, Chooser, Picker
 from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
-    from octavo.tui.core.session import Session
     from octavo.tui.core.shell import Shell
 
 MOST_COUNTED = 50
@@ -130,8 +131,18 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
         self.show_choices(self.choices())
 
 
-def choose_role(app: Shell, restart: Callable[[Callable[[], Session]], None]) -> None:
-    """Show the menu of demo users, and call `restart` with a function that returns the session of the chosen user."""
+def choose_organization(app: Shell) -> None:
+    """Show the menu of organizations, and switch to the chosen organization."""
+
+    def switch(organization: Organization | None) -> None:
+        if organization is not None:
+            app.workspace.switch_organization(organization)
+
+    app.push_screen(OrganizationMenu(), switch)
+
+
+def choose_role(app: Shell) -> None:
+    """Show the menu of demo users, and start the app again as the chosen user."""
     roles = app.session.demo_roles
     if roles is None:
         return
@@ -139,7 +150,7 @@ def choose_role(app: Shell, restart: Callable[[Callable[[], Session]], None]) ->
 
     def switch(role: str | None) -> None:
         if role is not None and role != roles.current:
-            restart(lambda: roles.open_session(role))
+            reopen(app, lambda: (app.sign_in_methods, roles.open_session(role)))
 
     app.push_screen(Picker("Switch demo user", choices, initial=roles.current), switch)
 
@@ -153,3 +164,17 @@ def choose_topic(app: Shell) -> None:
             app.push_screen(TextDialog(Block("note", children=blocks, key=topic), DeferredContent(), f"Help: {topic}"))
 
     app.push_screen(Picker("Help topics", [Choice(name, name, detail=about) for name, about in TOPICS.items()]), show)
+
+
+def show_server_version(app: Shell) -> None:
+    """Load the version of the server, and show it as a notification."""
+
+    async def ask() -> None:
+        try:
+            service = await app.session.live.send(system.Get())
+        except ApiError as error:
+            app.say(f"Could not load the server version: {error}", tone="failed")
+        else:
+            app.say(f"Server version {service.version}{f', build {service.build}' if service.build else ''}.")
+
+    app.background(ask())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,16 +15,17 @@ from textual.signal import Signal
 
 from octavo.api.errors import ApiError
 from octavo.concurrency import Tasks
+from octavo.lazy_import import lazy, load
 from octavo.settings import Settings
 from octavo.tui.app import routes
-from octavo.tui.app.accounts import ACCOUNT, reopen
-from octavo.tui.app.background_refresh import CHECK_INTERVAL, BackgroundRefresh
-from octavo.tui.app.first_screen import DelayedPaintApp, first_view, remember_view
+from octavo.tui.app.accounts import ACCOUNT, sign_in_after_rejection
+from octavo.tui.app.background_refresh import CHECK_INTERVAL, BackgroundRefresh, notify_on_start
+from octavo.tui.app.first_screen import DelayedPaintApp, PictureRecorder, first_view, go_to_first_route, remember_view
 from octavo.tui.app.garbage_collection import Teardown
 from octavo.tui.app.preloading import preload, run_when_idle
 from octavo.tui.app.type_ahead import TypeAhead
 from octavo.tui.core.external_links import fits_clipboard
-from octavo.tui.core.routes import NavigationHistory, Route, ToSearch
+from octavo.tui.core.routes import NavigationHistory, Route, ToActivity, ToSearch
 from octavo.tui.core.session import Session, SignInMethods, SignInState
 from octavo.tui.core.view import View
 from octavo.tui.core.workspace import Workspace
@@ -33,7 +34,7 @@ from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.terminal.crash_report import report_crash
 from octavo.tui.terminal.key_reader import EscapeOrAlt
 from octavo.tui.terminal.line_filters import filters
-from octavo.tui.widgets.commands import Command, Commands, HostApp
+from octavo.tui.widgets.commands import Command, Commands, HostApp, accepted_keys
 from octavo.tui.widgets.notices import Tone
 from octavo.tui.widgets.short_texts import plural
 from octavo.tui.widgets.themes import adapt_theme, palettes, themes
@@ -42,12 +43,26 @@ if TYPE_CHECKING:
     from textual.driver import Driver
     from textual.filter import LineFilter
 
-    from octavo.api.organizations import Organization
     from octavo.first_picture import FirstPicture
-    from octavo.tui.app.first_screen import PictureRecorder
     from octavo.tui.core.shell import SuggestionActions
     from octavo.tui.widgets.chooser import ThemePicker
     from octavo.tui.widgets.confirm import Confirmed
+
+_show_info = lazy("octavo.tui.core.item_info:show_info")
+_choose_topic = lazy("octavo.tui.app.menus:choose_topic")
+_choose_organization = lazy("octavo.tui.app.menus:choose_organization")
+_choose_role = lazy("octavo.tui.app.menus:choose_role")
+_show_server_version = lazy("octavo.tui.app.menus:show_server_version")
+_show_offline_spaces = lazy("octavo.tui.content.offline_copies:show_offline_spaces")
+_quit_or_up = lazy("octavo.tui.app.quitting:quit_or_up")
+_save_drafts = lazy("octavo.tui.app.quitting:save_drafts")
+_ask_about_unsaved = lazy("octavo.tui.app.quitting:ask_about_unsaved")
+_write_unsaved = lazy("octavo.tui.app.editor_files:write_unsaved")
+_suggestion_commands = lazy("octavo.tui.editing.suggestion_commands:SuggestionCommands")
+_help_screen = lazy("octavo.tui.widgets.command_palette:HelpScreen")
+_palette_screen = lazy("octavo.tui.widgets.command_palette:PaletteScreen")
+_palette_entries = lazy("octavo.tui.app.destinations:palette_entries")
+_theme_picker = lazy("octavo.tui.widgets.chooser:ThemePicker")
 
 
 def _has_session(app: Octavo, _: object) -> bool:
@@ -65,11 +80,9 @@ def _why_no_info(app: Octavo, _: object) -> str | None:
     return None if view is not None and view.selected_items else "No details to show. Select an item first."
 
 
-def _show_info(app: Octavo, _: object) -> None:
-    from octavo.tui.core.item_info import show_info  # lazy: slow to load
-
+def _show_info_of_view(app: Octavo, _: object) -> None:
     if (view := _view(app)) is not None:
-        show_info(view)
+        _show_info(view)
 
 
 def _refresh(app: Octavo, _: object) -> None:
@@ -85,73 +98,15 @@ def _refresh_all(app: Octavo, _: object) -> None:
     app.say(f"Refreshing all views ({plural(len(ops), 'API request')})…")
 
 
-def _show_topics(app: Octavo, _: object) -> None:
-    from octavo.tui.app.menus import choose_topic  # lazy: slow to load
-
-    choose_topic(app)
-
-
-def _search(app: Octavo, _: object) -> None:
-    app.go(ToSearch())
-
-
-def _choose_organization(app: Octavo, _: object) -> None:
-    from octavo.tui.app.menus import OrganizationMenu  # lazy: slow to load
-
-    def switch(organization: Organization | None) -> None:
-        if organization is not None:
-            app.workspace.switch_organization(organization)
-
-    app.push_screen(OrganizationMenu(), switch)
-
-
-def _show_activity(app: Octavo, _: object) -> None:
-    from octavo.tui.app.activity import ActivityScreen  # lazy: slow to load
-
-    app.push_screen(ActivityScreen())
-
-
-def _show_kept(app: Octavo, _: object) -> None:
-    from octavo.tui.content.offline_copies import show_offline_spaces  # lazy: slow to load
-
-    show_offline_spaces(app)
-
-
-def _say_server(app: Octavo, _: object) -> None:
-    from octavo.api.system import Get  # lazy: rarely needed
-
-    async def ask() -> None:
-        try:
-            service = await app.session.live.send(Get())
-        except ApiError as error:
-            app.say(f"Could not load the server version: {error}", tone="failed")
-        else:
-            app.say(f"Server version {service.version}{f', build {service.build}' if service.build else ''}.")
-
-    app.background(ask())
-
-
-def _act_as(app: Octavo, _: object) -> None:
-    from octavo.tui.app.menus import choose_role  # lazy: slow to load
-
-    choose_role(app, lambda session: reopen(app, lambda: (app.sign_in_methods, session())))
-
-
-def _go_up_or_quit(app: Octavo, _: object) -> None:
-    from octavo.tui.app.quitting import quit_or_up  # lazy: rarely needed
-
-    quit_or_up(app)
-
-
 ANYWHERE: Commands[Octavo] = Commands(
     "app",
     (
         Command("help", "question_mark", "Help", "Show help for the focused pane", run=lambda app, _: app.show_help(), key_display="?"),
         Command("topics", "f1", "Help topics", "Read about keyboard shortcuts, settings, and troubleshooting",
-                run=_show_topics, shown=False),
+                run=lambda app, _: _choose_topic(app), shown=False),
         Command("palette", "colon,ctrl+p", "Commands", "Open the command palette",
                 run=lambda app, _: app.show_palette(), is_available=_has_session, key_display=":", shown=False),
-        Command("search", "s,ctrl+k", "Search", "Search pages, change requests, and spaces", run=_search, is_available=_has_session),
+        Command("search", "s,ctrl+k", "Search", "Search pages, change requests, and spaces", run=lambda app, _: app.go(ToSearch()), is_available=_has_session),
         Command("inbox", "1", "Inbox", "Go to the inbox",
                 run=lambda app, _: app.show_view("inbox"), is_available=_has_session, id="view.inbox", shown=False),
         Command("content", "2", "Content", "Go to the spaces and pages",
@@ -172,20 +127,20 @@ ANYWHERE: Commands[Octavo] = Commands(
         Command("refresh_all", "R", "Refresh all", "Refresh all views",
                 run=_refresh_all, is_available=_has_session, id="view.refresh_all", shown=False),
         Command("info", "i", "Info", "Show details, including why some shortcuts are unavailable",
-                run=_show_info, why_not=_why_no_info, is_available=_has_session, id="view.info", shown=False),
+                run=_show_info_of_view, why_not=_why_no_info, is_available=_has_session, id="view.info", shown=False),
         Command("undo", "u", "Undo", "Undo your last change, or cancel it if it has not been sent",
                 run=lambda app, _: app.undo(), is_available=_has_session, id="write.undo", shown=False),
         Command("organization", "ctrl+o", "Switch organization", "Switch to another organization",
-                run=_choose_organization, is_available=_has_session, id="app.organization", shown=False),
+                run=lambda app, _: _choose_organization(app), is_available=_has_session, id="app.organization", shown=False),
         Command("theme", "f2", "Theme", "Preview and choose a theme", run=lambda app, _: app.theme_picker.choose(), shown=False),
         Command("activity", "exclamation_mark", "Activity", "Show API requests, errors, and unsent changes",
-                run=_show_activity, is_available=_has_session, key_display="!", shown=False),
+                run=lambda app, _: app.go(ToActivity()), is_available=_has_session, key_display="!", shown=False),
         Command("offline", "", "Offline spaces", "List the spaces available offline",
-                run=_show_kept, is_available=_has_session),
+                run=lambda app, _: _show_offline_spaces(app), is_available=_has_session),
         Command("server", "", "Server version", "Show the version of the server",
-                run=_say_server, is_available=_has_session),
+                run=lambda app, _: _show_server_version(app), is_available=_has_session),
         Command("act_as", "", "Switch demo user…", "Switch to another demo user",
-                run=_act_as, is_available=lambda app, _: app.has_session and app.session.demo_roles is not None),
+                run=lambda app, _: _choose_role(app), is_available=lambda app, _: app.has_session and app.session.demo_roles is not None),
         Command("tour", "f6", "Tour", "Start or leave the demo tour", run=lambda app, _: app.workspace.tour.toggle(),
                 title_now=lambda app, _: "Start tour" if app.workspace.tour.next_step is None else "Leave tour",
                 is_available=lambda app, _: app.workspace.tour.is_offered, shown=False),
@@ -193,7 +148,7 @@ ANYWHERE: Commands[Octavo] = Commands(
                 why_not=lambda app, _: app.history.why_not(-1), is_available=_has_session, id="view.back", key_display="<", shown=False),
         Command("forward", "greater_than_sign", "Forward", "Go forward to the next location", run=lambda app, _: app.history.go(1),
                 why_not=lambda app, _: app.history.why_not(1), is_available=_has_session, id="view.forward", key_display=">", shown=False),
-        Command("back", "q", "Back or quit", "Go back, or press twice at the top level to quit", run=_go_up_or_quit, shown=False),
+        Command("back", "q", "Back or quit", "Go back, or press twice at the top level to quit", run=lambda app, _: _quit_or_up(app), shown=False),
         Command("quit", "ctrl+q", "Quit", "Quit Octavo", run=lambda app, _: app.action_quit(), shown=False, priority=True),
         Command("suspend", "ctrl+z", "Suspend", "Suspend Octavo and return to the shell", run=lambda app, _: app.action_suspend_process(), shown=False),
     ),
@@ -229,8 +184,10 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         start: str = "",
         picture: FirstPicture | None = None,
         check_interval: float | None = CHECK_INTERVAL,
+        find_first_route: Callable[[Session], Awaitable[Route]] | None = None,
     ) -> None:
-        """`start` is the first view; if empty, `first_view` decides. `picture` may be on the terminal already, and is updated
+        """`start` is the first view; if empty, `first_view` decides. `find_first_route` finds the screen to go to from there,
+        and raises ApiError, or ValueError with a message. `picture` may be on the terminal already, and is updated
         for the next start. `check_interval` is the time in seconds between two checks whether a refresh is due. None: only
         the caller refreshes."""
         self.DEFAULT_MODE = (start or first_view(session)) if session else "sign_in"  # type: ignore[misc]  # read once by App.__init__
@@ -240,8 +197,10 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         self.teardown = Teardown(self)
         self.settings = settings
         self.sign_in_methods = sign_in_methods
+        self.may_ask_for_key = not sign_in_methods.previous_label
         self.history = NavigationHistory(self)
         self.workspace = Workspace(self, self.history)
+        self.workspace.key_rejected.add(partial(sign_in_after_rejection, self))
         self._unsaved_report = ""
         """A sentence with the files of drafts that could not be saved. Empty if all were saved."""
         self._line_filters = tuple(filters(settings))
@@ -260,6 +219,7 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         self.settings_errors: tuple[str, ...] = settings.problems
         """Invalid settings, a sentence each."""
         self._quitting = False
+        self._find_first_route = find_first_route
         self.picture = picture
         self._recorder: PictureRecorder | None = None
         self.tasks = Tasks("A background task", self._failed)
@@ -272,9 +232,8 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         chosen = super().get_driver_class()
         if chosen.__name__ != "LinuxDriver":
             return chosen
-        from octavo.tui.terminal.driver import TerminalDriver
-
-        return TerminalDriver
+        driver: type[Driver] = load("octavo.tui.terminal.driver:TerminalDriver")
+        return driver
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         return [*super().get_line_filters(), *self._line_filters]
@@ -329,10 +288,8 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
             loop.add_signal_handler(signal.SIGINT, lambda: None)
         loop.set_exception_handler(self._on_loop_error)
         if self.settings.keys:
-            from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS  # lazy: loads all views
-            from octavo.tui.widgets.commands import accepted_keys
-
-            keys, problems = accepted_keys(self.settings.keys, (type(self), *KEYMAP_CONTEXTS))
+            contexts = load("octavo.tui.app.keymap_contexts:KEYMAP_CONTEXTS")
+            keys, problems = accepted_keys(self.settings.keys, (type(self), *contexts))
             self.set_keymap(keys)
             self.settings_errors += tuple(f"{self.settings.location('keys', id)} {why}" for id, why in problems)
         if len(self.settings_errors) > 1:
@@ -372,8 +329,6 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         self.paint_first_screen()
         self.call_after_refresh(self._first_painted)
         if self.picture is not None:
-            from octavo.tui.app.first_screen import PictureRecorder  # lazy: after the first paint
-
             self._recorder = PictureRecorder(self, self.picture)
         if not self.is_headless:
             run_when_idle(self, lambda: self.workspace.shows_cached_data, lambda: preload(self.teardown.garbage))
@@ -383,13 +338,13 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
             self.teardown.garbage.enable()
         if self._session is not None:
             self._open(self._session)
+            if self._find_first_route is not None:
+                self.background(go_to_first_route(self, self._find_first_route(self._session)))
 
     def _open(self, session: Session) -> None:
         session.on_first_paint()
         self.workspace.follow_comment_counts()
         self.background_refresh.begin(session)
-        from octavo.tui.app.background_refresh import notify_on_start  # lazy: after the first paint
-
         self.background(notify_on_start(self, session))
 
     # Methods of `Shell`
@@ -400,9 +355,8 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
 
     @property
     def suggestions(self) -> SuggestionActions:
-        from octavo.tui.editing.suggestion_commands import SuggestionCommands  # lazy: few comments contain suggestions
-
-        return SuggestionCommands(self)
+        actions: SuggestionActions = _suggestion_commands(self)
+        return actions
 
     def signal(self, name: str) -> Signal[Any]:
         signal: Signal[Any] = Signal(self, name)
@@ -466,7 +420,7 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         if self._session is None:
             return
         if view == "organization":
-            _choose_organization(self, None)
+            _choose_organization(self)
             return
         self.history.record(is_opened=False)
         if self.current_mode == view:
@@ -476,18 +430,13 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         self.switch_mode(view)
 
     def show_help(self) -> None:
-        from octavo.tui.widgets.command_palette import HelpScreen
-
         me = self.workspace.me if self._session is not None else None
         about = "Press 1 to 6 to open the views. The header shows item counts. Press f1 to read about the symbols."
         about = f"You are {me.name}. {about}" if me is not None else ""
-        self.push_screen(HelpScreen(self.screen, partial(_show_topics, self, None), about))
+        self.push_screen(_help_screen(self.screen, partial(_choose_topic, self), about))
 
     def show_palette(self) -> None:
-        from octavo.tui.app.destinations import palette_entries
-        from octavo.tui.widgets.command_palette import PaletteScreen
-
-        self.push_screen(PaletteScreen(self.screen, self.theme_picker, palette_entries(self, self.screen)))
+        self.push_screen(_palette_screen(self.screen, self.theme_picker, _palette_entries(self, self.screen)))
 
     def action_screenshot(self, filename: str | None = None, path: str | None = None) -> None:
         """Do nothing. Textual would write a file to a path that the caller chooses."""
@@ -503,13 +452,13 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
     @property
     def theme_picker(self) -> ThemePicker:
         """The theme picker, which saves the chosen theme for the next start."""
-        from octavo.tui.widgets.chooser import ThemePicker
 
         def remember(name: str) -> None:
             if self._session is not None:
                 self._session.state.set_fact("theme", name)
 
-        return ThemePicker(self, remember)
+        picker: ThemePicker = _theme_picker(self, remember)
+        return picker
 
     def validate_theme(self, name: str) -> str:
         """Add the colors that Octavo's CSS uses to a theme of Textual before it is used."""
@@ -534,14 +483,11 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
 
     async def action_quit(self) -> None:
         """Quit. Ask for confirmation if a draft cannot be saved."""
-        from octavo.tui.app.quitting import save_drafts  # lazy: once in a run
-
-        save_drafts(self)
+        _save_drafts(self)
         if self._session is None or not self._session.drafts.unsaved():
             self._update_picture()
             self._terminated()
             return
-        from octavo.tui.app.quitting import UnsavedDrafts  # lazy: a full disk is rare
 
         def quit_without_drafts(answer: Confirmed | None) -> None:
             if answer is None:
@@ -551,8 +497,7 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
                 self._update_picture()
                 self._terminated(discard=True)
 
-        if not any(isinstance(each, UnsavedDrafts) for each in self.screen_stack):
-            self.push_screen(UnsavedDrafts(self), quit_without_drafts)
+        _ask_about_unsaved(self, quit_without_drafts)
 
     async def on_unmount(self) -> None:
         # The terminal is restored by now: closing the databases may take a moment.
@@ -581,13 +526,9 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
 
     def _save_drafts(self) -> None:
         """Save all drafts, and write drafts that cannot be saved to files, without asking."""
-        from octavo.tui.app.quitting import save_drafts  # lazy: once in a run
-
-        save_drafts(self)
+        _save_drafts(self)
         if self._session is not None and self._session.drafts.unsaved():
-            from octavo.tui.app.editor_files import write_unsaved  # lazy: a full disk is rare
-
-            self._unsaved_report = write_unsaved(self._session, self.settings.state_folder)
+            self._unsaved_report = _write_unsaved(self._session, self.settings.state_folder)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[Any]:
         return ()

@@ -18,7 +18,6 @@ FOR_PAGES = (
     "octavo.tui.render.formulas",
     "octavo.tui.render.deferred",
     "octavo.tui.render.openapi",
-    "octavo.tui.render.openapi",
     "octavo.tui.render.tables",
 )
 """Modules that pages need, but not the first paint. Each takes 10 to 30 ms to load."""
@@ -35,7 +34,6 @@ _MODULES = (
     "octavo.tui.comments.composer",
     "octavo.tui.widgets.confirm",
     "octavo.tui.widgets.command_palette",
-    "octavo.tui.widgets.command_palette",
     "octavo.tui.comments.thread_dialog",
     "octavo.tui.resources.organization_resources",
     "octavo.tui.resources.site_resources",
@@ -46,6 +44,7 @@ _MODULES = (
     "octavo.tui.app.destinations",
     "octavo.tui.reader.image_screen",
     "octavo.tui.review.merge_dialog",
+    "octavo.tui.review.update_from_main",
 )
 """Modules that are loaded early. Each of these views takes a tenth of a second to load."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -60,7 +60,6 @@ def _quit(app: Shell) -> None:
     if not entries:
         app.background(app.action_quit())
         return
-    from octavo.tui.widgets.confirm import ConfirmDialog  # lazy: slow to load
 
     def quit_app(answer: Confirmed | None) -> None:
         if answer is not None:
@@ -84,6 +83,12 @@ def _quit(app: Shell) -> None:
         after += f" {plural(pending, 'pending comment')} will stay in your review."
     title = f"Quit with {plural(len(entries), 'unsent change')}?"
     app.push_screen(ConfirmDialog(title, verb="Quit", intro=intro, after=after), quit_app)
+
+
+def ask_about_unsaved(app: Shell, on_answer: Callable[[Confirmed | None], None]) -> None:
+    """Ask whether to quit without the drafts that cannot be saved, unless the dialog is open already."""
+    if not any(isinstance(each, UnsavedDrafts) for each in app.screen_stack):
+        app.push_screen(UnsavedDrafts(app), on_answer)
 
 
 UNSAVED: Commands[UnsavedDrafts] = Commands(

@@ -7,12 +7,12 @@ names as imports.
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from textual.screen import ModalScreen, Screen
 
 from octavo.api.places import ChangeRequestRef, CollectionRef, SpaceRef
+from octavo.lazy_import import lazy, load
 from octavo.tui.core.routes import (
     Route,
     ToAccess,
@@ -23,7 +23,7 @@ from octavo.tui.core.routes import (
     ToSearch,
     ToThread,
 )
-from octavo.tui.editing.routes import ToConflicts
+from octavo.tui.editing.page_drafts import ToConflicts
 from octavo.tui.terminal.textual_internals import is_whole
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from octavo.tui.content.content_screen import ContentScreen
     from octavo.tui.core.shell import Shell
     from octavo.tui.resources.resource_browser import BrowserScreen
+
+_get_change_request = lazy("octavo.api.change_requests:Get")
 
 VIEWS = {
     "sign_in": "octavo.tui.app.sign_in:SignInScreen",
@@ -52,8 +54,7 @@ OWN_CONFLICTS = "octavo.tui.review.draft_conflicts:DraftConflictsScreen"
 
 def screen(name: str, *arguments: Any) -> Screen[Any]:
     """Import and create a screen, given as `MODULE:CLASS`."""
-    module, _, kind = name.partition(":")
-    created: Screen[Any] = getattr(import_module(module), kind)(*arguments)
+    created: Screen[Any] = load(name)(*arguments)
     return created
 
 
@@ -156,9 +157,7 @@ def _to_change_request(shell: Shell, route: ToChangeRequest) -> None:
     if change_request is None:
 
         async def read() -> None:
-            from octavo.api.change_requests import Get  # lazy: the first screen needs no change requests
-
-            known: ChangeRequest = await shell.session.live.cached_or_fetch(Get(at=route.at))
+            known: ChangeRequest = await shell.session.live.cached_or_fetch(_get_change_request(at=route.at))
             go(shell, ToChangeRequest(route.at, known, route.thread))
 
         shell.background(read())

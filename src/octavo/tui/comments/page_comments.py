@@ -7,6 +7,7 @@ from typing import Protocol
 from octavo.api.comments import Comment
 from octavo.api.places import Discussion
 from octavo.documents.blocks import Block
+from octavo.lazy_import import lazy
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
 from octavo.tui.core.permissions import why_not_in_discussion
@@ -14,6 +15,8 @@ from octavo.tui.core.view import View, is_covered
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.render.threads import DRAFT
 from octavo.tui.widgets.commands import Command, Commands
+
+_thread_dialog = lazy("octavo.tui.comments.thread_dialog:ThreadDialog")
 
 
 class DiscussionView(Protocol):
@@ -151,11 +154,9 @@ class PageDiscussion:
 
     def open_thread(self, comment_id: str) -> None:
         """Show a thread in a dialog beside or below its block."""
-        from octavo.tui.comments.thread_dialog import ThreadDialog
-
         pages, threads = self._pages, {each.id: each for each in self._pages.known_threads}
         if pages.discussion is not None and comment_id in threads:
-            dialog = ThreadDialog(
+            dialog = _thread_dialog(
                 pages.discussion,
                 list(threads.values()),
                 comment_id,

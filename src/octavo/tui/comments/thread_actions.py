@@ -16,6 +16,7 @@ from octavo.data.writes.direct import SendResult
 from octavo.data.writes.machine import NewWrite, OutboxEntry
 from octavo.data.writes.write_kind import Basis
 from octavo.documents.emoji import to_emoji
+from octavo.lazy_import import lazy
 from octavo.tui.core.permissions import why_not_in_discussion
 from octavo.tui.core.write_queue import LocalChange
 from octavo.tui.render.threads import quote_excerpt, quote_markdown
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
     from octavo.data.writes.write_kind import DurableWrite
     from octavo.tui.core.shell import Shell
     from octavo.tui.widgets.confirm import Confirmed
+
+_choose_emoji = lazy("octavo.tui.comments.reactions:choose_emoji")
+_open_composer = lazy("octavo.tui.comments.composer:open_composer")
+_confirm_dialog = lazy("octavo.tui.widgets.confirm:ConfirmDialog")
 
 
 _QUOTE_LENGTH = 28
@@ -137,9 +142,7 @@ def choose_reaction(app: Shell, at: Discussion, comment: Comment, message: Comme
     if not _check_allowed(app, at, "react", comment, message):
         return
 
-    from octavo.tui.comments import reactions  # lazy: the names of emoji, rarely needed
-
-    reactions.choose_emoji(
+    _choose_emoji(
         app,
         "React",
         my_reactions(app, message),
@@ -192,8 +195,6 @@ def delete(app: Shell, at: Discussion, comment: Comment, message: Comment | Repl
         return
     if not _check_allowed(app, at, "delete", comment, message):
         return
-    from octavo.tui.widgets.confirm import ConfirmDialog
-
     op: DurableWrite
     if isinstance(message, Reply):
         kind, object_name = "reply", "this reply"
@@ -214,7 +215,7 @@ def delete(app: Shell, at: Discussion, comment: Comment, message: Comment | Repl
     said = f"“{quote_excerpt(plain_text(message.body.text))}”"
     seconds = plural(max(1, round(app.settings.undo_seconds)), "second")
     undo = f"You will have {seconds} to undo this." if app.settings.undo_seconds else "This cannot be undone."
-    dialog = ConfirmDialog(
+    dialog = _confirm_dialog(
         f"Delete {object_name}?",
         verb="Delete",
         intro=said,
@@ -245,10 +246,8 @@ def _compose(
     def add_to_review(text: str) -> None:
         app.writes.queue(NewWrite(make_operation(text), doing, draft_key, basis, label), in_review=True)
 
-    from octavo.tui.comments.composer import open_composer  # lazy: the text area
-
     can_add_to_review = isinstance(at, ChangeRequestRef) and doing in ("comment", "reply") and not after
-    open_composer(
+    _open_composer(
         app,
         at,
         draft_key,
@@ -310,8 +309,6 @@ def describe_pending(pending: tuple[OutboxEntry, ...], titles: Mapping[str, str]
 
 def edit_pending(app: Shell, entry: OutboxEntry) -> None:
     """Edit a pending comment. It stays pending."""
-    from octavo.tui.comments.composer import open_composer  # lazy: the text area
-
     draft_key = f"held {entry.id}"
 
     def save(text: str) -> None:
@@ -321,12 +318,11 @@ def edit_pending(app: Shell, entry: OutboxEntry) -> None:
 
     assert isinstance(entry.at, ChangeRequestRef)
     title, text = "Edit a pending comment", entry.facts.text
-    open_composer(app, entry.at, draft_key, title, save, start=text, verb="save", is_recoverable=False)
+    _open_composer(app, entry.at, draft_key, title, save, start=text, verb="save", is_recoverable=False)
 
 
 def remove_pending(app: Shell, entry: OutboxEntry) -> None:
     """Remove a pending comment from the review after a confirmation."""
-    from octavo.tui.widgets.confirm import ConfirmDialog
 
     def on_decided(answer: Confirmed | None) -> None:
         if answer is not None:
@@ -339,7 +335,9 @@ def remove_pending(app: Shell, entry: OutboxEntry) -> None:
         "No one else has seen this comment, because it has not been sent. Its text will be kept as a draft: "
         "to continue writing, press c in the same place."
     )
-    app.push_screen(ConfirmDialog("Remove this pending comment?", verb="Remove", intro=quote, after=after), on_decided)
+    app.push_screen(
+        _confirm_dialog("Remove this pending comment?", verb="Remove", intro=quote, after=after), on_decided
+    )
 
 
 def send_pending(app: Shell, at: ChangeRequestRef, name: str) -> None:

@@ -15,6 +15,7 @@ from octavo.data.unsent_index import UnsentText
 from octavo.data.writes.machine import NewWrite
 from octavo.data.writes.outbox import Discarded
 from octavo.documents.emoji import to_emoji
+from octavo.lazy_import import lazy
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.thread_filters import Thread
 from octavo.tui.core.external_links import confirm_link, copy_text, missing_link_reason
@@ -25,6 +26,9 @@ from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
+
+_choose_emoji = lazy("octavo.tui.comments.reactions:choose_emoji")
+_open_composer = lazy("octavo.tui.comments.composer:open_composer")
 
 
 NO_DRAFTS = "You have no unsent drafts here."
@@ -165,9 +169,7 @@ def reply(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -
 
     title = f"Reply to {plural(len(threads), 'thread')}" + (f" and resolve {pronoun}" if resolves else "")
     excerpt = " · ".join(thread_actions.thread_label(each.comment) for each in threads)
-    from octavo.tui.comments.composer import open_composer  # lazy: the text area
-
-    open_composer(app, threads[0].at, shared_key, title, send, excerpt=excerpt, start=initial_text)
+    _open_composer(app, threads[0].at, shared_key, title, send, excerpt=excerpt, start=initial_text)
 
 
 def react(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -> None:
@@ -193,9 +195,7 @@ def react(app: Shell, selection: BulkSelection, on_queued: Callable[[], None]) -
         app.writes.queue(*writes, message=f"{status}{selection.skipped_note}")
         on_queued()
 
-    from octavo.tui.comments import reactions  # lazy: the names of emoji, rarely needed
-
-    reactions.choose_emoji(
+    _choose_emoji(
         app, f"React to {plural(len(threads), 'thread')}", set.intersection(*my_reactions_by_thread), (), on_chosen
     )
 

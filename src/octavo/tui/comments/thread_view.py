@@ -21,6 +21,7 @@ from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.data.live import Snapshot
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.emoji import to_emoji
+from octavo.documents.parse import parse
 from octavo.documents.suggestions import find_suggestions
 from octavo.tui.comments.diff_threads import SuggestionDiffs
 from octavo.tui.comments.thread_commands import NO_THREAD, THREAD, UNSENT, ThreadTarget, is_own_comment
@@ -268,8 +269,6 @@ class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=Fal
         return [*lines, Line([])]
 
     def _message_lines(self, message: Comment | Reply, width: int) -> list[Line]:
-        from octavo.documents.parse import parse
-
         styles, is_reply = self._line_styles, isinstance(message, Reply)
         indent = 3 if is_reply else 0
         state_sign, state_style = self._state()

@@ -17,13 +17,14 @@ from octavo.api.places import Discussion
 from octavo.data.live import Snapshot
 from octavo.data.queries import collections_of
 from octavo.data.unsent_index import UnsentText
+from octavo.lazy_import import lazy
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE, PageDiscussion
 from octavo.tui.comments.thread_commands import UNSENT
 from octavo.tui.content.cursor_target import PAGE, ROW, SPACE
-from octavo.tui.content.navigation import Navigation, VisitedPage
+from octavo.tui.content.navigation import Navigation, SpacesPane, VisitedPage
 from octavo.tui.content.open_space import OpenSpace
 from octavo.tui.content.side_panel import SidePanel
-from octavo.tui.content.spaces_pane import SpacesPane, SpaceTarget
+from octavo.tui.content.space_target import SpaceTarget
 from octavo.tui.core.item_labels import offline_mark
 from octavo.tui.core.routes import ToPage
 from octavo.tui.core.tree_rows import adjacent_page
@@ -42,6 +43,8 @@ from octavo.tui.widgets.notices import Notices
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
+
+_open_row = lazy("octavo.tui.reader.page_dialogs:open_row")
 
 
 class SpaceList:
@@ -384,9 +387,7 @@ class ContentScreen(View, CopiesWhenReady):
 
     @on(PageView.TableRowRequested)
     def _on_row_wanted(self, message: PageView.TableRowRequested) -> None:
-        from octavo.tui.reader.page_dialogs import open_row  # lazy: not needed for the first screen
-
-        open_row(self.app, message)
+        _open_row(self.app, message)
 
     @on(Reader.Copied)
     def _on_copied(self, message: Reader.Copied) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from octavo.api.places import CollectionRef
 from octavo.data.unsent_index import UnsentText
+from octavo.lazy_import import lazy, load
 from octavo.tui.core.external_links import copy_text, missing_link_reason, open_link, page_url
 from octavo.tui.core.routes import ToAccess, ToChangeRequest
 from octavo.tui.editing.page_drafts import pages_with_drafts
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
     from octavo.tui.core.view import View
     from octavo.tui.widgets.tree import TreeNode
+
+_files_screen = lazy("octavo.tui.content.files:FilesScreen")
+_links_screen = lazy("octavo.tui.content.links:LinksScreen")
+_page_history_screen = lazy("octavo.tui.content.page_history:PageHistoryScreen")
+_download = lazy("octavo.tui.content.offline_copies:download")
+_remove_copy = lazy("octavo.tui.content.offline_copies:remove")
+_choose_export = lazy("octavo.tui.core.file_dialogs:choose_export")
 
 
 class CursorTarget:
@@ -246,37 +254,27 @@ def _why_no_page(app: Shell, target: CursorTarget, missing: str) -> str | None:
 
 
 def _why_no_links(app: Shell, target: CursorTarget) -> str | None:
-    from octavo.api.links import ListOfSpace
-
-    return _why_no_space(app, target) or app.session.live.unavailable(ListOfSpace)
+    return _why_no_space(app, target) or app.session.live.unavailable(load("octavo.api.links:ListOfSpace"))
 
 
 def _why_no_backlinks(app: Shell, target: CursorTarget) -> str | None:
-    from octavo.api.links import ListToPage
-
-    return _why_no_page(app, target, "backlinks") or app.session.live.unavailable(ListToPage)
+    return _why_no_page(app, target, "backlinks") or app.session.live.unavailable(load("octavo.api.links:ListToPage"))
 
 
 def _open_files(app: Shell, target: CursorTarget) -> None:
-    from octavo.tui.content.files import FilesScreen
-
     if (space := target.space) is not None:
-        app.push_screen(FilesScreen(space))
+        app.push_screen(_files_screen(space))
 
 
 def _open_links(app: Shell, target: CursorTarget, first_section: str = "broken") -> None:
-    from octavo.tui.content.links import LinksScreen
-
     if (space := target.space) is not None:
-        app.push_screen(LinksScreen(space, target.page, first_section=first_section))
+        app.push_screen(_links_screen(space, target.page, first_section=first_section))
 
 
 def _open_history(app: Shell, target: CursorTarget) -> None:
-    from octavo.tui.content.page_history import PageHistoryScreen
-
     space, page = target.space, target.page
     if space is not None and page is not None:
-        app.push_screen(PageHistoryScreen(space, *page))
+        app.push_screen(_page_history_screen(space, *page))
 
 
 def _is_offline(app: Shell, target: CursorTarget) -> bool:
@@ -285,24 +283,18 @@ def _is_offline(app: Shell, target: CursorTarget) -> bool:
 
 
 def _keep_offline(app: Shell, target: CursorTarget) -> None:
-    from octavo.tui.content.offline_copies import download
-
     if (space := target.space) is not None:
-        download(app, space)
+        _download(app, space)
 
 
 def _remove_offline(app: Shell, target: CursorTarget) -> None:
-    from octavo.tui.content.offline_copies import remove
-
     if (space := target.space) is not None:
-        remove(app, space.id)
+        _remove_copy(app, space.id)
 
 
 def _export(app: Shell, target: CursorTarget) -> None:
-    from octavo.tui.core.file_dialogs import choose_export
-
     if (space := target.space) is not None:
-        choose_export(app, space.ref, space.title, target.page)
+        _choose_export(app, space.ref, space.title, target.page)
 
 
 def _open_access(app: Shell, target: CursorTarget) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -17,11 +17,13 @@ from octavo.api.content import PageTree
 from octavo.api.spaces import Space
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.emoji import to_emoji
-from octavo.tui.content.spaces_pane import SpacesPane
+from octavo.lazy_import import lazy
+from octavo.tui.content.space_target import SpaceTarget, position_at_step, title_of
 from octavo.tui.core.tree_rows import page_nodes, space_nodes
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_position import ReadingPosition, ReadingPositions
 from octavo.tui.terminal.textual_internals import is_being_removed
+from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.tree import Tree
 
@@ -81,6 +83,8 @@ class ReadingHistory:
         return self._screen.query_one("#page", PageView)
 
 
+_move_by = lazy("octavo.tui.content.space_changes:move_by")
+
 TreeName = Literal["spaces", "pages"]
 
 
@@ -94,6 +98,51 @@ _PAGES_HELP = (
     "H to show its version history. These keys act on the selected page, not on the open page. Press esc to go back to the "
     "spaces."
 )
+
+
+def _why_not_step(target: SpaceTarget, step: int) -> str | None:
+    if (why := target.why_not("move")) is not None or (item := target.selected) is None:
+        return why
+    items: Any = target.spaces if item.object == "space" else target.collections
+    if position_at_step(item, items, step) is None:
+        return f"{title_of(item)} is already the {'first' if step < 0 else 'last'} {item.object} here. Press M to move it elsewhere."
+    return None
+
+
+SPACE_TREE: Commands[SpaceTarget] = Commands(
+    "spaces",
+    (
+        Command("create", "ctrl+n", "New space", "Create a space or collection", writes=True,
+                run=lazy("octavo.tui.content.space_actions:create"), why_not=lambda _, target: target.why_not_create()),
+        Command("change", "e", "Settings", "Edit the settings of the space or collection", writes=True,
+                run=lazy("octavo.tui.content.space_actions:edit_settings"), why_not=lambda _, target: target.why_not("edit")),
+        Command("move", "M", "Move", "Move the space or collection elsewhere", writes=True,
+                run=lazy("octavo.tui.content.space_changes:choose_parent"), why_not=lambda _, target: target.why_not("move")),
+        Command("move_up", "alt+up", "Move up", "Move the space or collection up", writes=True, shown=False,
+                run=lambda app, target: _move_by(app, target, -1), why_not=lambda _, target: _why_not_step(target, -1)),
+        Command("move_down", "alt+down", "Move down", "Move the space or collection down", writes=True, shown=False,
+                run=lambda app, target: _move_by(app, target, 1), why_not=lambda _, target: _why_not_step(target, 1)),
+        Command("delete", "X", "Delete", "Delete the space or collection", writes=True,
+                run=lazy("octavo.tui.content.space_changes:delete"), why_not=lambda _, target: target.why_not("delete")),
+        Command("act", "a", "More…", "Show more actions, such as import, duplicate, and Git Sync",
+                run=lazy("octavo.tui.content.space_actions:show_actions")),
+        Command("restore", "", "Trash", "Show and restore deleted spaces",
+                run=lazy("octavo.tui.content.space_changes:show_trash")),
+    ),
+    context="spaces and collections",
+    no_target="Your organization is still loading.",
+)  # fmt: skip
+"""Commands for the selected space or collection."""
+
+
+class SpacesPane(HasCommands, Vertical):
+    """The pane that contains the tree of spaces."""
+
+    CONTEXT: ClassVar[str] = "spaces and collections"
+    COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SPACE_TREE.for_target(lambda pane: pane.find_target()),)
+
+    find_target: Callable[[], SpaceTarget | None] = staticmethod(lambda: None)
+    """Returns the target of its keys. None while the organization is loading."""
 
 
 class Navigation(Vertical):

@@ -16,8 +16,8 @@ from octavo.api.organizations import Organization
 from octavo.api.places import CollectionRef, ContentRef, OrganizationRef
 from octavo.api.spaces import Space
 from octavo.data.writes.direct import SendResult, send_plain
-from octavo.tui.content import space_changes, spaces_pane
-from octavo.tui.content.spaces_pane import SpaceOrCollection, title_of
+from octavo.tui.content import space_changes, space_target
+from octavo.tui.content.space_target import SpaceOrCollection, title_of
 from octavo.tui.core.external_links import copy_text
 from octavo.tui.core.routes import ToChangeRequest, ToPage
 from octavo.tui.core.write_queue import DirectUndo, show_progress
@@ -34,7 +34,7 @@ from octavo.tui.widgets.short_texts import long_age, plural
 from octavo.tui.widgets.text_widgets import Fact
 
 if TYPE_CHECKING:
-    from octavo.tui.content.spaces_pane import SpaceTarget
+    from octavo.tui.content.space_target import SpaceTarget
     from octavo.tui.core.shell import Shell
 
 Action = Callable[[], object]
@@ -159,14 +159,14 @@ def _choose_organization(app: Shell, target: SpaceTarget, item: SpaceOrCollectio
 def _transfer(app: Shell, target: SpaceTarget, item: SpaceOrCollection, destination: Organization) -> None:
     live, name, organization = app.session.live, title_of(item), target.organization
     items: Any = target.spaces if isinstance(item, Space) else target.collections
-    position = spaces_pane.position_of(item, items)
+    position = space_target.position_of(item, items)
 
     async def undo_transfer() -> SendResult[Any]:
         sent = await send_plain(live, _transfer_operation(item, organization.id), f"Could not move {name} back")
         if sent.kind == "done" and (position.parent or position.before or position.after):
             return await send_plain(
                 live,
-                spaces_pane.move_operation(item, position),
+                space_target.move_operation(item, position),
                 f"Moved {name} back to the top level, but not to its original position",
             )
         return sent

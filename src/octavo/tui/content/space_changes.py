@@ -17,8 +17,8 @@ from octavo.api.spaces import Space
 from octavo.data.live import Live
 from octavo.data.queries import collections_of, spaces_of
 from octavo.data.writes.direct import send_plain
-from octavo.tui.content import spaces_pane
-from octavo.tui.content.spaces_pane import SpaceOrCollection, SpacePosition, kind_of, title_of
+from octavo.tui.content import space_target
+from octavo.tui.content.space_target import SpaceOrCollection, SpacePosition, kind_of, title_of
 from octavo.tui.core.permissions import why_no_permission
 from octavo.tui.core.unsent_texts import DialogDraft
 from octavo.tui.core.write_queue import DirectUndo, show_progress
@@ -34,7 +34,7 @@ from octavo.tui.widgets.short_texts import plural
 from octavo.tui.widgets.text_widgets import Fact
 
 if TYPE_CHECKING:
-    from octavo.tui.content.spaces_pane import SpaceTarget
+    from octavo.tui.content.space_target import SpaceTarget
     from octavo.tui.core.shell import Shell
 
 
@@ -43,7 +43,7 @@ def move_by(app: Shell, target: SpaceTarget, step: int) -> None:
     item = target.selected
     if (
         item is not None
-        and (position := spaces_pane.position_at_step(item, _same_kind(target, item), step)) is not None
+        and (position := space_target.position_at_step(item, _same_kind(target, item), step)) is not None
     ):
         _move(app, target, item, position, f"Moved {title_of(item)} {'up' if step < 0 else 'down'}.")
 
@@ -53,7 +53,7 @@ def choose_parent(app: Shell, target: SpaceTarget) -> None:
     if (item := target.selected) is None:
         return
     places = [("", "Top level, not in a collection", target.why_not_add_to(None))]
-    for each, depth in spaces_pane.possible_parents(item, target.collections):
+    for each, depth in space_target.possible_parents(item, target.collections):
         places.append((each.id, f"{'  ' * depth}{title_of(each)}", target.why_not_add_to(each)))
     current = item.parent or ""
     choices = [
@@ -101,7 +101,7 @@ def _same_kind(target: SpaceTarget, item: SpaceOrCollection) -> Any:
 
 
 def _move(app: Shell, target: SpaceTarget, item: SpaceOrCollection, position: SpacePosition, message: str) -> None:
-    before = spaces_pane.position_of(item, _same_kind(target, item))
+    before = space_target.position_of(item, _same_kind(target, item))
     if position == before:
         app.say(f"{title_of(item)} is already in this position.")
         return
@@ -110,13 +110,13 @@ def _move(app: Shell, target: SpaceTarget, item: SpaceOrCollection, position: Sp
         partial(
             send_plain,
             app.session.live,
-            spaces_pane.move_operation(item, before),
+            space_target.move_operation(item, before),
             f"Could not move {title_of(item)} back",
         ),
         f"Moved {title_of(item)} back.",
     )
-    doing, op = f"move {title_of(item)}", spaces_pane.move_operation(item, position)
-    cache_edit = _list_operation(target, item), lambda page: spaces_pane.list_after_move(page, item, position)
+    doing, op = f"move {title_of(item)}", space_target.move_operation(item, position)
+    cache_edit = _list_operation(target, item), lambda page: space_target.list_after_move(page, item, position)
     sending = send_plain(app.session.live, op, f"Could not {doing}", cache_edit)
     app.writes.send(doing, sending, message=message, make_undo=lambda _: undo, is_visible=True)
 

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING
 from textual.content import Content
 
 from octavo.documents import links
+from octavo.lazy_import import lazy
+from octavo.tui.terminal import browser
 
 if TYPE_CHECKING:
     from octavo.api.content import Page
     from octavo.tui.core.shell import Shell
-    from octavo.tui.terminal.browser import Browser
     from octavo.tui.widgets.confirm import Confirmed
+
+_confirm_dialog = lazy("octavo.tui.widgets.confirm:ConfirmDialog")
 
 BROWSER_EXIT_SECONDS = 10.0
 """A browser that exits with an error within this time, in seconds, has failed to open the link."""
@@ -42,10 +45,6 @@ def fits_clipboard(app: Shell, text: str) -> bool:
 def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> None:
     """Show the full URL of a link and ask whether to open or copy it. `text` is the label of the link. `problem` is the
     reason why the browser could not open it: the dialog then only offers to copy the link."""
-    # lazy: the dialog and the search for a browser, not needed for the first screen
-    from octavo.tui.terminal import browser
-    from octavo.tui.widgets.confirm import ConfirmDialog
-
     target = links.external_target(url)
     if not isinstance(target, links.UrlLink):
         app.say("Could not open the link: only http, https, and mailto links are supported.", tone="care")
@@ -78,7 +77,7 @@ def confirm_link(app: Shell, url: str, *, text: str = "", problem: str = "") -> 
         verb, warnings = "Copy link", [f"{browser_or_error.sentence} Copy the link instead.", *warnings]
     title = f"Email {target.host}?" if is_mail else f"Open {target.host}?"
     after = "\n".join(filter(None, warnings))
-    app.push_screen(ConfirmDialog(title, verb=verb, intro=_highlight_host(target), after=after), decided)
+    app.push_screen(_confirm_dialog(title, verb=verb, intro=_highlight_host(target), after=after), decided)
 
 
 def page_url(page: Page | None) -> str:
@@ -108,7 +107,7 @@ def _highlight_host(target: links.UrlLink) -> Content:
     return Content.assemble((before, "$octavo-muted"), (host, "bold $accent"), (path, "$octavo-muted"))
 
 
-def _start_browser(app: Shell, browser: Browser, url: str) -> None:
+def _start_browser(app: Shell, browser: browser.Browser, url: str) -> None:
     """Start the browser. If it fails to start or exits with an error, show the error and offer to copy the link."""
 
     def report_failure(started: subprocess.Popen[bytes]) -> None:

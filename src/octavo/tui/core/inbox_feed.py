@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from octavo.api.operation import ListPage
 from octavo.api.places import ChangeRequestRef
+from octavo.lazy_import import lazy
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from octavo.data.inbox_marks import InboxMarks, MarkedRows
     from octavo.tui.core.session import Session
     from octavo.tui.core.shell import Shell
+
+_new_loader = lazy("octavo.data.inbox_loader:InboxLoader")
+_new_marks = lazy("octavo.data.inbox_marks:InboxMarks")
 
 
 _COUNT_FACT = "count of the inbox"
@@ -68,13 +72,9 @@ class InboxFeed:
         self._is_started = True
         if self.loader is not None or self._session is None or self._organization is None:
             return
-        # lazy: the loader of the inbox, which a first screen with a page does not need
-        from octavo.data.inbox_loader import InboxLoader
-        from octavo.data.inbox_marks import InboxMarks
-
         session = self._session
-        self.marks = InboxMarks(session.state)
-        self.loader = InboxLoader(session.live, session.drafts, self._organization)
+        self.marks = _new_marks(session.state)
+        self.loader = _new_loader(session.live, session.drafts, self._organization)
         self._unsubscribe = self.loader.subscribe(self._on_snapshot)
 
     async def poll(self) -> None:
@@ -114,7 +114,7 @@ class InboxFeed:
     def regroup(self) -> None:
         """Group the rows again after a mark has changed or a snoozed row is due."""
         if self.snapshot is not None and self.marks is not None:
-            self.rows = self.marks.sort(self.snapshot.rows)
+            self.rows = self.marks.group(self.snapshot.rows)
             self._save_count()
             self.changed.publish(None)
 
@@ -124,7 +124,7 @@ class InboxFeed:
         snapshot, rows = self.snapshot, self.rows
         if snapshot is None or rows is None or not (snapshot.rows or _is_complete(snapshot)):
             return self._last_count or 0
-        return len(rows.here)
+        return len(rows.active)
 
     def change_request(self, row: InboxRow | None) -> ChangeRequest | None:
         """Return the change request of a row. None if it is not loaded or the row has none."""
@@ -134,11 +134,7 @@ class InboxFeed:
 
     def comment(self, row: InboxRow | None) -> Comment | None:
         """Return the first comment of the thread of a row. None if it is not loaded or the row has none."""
-        from octavo.data.inbox import ThreadRef  # lazy: the inbox, as in `begin`
-
-        if self.loader is None or row is None or not isinstance(row.target, ThreadRef):
-            return None
-        return self.loader.comment(row.target)
+        return self.loader.comment(row.target) if self.loader is not None and row is not None else None
 
     def _on_snapshot(self, snapshot: InboxSnapshot) -> None:
         self.snapshot = snapshot
@@ -168,4 +164,4 @@ class InboxFeed:
 
 def _is_complete(snapshot: InboxSnapshot) -> bool:
     """True if all data that can add rows to the inbox is loaded."""
-    return not (snapshot.is_loading or snapshot.failed or snapshot.unknown.words)
+    return not (snapshot.is_loading or snapshot.failed or snapshot.unknown.summary)

@@ -12,6 +12,7 @@ from textual.widget import Widget
 from octavo.data.live import Snapshot
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.view import View
+from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import STILL_LOADING
 from octavo.tui.widgets.row_list import RowList
@@ -54,9 +55,6 @@ class ActiveFilters(Generic[N]):
     def choose(self, title: str, available: Iterable[tuple[N, str]], save: Callable[[], None] | None = None) -> None:
         """Open a dialog that adds or removes a filter. `available` contains the filters to add, each with the number of
         items that match. `save` saves the current filters as a tab."""
-        # lazy: the dialog, not needed for the first screen
-        from octavo.tui.widgets.chooser import Choice, Picker
-
         current = self.filters
         choices: list[Choice[N | Callable[[], None]]] = [
             Choice(each, each.name, right="press enter to remove", group="CURRENT FILTER") for each in current
@@ -166,8 +164,6 @@ class ListView(View, Generic[T]):
 
     def choose_list_order(self, title: str) -> None:
         """Ask for the sort order."""
-        # lazy: the dialog, not needed for the first screen
-        from octavo.tui.widgets.chooser import Choice, Picker
 
         def chosen(key: str | None) -> None:
             if key is not None:

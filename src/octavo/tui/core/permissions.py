@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from octavo.api.content import Edit
 from octavo.api.places import SpaceRef
 from octavo.tui.core.workspace import MAY_BE_SENT, NOT_SENT
 
@@ -54,8 +55,6 @@ def has_permission(owner: Any, permission: str) -> bool:
 
 def why_no_editing(app: Shell) -> str | None:
     """Return the reason why nobody can edit pages on this server, or None."""
-    from octavo.api.content import Edit  # lazy: the operation that edits pages, not needed for the first screen
-
     return app.session.live.unavailable(Edit) if app.has_session else None
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from octavo.api.places import Discussion
     from octavo.settings import Settings
     from octavo.tui.core.routes import NavigationHistory, Route
-    from octavo.tui.core.session import Session, SignInMethods
+    from octavo.tui.core.session import Session, SignInMethods, SignInState
     from octavo.tui.core.workspace import Workspace
     from octavo.tui.core.write_queue import WriteQueue
     from octavo.tui.widgets.notices import NoticeBoard, Tone
@@ -41,10 +41,14 @@ class Shell(Protocol):
     settings: Settings
     sign_in_methods: SignInMethods
     notices: NoticeBoard
+    open_next: Callable[[], SignInState] | None
+    """Function that returns the session to open after the app has ended. None if Octavo quits."""
     settings_errors: tuple[str, ...]
     """Errors in the settings file, as sentences."""
     exit_callbacks: set[Callable[[], None]]
     """Callbacks that save unfinished input when the terminal closes."""
+    may_ask_for_key: bool
+    """True unless the user went back from the sign-in screen, although the server rejects the API key."""
     is_opening: bool
     """True until the first screen shows its data."""
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
+from octavo.api import comments
 from octavo.data.queries import open_threads_of
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.machine import NewWrite
@@ -280,8 +281,6 @@ def show_progress(app: Shell, text: str) -> Iterator[None]:
 
 def _route_to_write(app: Shell, entry: OutboxEntry, view: str) -> ToThread:
     """Return the route to the comment or thread that an outbox entry has changed."""
-    from octavo.api import comments  # lazy: the operations on comments, not needed for the first screen
-
     at, thread_id, live = entry.at, entry.facts.thread, app.session.live
     thread = live.peek(comments.Get(at=at, comment_id=thread_id, format="markdown")).value if thread_id else None
     # The lists that the thread views and the inbox follow.

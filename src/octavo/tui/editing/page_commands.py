@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any, Protocol
 
+from octavo.lazy_import import lazy
 from octavo.tui.core.permissions import UNDECIDED, why_no_editing, why_not_in_change_request, why_not_in_space
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets.commands import Command, Commands
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
     from octavo.tui.core.view import View
     from octavo.tui.editing.tree_edits import TreeEdit
+
+_page_edit = lazy("octavo.tui.editing.page_edit:PageEdit")
+_new_tree_edit = lazy("octavo.tui.editing.tree_edits:TreeEdit")
 
 
 class EditablePages(Protocol):
@@ -72,11 +76,9 @@ class PageEditing:
         """Open the selected page in the editor."""
         page, space = self.pages.selected_page, self.pages.space_ref
         if page is not None and space is not None and not self._is_opening:
-            from octavo.tui.editing.page_edit import PageEdit  # lazy: the external editor, rarely needed
-
             app, target, block = self._view.shell, self.pages.change_request, self.pages.selected_block
             self._is_opening = True
-            edit = PageEdit(app, space, page[0], page[1], target, self._on_editing_ended, block)
+            edit = _page_edit(app, space, page[0], page[1], target, self._on_editing_ended, block)
             app.background(self._run_editor(edit.start()))
 
     async def _run_editor(self, opening: Coroutine[Any, Any, None]) -> None:
@@ -106,12 +108,13 @@ class PageEditing:
         self._view.shell.background(self._tree_edit().insert())
 
     def _tree_edit(self) -> TreeEdit:
-        from octavo.tui.editing.tree_edits import TreeEdit  # lazy: the dialogs, rarely needed
-
         page, space = self.pages.selected_page, self.pages.space_ref
         assert space is not None  # The commands are disabled by `why_not_allowed`.
         id_and_title = page[:2] if page is not None else ("", "")
-        return TreeEdit(self._view.shell, space, *id_and_title, self.pages.change_request, self.pages.show_saved_page)
+        edit: TreeEdit = _new_tree_edit(
+            self._view.shell, space, *id_and_title, self.pages.change_request, self.pages.show_saved_page
+        )
+        return edit
 
 
 def _why_no_insert(app: Shell, editing: PageEditing) -> str | None:

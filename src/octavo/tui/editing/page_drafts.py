@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import count
@@ -18,12 +18,17 @@ from octavo.api import content
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.api.text import Raw
+from octavo.lazy_import import lazy
+from octavo.tui.core.routes import Route
 from octavo.tui.core.unsent_texts import DialogDraft
 
 if TYPE_CHECKING:
+    from octavo.api.change_requests import ChangeRequest
     from octavo.data.drafts import Drafts
     from octavo.tui.core.session import Session
     from octavo.tui.core.shell import Shell
+
+_page_source = lazy("octavo.data.writes.content_writes:page_source")
 
 _NO_CHANGE_REQUEST = "-"
 """Stands for a change request that does not exist yet. No id is as short as this."""
@@ -63,6 +68,17 @@ class PageDraftKey:
         """Return the beginning of the name of the editor file."""
         digest = _page_digest(session, self.space, self.page)
         return f"page.{digest}.{self.change_request or _NO_CHANGE_REQUEST}.{self.revision}.{self.number}.{os.getpid()}"
+
+
+@dataclass(frozen=True)
+class ToConflicts(Route):
+    """The conflict view of a page, with the text of the user and the edits of other people."""
+
+    key: PageDraftKey
+    title: str
+    change_request: ChangeRequest
+    send: Callable[[Raw], None]
+    """Sends the text of the page when all conflicts are resolved."""
 
 
 @dataclass(frozen=True)
@@ -176,10 +192,8 @@ def restore_line_endings(before: str, after: str) -> str:
 
 
 async def _is_unchanged(app: Shell, key: PageDraftKey, text: str) -> bool:
-    from octavo.data.writes.content_writes import page_source  # lazy: rarely needed
-
     try:
-        before = await page_source(app.session.live, key.base_ref, key.page)
+        before = await _page_source(app.session.live, key.base_ref, key.page)
     except ApiError:
         return False
     return before is not None and restore_line_endings(before.text, text) == before.text

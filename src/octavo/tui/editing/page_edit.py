@@ -17,6 +17,7 @@ from octavo.data.state_db import NotSaved
 from octavo.data.writes.content_writes import page_source
 from octavo.documents.blocks import Block
 from octavo.documents.conflict_markers import find_markers
+from octavo.documents.parse import parse
 from octavo.documents.thread_anchors import ThreadAnchors
 from octavo.tui.core.permissions import UNDECIDED
 from octavo.tui.core.unsent_texts import DialogDraft, save_error
@@ -25,6 +26,7 @@ from octavo.tui.editing import target_request
 from octavo.tui.editing.page_drafts import (
     PageDraft,
     PageDraftKey,
+    ToConflicts,
     editor_folder,
     page_drafts,
     recover_drafts,
@@ -32,7 +34,6 @@ from octavo.tui.editing.page_drafts import (
     save_conflict_base,
     unused_key,
 )
-from octavo.tui.editing.routes import ToConflicts
 from octavo.tui.editing.target_request import PageOutcome, TargetRequest, write_page
 from octavo.tui.terminal.external_editor import FileNote, NotEdited, edit_text
 from octavo.tui.widgets.chooser import Choice, Picker
@@ -305,7 +306,7 @@ class PageEdit:
 
     def _resolve_conflicts(self, key: PageDraftKey, target: TargetRequest) -> None:
         if target.change_request is not None:
-            self.app.go(ToConflicts(self, key, target, target.change_request))
+            self.app.go(ToConflicts(key, self.title, target.change_request, partial(self.send, key, target)))
 
     async def _resolve_draft(self, draft: PageDraft) -> None:
         if (target := await self._load_target(draft.key)) is not None:
@@ -339,8 +340,6 @@ class PageEdit:
 def block_line(text: str, block: Block) -> int:
     """Return the line number of a block in a text, starting at 1. This is the line of the block with the same key, else
     of the most similar block, else the old line of the block. Takes as long as parsing the text."""
-    from octavo.documents.parse import parse  # lazy: the parser, 30 ms
-
     document = parse(text)
     match = document.find(block.key) if block.key else None
     if match is None and (similar_key := ThreadAnchors(document).most_similar_key(block.plain())):

@@ -12,6 +12,8 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, ContentRef, SiteRef
 from octavo.data.page_queries import file_of, find_page, page_markdown
 from octavo.documents import links
+from octavo.documents.parse import parse
+from octavo.lazy_import import lazy
 from octavo.tui.core.external_links import confirm_link, copy_text, missing_link_reason, open_link, page_url
 from octavo.tui.core.routes import ToChangeRequest, ToCollection, ToPage, ToSearch
 from octavo.tui.reader.link_titles import ShowsPage
@@ -24,6 +26,11 @@ if TYPE_CHECKING:
     from octavo.tui.render.deferred import DeferredContent
     from octavo.tui.render.link_targets import LinkTargets
     from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
+
+_show_image = lazy("octavo.tui.reader.image_screen:show_image")
+_choose_path = lazy("octavo.tui.core.file_dialogs:save_file")
+_text_dialog = lazy("octavo.tui.reader.page_dialogs:TextDialog")
+_get_site = lazy("octavo.api.sites:Get")
 
 
 def follow_link(screen: ShowsPage, message: LinkFollowed) -> None:
@@ -43,9 +50,7 @@ def open_part(app: Shell, view: PageView, message: LinkFollowed, follow: Callabl
         case "note":
             _show_note(app, view, message.href, follow)
         case "image" if not message.outside:
-            from octavo.tui.reader.image_screen import show_image  # lazy: images, rarely opened
-
-            show_image(app, view, message.href)
+            _show_image(app, view, message.href)
         case _:
             return False
     return True
@@ -213,8 +218,6 @@ def _resolve(screen: ShowsPage, href: str) -> links.Target:
 
 
 async def _save_file(app: Shell, at: ContentRef, target: links.FileLink) -> None:
-    from octavo.tui.core.file_dialogs import save_file  # lazy: dialogs, 10 ms
-
     try:
         file = await file_of(app.session.live, at, target)
     except ApiError as error:
@@ -223,7 +226,7 @@ async def _save_file(app: Shell, at: ContentRef, target: links.FileLink) -> None
     if file is None:
         app.say(f"This link is broken. There is no file {target.name} in this space.", tone="care")
     else:
-        save_file(app, file)
+        _choose_path(app, file)
 
 
 async def show_reusable_content(
@@ -254,20 +257,16 @@ async def show_reusable_content(
 
 def _find_include(text: str, targets: LinkTargets | None, target: links.ReusableContentLink) -> Block | None:
     """Return the include block of reusable content in a page. None if there is none."""
-    from octavo.documents.parse import parse  # lazy: the parser, 30 ms
-
     found = (block for block in parse(text).walk() if block.kind == "include" and block.children)
     return next((each for each in found if targets and targets.resolve(str(each.attrs["target"])) == target), None)
 
 
 async def _open_site(app: Shell, target: links.SiteLink) -> None:
-    from octavo.api import sites  # lazy: rarely linked
-
     organization = target.organization or (
         app.workspace.organization.id if app.workspace.organization is not None else ""
     )
     try:
-        site = await app.session.live.fetch(sites.Get(at=SiteRef(organization_id=organization, site_id=target.site)))
+        site = await app.session.live.fetch(_get_site(at=SiteRef(organization_id=organization, site_id=target.site)))
     except (ApiError, ValueError) as error:
         app.say(f"Could not open the site: {error}", tone="failed")
         return
@@ -277,13 +276,11 @@ async def _open_site(app: Shell, target: links.SiteLink) -> None:
 def _show_dialog(
     app: Shell, deferred: DeferredContent, note: Block, follow: Callable[[LinkFollowed], None], name: str = ""
 ) -> None:
-    from octavo.tui.reader.page_dialogs import TextDialog  # lazy: dialogs, 1 ms
-
     def follow_result(followed: LinkFollowed | None) -> None:
         if followed is not None:
             follow(followed)
 
-    app.push_screen(TextDialog(note, deferred, name), follow_result)
+    app.push_screen(_text_dialog(note, deferred, name), follow_result)
 
 
 def _show_note(app: Shell, view: PageView, label: str, follow: Callable[[LinkFollowed], None]) -> None:

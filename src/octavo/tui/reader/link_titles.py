@@ -13,9 +13,17 @@ from octavo.api.places import ChangeRequestRef, CollectionRef, OrganizationRef, 
 from octavo.data.page_queries import file_of
 from octavo.documents import links
 from octavo.documents.emoji import to_emoji
+from octavo.lazy_import import lazy
 from octavo.tui.core.item_labels import file_summary
 from octavo.tui.render.caches import AsyncCache
-from octavo.tui.render.link_targets import NOT_HERE, LinkContext, LinkTargets, LinkTitle, TitleQuery, app_origins
+from octavo.tui.render.link_targets import (
+    NOT_AVAILABLE_OFFLINE,
+    LinkContext,
+    LinkTargets,
+    LinkTitle,
+    TitleQuery,
+    app_origins,
+)
 
 if TYPE_CHECKING:
     from octavo.api.content import Page, PageTree
@@ -25,6 +33,14 @@ if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
     from octavo.tui.reader.page_view import PageView
     from octavo.tui.widgets.tree import Tree
+
+_thumbnails = lazy("octavo.tui.reader.linked_files:thumbnails")
+_load_by_slug = lazy("octavo.tui.reader.linked_files:load_by_slug")
+_load_from_link = lazy("octavo.tui.reader.linked_files:load_from_link")
+_get_change_request = lazy("octavo.api.change_requests:Get")
+_get_collection = lazy("octavo.api.collections:Get")
+_get_site = lazy("octavo.api.sites:Get")
+_get_user = lazy("octavo.api.users:Get")
 
 _SPECIFICATIONS = 8
 """Maximum number of cached OpenAPI specifications. Each may take some megabytes."""
@@ -67,9 +83,7 @@ def set_link_targets(screen: ShowsPage) -> None:
             lambda query: find_title(shell.session.live, query, shell.workspace.organization, is_folder=is_folder)
         )
     if shell.settings.thumbnails and deferred.thumbnails is None:
-        from octavo.tui.reader.linked_files import thumbnails  # lazy: images, off by default
-
-        deferred.thumbnails = thumbnails(shell.session, Color.parse(shell.theme_variables["background"]).rgb)
+        deferred.thumbnails = _thumbnails(shell.session, Color.parse(shell.theme_variables["background"]).rgb)
     before = deferred.targets
     context = before.context if before is not None else None
     if (
@@ -109,20 +123,19 @@ def reload_link_titles(screen: ShowsPage) -> None:
 
 async def _specification(screen: ShowsPage, at: OrganizationRef, query: str | links.Target) -> Specification:
     """Return the OpenAPI specification with a slug, or at a URL."""
-    from octavo.tui.reader import linked_files  # lazy: few pages have OpenAPI blocks
-
+    found: Specification
     if isinstance(query, str):
-        return await linked_files.load_by_slug(screen.shell.session.live, at, query)
-    location = screen.space.ref if screen.space is not None else None
-    return await linked_files.load_from_link(screen.shell.session, at, location, query)
+        found = await _load_by_slug(screen.shell.session.live, at, query)
+    else:
+        location = screen.space.ref if screen.space is not None else None
+        found = await _load_from_link(screen.shell.session, at, location, query)
+    return found
 
 
 async def find_title(
     live: Live, query: TitleQuery, organization: Organization | None, *, is_folder: bool = False
 ) -> LinkTitle | None:
     """Return the title of a link target. None if the server cannot be reached."""
-    from octavo.api import change_requests, collections, sites, users  # lazy: rarely linked
-
     target = query.target
     try:
         match target:
@@ -130,7 +143,7 @@ async def find_title(
                 return await _space(live, target)
             case links.ChangeRequestLink(space=space, number=number):
                 at = ChangeRequestRef(space_id=space, change_request_id=str(number))
-                found = await live.cached_or_fetch(change_requests.Get(at=at))
+                found = await live.cached_or_fetch(_get_change_request(at=at))
                 return LinkTitle(f"#{number} {found.subject or 'Untitled'}", where=f"change request, {found.status}")
             case links.FileLink(name=name):
                 file = await file_of(live, query.page_ref, target)
@@ -140,20 +153,20 @@ async def find_title(
                     else LinkTitle(problem=_NO_FILE)
                 )
             case links.CollectionLink(collection=name):
-                collection = await live.cached_or_fetch(collections.Get(at=CollectionRef(collection_id=name)))
+                collection = await live.cached_or_fetch(_get_collection(at=CollectionRef(collection_id=name)))
                 return LinkTitle(collection.title or "Untitled", where="collection")
             case links.SiteLink(site=name, organization=within):
                 within = within or (organization.id if organization is not None else None)
                 if within is None:
                     return None
-                site = await live.cached_or_fetch(sites.Get(at=SiteRef(organization_id=within, site_id=name)))
+                site = await live.cached_or_fetch(_get_site(at=SiteRef(organization_id=within, site_id=name)))
                 return LinkTitle(site.title or "Untitled", where="site")
             case links.UserLink(user=name):
-                user = await live.cached_or_fetch(users.Get(user_id=name))
+                user = await live.cached_or_fetch(_get_user(user_id=name))
                 return LinkTitle(f"@{user.display_name or name}", where="member")
     except (NotFound, Forbidden):
         if is_folder:
-            return LinkTitle(where=NOT_HERE)
+            return LinkTitle(where=NOT_AVAILABLE_OFFLINE)
         return LinkTitle(problem=f"The {_KIND_NAMES.get(type(target), 'page')} was deleted, or you do not have access.")
     except (ApiError, ValueError):
         return None  # The link keeps its own text.

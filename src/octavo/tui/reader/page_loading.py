@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from textual.message import Message
 
 from octavo.documents.blocks import Document
+from octavo.documents.parse import IncrementalParse
 from octavo.tui.reader.contents import SHORT_PAGE, THREAD_WAIT, raise_in_pane, remove_lines
 from octavo.tui.reader.page_contents import PageHead, blocks_with_title
 from octavo.tui.reader.reading_position import ReadingPosition, reading_position_of
@@ -20,7 +21,6 @@ from octavo.tui.render.virtual_lines import LaidUnits, UnitLayout, lay_out_units
 from octavo.tui.terminal import polite_thread
 
 if TYPE_CHECKING:
-    from octavo.documents.parse import IncrementalParse
     from octavo.tui.reader.page_view import PageView
 
 FIRST_BLOCKS = 24
@@ -69,8 +69,6 @@ class PageLoad:
 
     def steps(self) -> Iterator[None]:
         """Parse the page, and yield after each block."""
-        from octavo.documents.parse import IncrementalParse  # lazy: the parser, 30 ms
-
         parse = IncrementalParse(self.markdown)
         until = time.perf_counter() + RESTORE_WAIT
         first = FIRST_BLOCKS

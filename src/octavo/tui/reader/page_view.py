@@ -17,6 +17,7 @@ from octavo.api.safety import line as safe_line
 from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Block, Document
 from octavo.documents.emoji import to_emoji
+from octavo.lazy_import import lazy
 from octavo.tui.reader.block_cursor import AT_CURSOR, PANNING, BlockCommands
 from octavo.tui.reader.contents import STILL_LOADING, is_at_end
 from octavo.tui.reader.find_bar import FIND
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
     from octavo.documents import links
     from octavo.tui.reader.reading_position import ReadingPosition
     from octavo.tui.render.virtual_lines import LaidUnits
+
+_curl_command = lazy("octavo.tui.render.openapi:curl_command")
+_read_document = lazy("octavo.documents.json_document:read_document")
 
 _URL_KINDS = ("link", "file", "image")
 """Kinds of clickable spans with a URL."""
@@ -219,10 +223,8 @@ class PageBlockCommands(BlockCommands):
             super().open()
 
     def copy(self) -> None:
-        from octavo.tui.render.openapi import curl_command  # lazy: OpenAPI, 10 ms
-
         span = self.pane.cursor.current()
-        if span is not None and (curl := curl_command(self.pane.contents.deferred, span.block)):
+        if span is not None and (curl := _curl_command(self.pane.contents.deferred, span.block)):
             self.copy_as(curl, "command")
         else:
             super().copy()
@@ -395,8 +397,6 @@ def show_page(view: PageView, page: Page, key: str) -> None:
     """Show a page: its Markdown, or its JSON document if it has no Markdown."""
     title = f"{to_emoji(page.emoji)} {page.title}".strip()
     if page.markdown is None and page.document is not None:
-        from octavo.documents.json_document import read_document  # lazy: almost every page has Markdown
-
-        view.show(read_document(page.document), title=title, description=page.description, key=key)
+        view.show(_read_document(page.document), title=title, description=page.description, key=key)
     else:
         view.show_markdown(page.markdown or "", title=title, description=page.description, key=key)

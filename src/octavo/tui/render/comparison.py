@@ -25,6 +25,7 @@ from octavo.documents.diff_model import (
     TextPart,
 )
 from octavo.documents.diff_text import SourceHunk, source_diff
+from octavo.documents.parse import parse
 from octavo.tui.render.block_slices import SLICE_COST, is_long, layout_cost, split_block, split_text
 from octavo.tui.render.caches import RecentResults, stream_cached
 from octavo.tui.render.code import code_size
@@ -72,8 +73,6 @@ class PageComparison:
 
 def compare(before: str, after: str) -> PageComparison:
     """Parse and compare two versions of a page. All caches that rendering needs are filled on the way."""
-    from octavo.documents.parse import parse  # lazy: the parser, 30 ms
-
     old, new = parse(before), parse(after)
     for block in filter(is_long, (*old.blocks, *new.blocks)):
         _exhaust(recent_slices(block))  # The diff uses the slices, and this thread is not the event loop.

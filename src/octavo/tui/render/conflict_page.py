@@ -12,6 +12,7 @@ from octavo.api.safety import text as safe_text
 from octavo.documents.blocks import Document, plain_text
 from octavo.documents.diff_model import AddedBlock, ChangedBlock, MovedBlock
 from octavo.documents.merging.merged_page import ChoiceKind, Conflict, MergeChoice, MergedPage
+from octavo.documents.parse import parse
 from octavo.tui.render.comparison import PageComparison, compare, split_unit
 from octavo.tui.render.diff_sequence import build_diff
 from octavo.tui.render.diff_units import ContextSize, DiffUnit
@@ -127,8 +128,6 @@ def prepare_page_conflict(question: PageConflict, text: str) -> tuple[PageConfli
 
 def parse_safely(text: str) -> Document:
     """Parse a text, sanitized for display."""
-    from octavo.documents.parse import parse  # lazy: the parser, 30 ms
-
     return parse(safe_text(text))
 
 

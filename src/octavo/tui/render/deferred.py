@@ -84,15 +84,13 @@ async def highlight_code(code: CodeQuery) -> Tokens | None:
 
 def tokenize(language: str, code: str) -> Tokens | None:
     """Return the tokens of code. None if the language is unknown or a line is too long."""
-    # lazy: Pygments, 30 ms
-    from pygments.lexers import get_lexer_by_name
-    from pygments.util import ClassNotFound
+    from pygments.lexers import get_lexer_by_name  # lazy: Pygments, 30 ms
 
     if any(len(line) > LONGEST_LINE for line in code.split("\n")):
         return None
     try:
         lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
-    except ClassNotFound:
+    except ValueError:  # There is no such lexer.
         return None
     lines: Tokens = [[]]
     names: dict[object, str] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from octavo.lazy_import import lazy
 from octavo.tui.render.caches import AsyncCache
 from octavo.tui.render.deferred import (
     CodeQuery,
@@ -17,9 +18,15 @@ from octavo.tui.render.deferred import (
     Tokens,
     highlight_code,
 )
+from octavo.tui.render.layout import render_block
+from octavo.tui.render.layout_context import Folds, LayoutContext
 
 if TYPE_CHECKING:
     from octavo.tui.render.styled_lines import Line
+
+_draw_diagram = lazy("octavo.tui.render.diagrams:draw_diagram")
+_find_operation = lazy("octavo.tui.render.openapi:find_operation")
+_render_operation_details = lazy("octavo.tui.render.openapi:render_operation_details")
 
 _MOST_HIGHLIGHTED = 40
 """Code blocks in the descriptions of an operation that are highlighted."""
@@ -35,30 +42,25 @@ def deferred_content(*, diagrams: bool = True) -> DeferredContent:
 
 
 async def _load_diagram(query: DiagramQuery) -> DrawnDiagram:
-    from octavo.tui.render import diagrams  # lazy: few pages have diagrams
-
-    return await diagrams.draw_diagram(query)
+    drawn: DrawnDiagram = await _draw_diagram(query)
+    return drawn
 
 
 async def load_operation(query: OperationQuery) -> FoundOperation:
     """Find an operation or webhook in a thread."""
-    from octavo.tui.render.openapi import find_operation  # lazy: the schemas of specifications, 10 ms
-
-    return FoundOperation(await asyncio.to_thread(find_operation, query))
+    return FoundOperation(await asyncio.to_thread(_find_operation, query))
 
 
 async def load_operation_lines(layout: OperationLayout) -> list[Line]:
     """Lay out the details of an operation in a thread, and lay them out again once their code is highlighted."""
-    # lazy: the layout of blocks imports this package's deferred content
-    from octavo.tui.render.layout import render_block
-    from octavo.tui.render.layout_context import Folds, LayoutContext
-    from octavo.tui.render.openapi import find_operation, render_operation_details
-
     tokens: AsyncCache[CodeQuery, Tokens] = AsyncCache(highlight_code)
     context = LayoutContext(layout.styles, Folds(), render_block, deferred=DeferredContent(tokens=tokens))
 
     def render() -> list[Line]:
-        return render_operation_details(context, layout.query, find_operation(layout.query), layout.width)
+        lines: list[Line] = _render_operation_details(
+            context, layout.query, _find_operation(layout.query), layout.width
+        )
+        return lines
 
     lines = await asyncio.to_thread(render)
     if tokens.missing:

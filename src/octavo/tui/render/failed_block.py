@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import TypeVar
 
+from octavo.documents import suggestions
 from octavo.documents.blocks import Block
 from octavo.tui.render.block_slices import whole_block
 from octavo.tui.render.styled_lines import Line, Piece, box, flatten_emoji
@@ -36,9 +37,7 @@ def run_guarded(work: Callable[[], T], fallback: Callable[[], T]) -> T:
 
 def block_source(source: str, block: Block) -> str:
     """Return the source of a block. Empty if the page has no source."""
-    from octavo.documents.suggestions import block_source  # lazy: only for failed blocks
-
-    return block_source(source, block) if source else ""
+    return suggestions.block_source(source, block) if source else ""
 
 
 def render_failed_block(block: Block, source_of: Callable[[Block], str], styles: Styles, width: int) -> list[Line]:

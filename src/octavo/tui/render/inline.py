@@ -11,6 +11,7 @@ from rich.style import Style
 from octavo.api.folding import fold
 from octavo.documents.blocks import Run
 from octavo.documents.html import file_name
+from octavo.lazy_import import lazy
 from octavo.tui.render.icons import SUBSCRIPTS, SUPERSCRIPTS, icon_sign, icon_words
 from octavo.tui.render.link_targets import LinkDestination, link_destination
 from octavo.tui.render.styled_lines import Clickable, Piece, flatten_emoji
@@ -18,6 +19,8 @@ from octavo.tui.render.styles import Styles
 
 if TYPE_CHECKING:
     from octavo.tui.render.link_targets import LinkTargets
+
+_format_inline = lazy("octavo.tui.render.formulas:format_inline")
 
 _LONGEST_SCRIPT = 3
 """Most letters of a text that is shown as superscript or subscript."""
@@ -139,9 +142,7 @@ def _render_run(
         case "icon":
             return [Piece(text, background + styles.accent, spot)] if text else []
         case "math":
-            from octavo.tui.render.formulas import format_inline  # lazy: few pages have formulas
-
-            return [Piece(format_inline(text, ascii=styles.ascii), background + Style(italic=True), spot)]
+            return [Piece(_format_inline(text, ascii=styles.ascii), background + Style(italic=True), spot)]
         case "expression":
             return [Piece(f"{{{text}}}", styles.code, spot)]
         case "button":

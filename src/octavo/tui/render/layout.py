@@ -7,6 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from octavo.documents.blocks import Block
+from octavo.lazy_import import lazy
 from octavo.tui.render import code, containers, embeds, images, prose, tables
 from octavo.tui.render.block_slices import has_end, has_start, is_diagram, slice_bounds, split_block
 from octavo.tui.render.failed_block import block_source, render_failed_block, run_guarded
@@ -15,27 +16,7 @@ from octavo.tui.render.page_parts import split_oversized
 from octavo.tui.render.styled_lines import ClickableSpan, Line, clickable_spans, segments, squeeze
 from octavo.tui.render.styles import PLAIN, Styles
 
-
-def _render_openapi(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    from octavo.tui.render import (
-        openapi,
-    )
-
-    return (openapi.render_openapi if block.kind == "openapi" else openapi.render_operation_block)(
-        context, block, width
-    )
-
-
-def _render_operation_part(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    from octavo.tui.render import openapi
-
-    return openapi.render_operation_parts(context, Block("api-method", children=(block,)), width)
-
-
-def _render_diagram(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    from octavo.tui.render import diagrams  # lazy: few pages have diagrams
-
-    return diagrams.render_diagram(context, block, width)
+_render_diagram = lazy("octavo.tui.render.diagrams:render_diagram")
 
 
 _RENDERERS: dict[str, Callable[[LayoutContext, Block, int], list[Line]]] = {
@@ -69,9 +50,11 @@ _RENDERERS: dict[str, Callable[[LayoutContext, Block, int], list[Line]]] = {
     "content-ref": embeds.render_content_ref,
     "include": embeds.render_include,
     "integration": embeds.render_integration,
-    "openapi": _render_openapi,
-    "api-method": _render_openapi,
-    **dict.fromkeys(("api-section", "api-parameter", "api-response"), _render_operation_part),
+    "openapi": lazy("octavo.tui.render.openapi:render_openapi"),
+    "api-method": lazy("octavo.tui.render.openapi:render_operation_block"),
+    **dict.fromkeys(
+        ("api-section", "api-parameter", "api-response"), lazy("octavo.tui.render.openapi:render_operation_part")
+    ),
 }
 _SQUEEZED_WIDTH = 2 * NARROWEST
 """Width in cells below which lines may overflow because of deep nesting, and lose some of their indent."""

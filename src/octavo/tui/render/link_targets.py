@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
+from octavo.documents import links
 from octavo.documents.blocks import Run
 from octavo.documents.emoji import to_emoji
 from octavo.tui.render.caches import AsyncCache
@@ -18,7 +19,6 @@ from octavo.tui.widgets.short_texts import as_clause
 if TYPE_CHECKING:
     from octavo.api.content import Page, PageTree
     from octavo.api.places import ContentRef
-    from octavo.documents import links
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
@@ -56,7 +56,7 @@ def link_destination(address: str) -> LinkDestination:
     return LinkDestination.MAIL if name == "mailto:" else LinkDestination.REFUSED
 
 
-NOT_HERE = "not in this folder"
+NOT_AVAILABLE_OFFLINE = "not in this folder"
 """Location of a target outside a local folder."""
 _MEANINGLESS_TEXTS = frozenset({"", "broken-reference", "mention"})
 
@@ -103,8 +103,6 @@ class LinkContext:
     @cached_property
     def known_places(self) -> links.SpaceIndex:
         """Places that links may lead to."""
-        from octavo.documents import links  # lazy: 10 ms, only for links
-
         pages = links.ids_by_path(
             (page.id, page.path, page.git.path if page.git is not None else None) for page in self.pages.values()
         )
@@ -141,19 +139,15 @@ class LinkTargets:
 
     def resolve(self, href: str) -> links.Target:
         """Return the target of `href`."""
-        from octavo.documents import links  # lazy: 10 ms, only for links
-
         if href not in self._resolved:
             self._resolved[href] = links.resolve(href, self.context.page_path(self.page_id), self.context.known_places)
         return self._resolved[href]
 
     def title_of(self, href: str) -> LinkTitle | None:
         """Return the title of the target of `href`. None if it has none, or if it is not loaded yet."""
-        from octavo.documents import links  # lazy: 10 ms, only for links
-
         match self.resolve(href):
             case links.BrokenLink(is_outside_tree=True) if self.context.is_folder:
-                return LinkTitle(where=NOT_HERE)
+                return LinkTitle(where=NOT_AVAILABLE_OFFLINE)
             case links.BrokenLink(reason=reason):
                 return LinkTitle(problem=reason)
             case links.PageLink(page=name, anchor=anchor):
@@ -169,8 +163,6 @@ class LinkTargets:
 
     def destination(self, href: str) -> LinkDestination:
         """Return the kind of destination of `href`."""
-        from octavo.documents import links  # lazy: 10 ms, only for links
-
         match self.resolve(href):
             case links.BlockedScheme():
                 return LinkDestination.REFUSED
@@ -181,7 +173,7 @@ class LinkTargets:
         named = self.title_of(href)
         if named is None:
             return LinkDestination.PAGE
-        if named.where == NOT_HERE and "://" in href:
+        if named.where == NOT_AVAILABLE_OFFLINE and "://" in href:
             return LinkDestination.OUTSIDE
         return LinkDestination.BROKEN if named.problem else LinkDestination.PAGE
 

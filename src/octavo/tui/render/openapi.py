@@ -10,6 +10,7 @@ from rich.style import Style
 from octavo.documents.blocks import Block
 from octavo.documents.openapi import Body, Operation, Response, Specification
 from octavo.documents.openapi_schemas import SchemaField
+from octavo.documents.parse import parse
 from octavo.tui.render.block_slices import has_end, has_start, slice_bounds
 from octavo.tui.render.deferred import DeferredContent, OperationLayout, OperationQuery
 from octavo.tui.render.embeds import file_name
@@ -240,7 +241,7 @@ def _render_operation(context: LayoutContext, operation: Operation, width: int) 
         out += _group_heading("authentication", styles, out)
         out += _wrapped_text("; or ".join(operation.security), styles.text, width)
     for place, words in _PLACES.items():
-        given = [each.field for each in operation.parameters if each.place == place]
+        given = [each.field for each in operation.parameters if each.location == place]
         if given:
             out += _group_heading(words, styles, out)
             for each in given:
@@ -332,7 +333,11 @@ def _render_schema(context: LayoutContext, schema: SchemaField, width: int) -> l
         out += _wrapped_text(schema.note, styles.muted, width)
     for child in schema.children:
         out += _render_field(context, child, width)
-    return out + (_wrapped_text(f"{styles.glyphs.more} {schema.more}", styles.muted, width) if schema.more else [])
+    return out + (
+        _wrapped_text(f"{styles.glyphs.more} {schema.cut_off_reason}", styles.muted, width)
+        if schema.cut_off_reason
+        else []
+    )
 
 
 def _render_field(context: LayoutContext, each: SchemaField, width: int) -> list[Line]:
@@ -352,8 +357,8 @@ def _render_field(context: LayoutContext, each: SchemaField, width: int) -> list
     inner: list[Line] = []
     if each.description:
         inner += _render_markdown(context, each.description, width - 4)
-    if each.more:
-        inner += _wrapped_text(f"{styles.glyphs.more} {each.more}", styles.muted, width - 4)
+    if each.cut_off_reason:
+        inner += _wrapped_text(f"{styles.glyphs.more} {each.cut_off_reason}", styles.muted, width - 4)
     within = [line for child in each.children for line in _render_field(context, child, width - 2)]
     out = indent([Line(part) for part in wrap(head, width - 2)], [Piece("  ")], [Piece("    ")])
     return [*out, *indent(inner, [Piece("    ")], [Piece("    ")]), *indent(within, [Piece("  ")], [Piece("  ")])]
@@ -362,8 +367,6 @@ def _render_field(context: LayoutContext, each: SchemaField, width: int) -> list
 def _render_markdown(context: LayoutContext, markdown: str, width: int, *, gap: bool = False) -> list[Line]:
     if not markdown:
         return []
-    from octavo.documents.parse import parse  # lazy: the parser, 30 ms, only for expanded blocks
-
     lines = context.flow(parse(markdown).blocks, width)
     for line in lines:
         line.block = None
@@ -388,6 +391,11 @@ def render_operation_block(context: LayoutContext, block: Block, width: int) -> 
     rows += [*([Line([])] if rows and body else []), *body]
     head, rows = fit_title(title if has_start(block) else (), rows, width)
     return box(rows, width, styles, title=head, edges=(has_start(block), has_end(block)))
+
+
+def render_operation_part(context: LayoutContext, block: Block, width: int) -> list[Line]:
+    """Render a section, parameter or response that stands outside an operation."""
+    return render_operation_parts(context, Block("api-method", children=(block,)), width)
 
 
 def render_operation_parts(context: LayoutContext, block: Block, width: int, named: str = "") -> list[Line]:

@@ -7,6 +7,7 @@ import re
 from rich.style import Style
 
 from octavo.documents.blocks import Block, plain_text
+from octavo.lazy_import import lazy
 from octavo.tui.render.block_slices import has_end, has_start, slice_bounds, whole_block
 from octavo.tui.render.inline import superscript
 from octavo.tui.render.layout_context import LayoutContext
@@ -14,6 +15,9 @@ from octavo.tui.render.styled_lines import Line, Piece, indent, pad, rule
 from octavo.tui.render.styles import PLAIN, Styles
 from octavo.tui.render.wrap import wrap
 from octavo.tui.terminal.line_filters import reads_from_right
+
+_format_inline = lazy("octavo.tui.render.formulas:format_inline")
+_format_stacked = lazy("octavo.tui.render.formulas:format_stacked")
 
 _SAMPLE_ITEMS = 40
 """Items that decide on which side the bullets of a list are."""
@@ -163,16 +167,14 @@ def render_divider(context: LayoutContext, block: Block, width: int) -> list[Lin
 
 def render_math(context: LayoutContext, block: Block, width: int) -> list[Line]:
     """Render a formula block: stacked if it needs and fits it, else one line for each row of its source."""
-    from octavo.tui.render.formulas import format_inline, format_stacked  # lazy: few pages have formulas
-
     styles = context.styles
-    stacked = None if styles.ascii or slice_bounds(block) is not None else format_stacked(block.text, width - 4)
+    stacked = None if styles.ascii or slice_bounds(block) is not None else _format_stacked(block.text, width - 4)
     if stacked is not None:
         return [Line([Piece("    ", PLAIN, None, True), Piece(row, styles.text)]) for row in stacked]
     rows = [row for row in re.split(r"\\\\(?:\[[^\]]*\])?", block.text) if row.strip()]
     out = []
     for row in rows:
-        text = format_inline(row, ascii=styles.ascii)
+        text = _format_inline(row, ascii=styles.ascii)
         for pieces in wrap([Piece(text, styles.text)], width - 4) if text else ():
             out.append(Line([Piece("    ", PLAIN, None, True), *pieces]))
     return out

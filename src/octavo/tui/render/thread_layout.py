@@ -9,6 +9,7 @@ from typing import cast
 from rich.style import Style
 
 from octavo.documents.blocks import Block
+from octavo.documents.parse import parse
 from octavo.documents.suggestions import find_suggestions
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_lines import render_diff_unit
@@ -113,8 +114,6 @@ def _message_lines(
 
 @lru_cache(maxsize=256)
 def _blocks(text: str) -> tuple[Block, ...]:
-    from octavo.documents.parse import parse  # lazy: the parser, 30 ms
-
     return parse(keep_quoted_lines(text)).blocks[:_MOST_LINES]
 
 
@@ -123,8 +122,6 @@ def suggestion_lines(
 ) -> list[Line]:
     """Return the lines of a comment. `compared` has a comparison for each suggestion in `text`, and `notes` the lines
     between its label and its diff."""
-    from octavo.documents.parse import parse  # lazy: the parser, 30 ms
-
     out: list[Line] = []
     written, start = text.split("\n"), 0
 

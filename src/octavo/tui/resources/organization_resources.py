@@ -14,7 +14,10 @@ from octavo.api.organizations import Organization
 from octavo.api.places import CollectionRef
 from octavo.data.live import Live
 from octavo.documents.blocks import Block
+from octavo.documents.parse import parse
 from octavo.tui.core.write_queue import show_progress
+from octavo.tui.reader.page_dialogs import TextDialog
+from octavo.tui.render.deferred_loaders import deferred_content
 from octavo.tui.resources import resource_commands
 from octavo.tui.resources.reference_lists import member_list
 from octavo.tui.resources.resource import (
@@ -104,10 +107,6 @@ def open_version(shell: Shell, arguments: Arguments, version: openapi.Version) -
 
 
 async def _show_version(shell: Shell, arguments: Arguments, version: openapi.Version) -> None:
-    from octavo.documents.parse import parse  # lazy: the Markdown parser and the reader, rarely used here
-    from octavo.tui.reader.page_dialogs import TextDialog
-    from octavo.tui.render.deferred_loaders import deferred_content
-
     request = {"at": arguments["at"], "spec_slug": arguments["spec_slug"]}
     screen = shell.screen
     try:

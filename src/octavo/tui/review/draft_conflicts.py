@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from octavo.api.errors import ApiError
+from octavo.api.places import SpaceRef
 from octavo.api.text import Raw
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.content_writes import page_source
@@ -15,8 +16,7 @@ from octavo.documents.merging.merged_page import MergedPage
 from octavo.documents.merging.page_merge import merge
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.unsent_texts import DialogDraft
-from octavo.tui.editing.page_drafts import conflict_base
-from octavo.tui.editing.routes import ToConflicts
+from octavo.tui.editing.page_drafts import ToConflicts, conflict_base
 from octavo.tui.editing.target_request import OWN_LABEL
 from octavo.tui.review.conflict_choices import Choices, ConflictSource
 from octavo.tui.review.conflict_finder import ConflictedPage, OpenConflicts
@@ -33,8 +33,8 @@ class DraftConflicts(ConflictSource):
     has_server_conflicts = False
 
     def __init__(self, app: Shell, route: ToConflicts) -> None:
-        super().__init__(app, route.change_request, route.edit.space)
-        self._edit, self._draft, self._target = route.edit, route.key, route.target
+        super().__init__(app, route.change_request, SpaceRef(space_id=route.key.space))
+        self._route, self._draft = route, route.key
 
     @property
     def key(self) -> str:
@@ -55,7 +55,7 @@ class DraftConflicts(ConflictSource):
             before = theirs = None
         merged = await asyncio.to_thread(_read_draft, source, before, theirs)
         page = ConflictedPage(
-            self._draft.page, self._edit.title, merged, main=theirs.text if theirs is not None else None
+            self._draft.page, self._route.title, merged, main=theirs.text if theirs is not None else None
         )
         return OpenConflicts(self._draft.revision, (page,) if page.conflicts else ())
 
@@ -71,7 +71,7 @@ class DraftConflicts(ConflictSource):
             return
         choices.clear_saved(conflicts, chosen)
         close((page.page,))
-        self._edit.send(self._draft, self._target, Raw(text))
+        self._route.send(Raw(text))
 
 
 class DraftConflictsScreen(ConflictsScreen):

@@ -26,14 +26,18 @@ from octavo.data.page_queries import find_page, get_page_source, page_markdown
 from octavo.data.queries import open_threads_of, reviews_of
 from octavo.data.writes.change_request_kinds import MergeBasis
 from octavo.documents.changed_items import title_of
-from octavo.documents.merging import conflict_prediction as merging
 from octavo.documents.page_trees import DuplicatePage, find_duplicates
+from octavo.lazy_import import lazy
 from octavo.tui.review import merge_effects
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.text_widgets import Fact
 
 if TYPE_CHECKING:
     from octavo.documents.merging.conflict_prediction import PredictedConflict
+
+_pages_to_read = lazy("octavo.documents.merging.conflict_prediction:pages_to_read")
+_predict_merge = lazy("octavo.documents.merging.conflict_prediction:predict_merge")
+_shows_all_changes = lazy("octavo.documents.merging.conflict_prediction:shows_all_changes")
 
 MAX_PREDICTED_PAGES = 60
 """Maximum number of pages that are loaded for a prediction. The dialog shows the number of the other pages."""
@@ -279,16 +283,16 @@ async def predict_conflicts(
         return ConflictPrediction(is_known=False)
     changed_ids = None if changed.more else {each.page.id for each in changed.changes if each.page}
     base, theirs, ours = revisions
-    candidates = await asyncio.to_thread(merging.pages_to_read, (base, theirs, ours), changed_ids)
+    candidates = await asyncio.to_thread(_pages_to_read, (base, theirs, ours), changed_ids)
     texts = dict.fromkeys(candidates, ("", "", ""))
     read = candidates[:MAX_PREDICTED_PAGES]
     texts.update(zip(read, await asyncio.gather(*(_texts(live, sides, page) for page in read)), strict=True))
-    merged = await asyncio.to_thread(merging.predict_merge, (base, theirs, ours), texts)
+    merged = await asyncio.to_thread(_predict_merge, (base, theirs, ours), texts)
     duplicates = await asyncio.to_thread(find_duplicates, theirs.pages, merged.pages)
     unread = len(candidates) - len(read)
     is_on_main = merged.is_on_main and not unread and bool(changed.changes) and not unlisted(changed)
     if is_on_main:
-        is_on_main = await asyncio.to_thread(merging.shows_all_changes, changed.changes, (base, theirs, ours), texts)
+        is_on_main = await asyncio.to_thread(_shows_all_changes, changed.changes, (base, theirs, ours), texts)
     return ConflictPrediction(
         merged.conflicts, unread, True, tuple(duplicates), () if is_on_main else merged.suggestions, is_on_main
     )
@@ -462,7 +466,7 @@ def rule_facts(rules: MergeRules, candidate: MergeCandidate) -> Iterator[Fact]:
         if not candidate.missing(rule) and (reason := candidate.undecided_reason(rule))
     ]
     met = len(required) - len(unmet) - len(undecided)
-    summary = f"{met} of {len(required)} met (rules set for the {rules.of})"
+    summary = f"{met} of {len(required)} met (rules set for the {rules.source})"
     if bypass and (unmet or undecided):
         summary += ", but you can bypass the rules"
     mark: Literal["ok", "care", "bad"] = "ok" if met == len(required) else "bad" if unmet and not bypass else "care"

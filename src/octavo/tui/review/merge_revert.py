@@ -16,8 +16,8 @@ from octavo.data.live import Live
 from octavo.data.writes.change_request_writes import create
 from octavo.data.writes.content_writes import CHANGES_OF_ONE_EDIT, FIELDS, NEVER_NONE, page_source, restore_pages
 from octavo.documents.changed_items import title_of
-from octavo.documents.merging.page_merge import merge
 from octavo.documents.revision_changes import changes_between, has_document_ids
+from octavo.lazy_import import lazy
 from octavo.tui.core.permissions import why_no_editing
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
@@ -28,6 +28,8 @@ from octavo.tui.widgets.text_widgets import Fact
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
+
+_merge_texts = lazy("octavo.documents.merging.page_merge:merge")
 
 
 _NO_BEFORE = "Octavo cannot revert this merge: the server did not return the revision before the merge."
@@ -421,7 +423,7 @@ async def revert_edits(live: Live, space: SpaceRef, sides: MergeSides, plan: Rev
                 )
             )
             if base is not None and main is not None and proposed is not None:
-                merged = await asyncio.to_thread(merge, base.text, main.text, proposed.text)
+                merged = await asyncio.to_thread(_merge_texts, base.text, main.text, proposed.text)
                 if (text := merged.text(request=label)) != main.text:
                     fields["document"] = DocumentBody(markdown=text)
                 if merged.conflicts:

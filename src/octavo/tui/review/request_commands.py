@@ -9,14 +9,14 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.places import SpaceRef
 from octavo.data.writes.change_request_writes import create
 from octavo.data.writes.direct import send_plain
-from octavo.documents.json_editing import apply_markdown_edit, document_to_markdown
+from octavo.lazy_import import lazy
 from octavo.tui.comments import thread_actions
 from octavo.tui.core import unsent_texts
 from octavo.tui.core.permissions import UNDECIDED, why_no_space, why_not_in_space
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.core.unsent_texts import DialogDraft
 from octavo.tui.editing.target_request import remember_target
-from octavo.tui.review import merge_revert, review_requests, review_submission, status_changes, update_from_main
+from octavo.tui.review import merge_revert, review_requests, review_submission, status_changes
 from octavo.tui.review.merge_dialog import MergeSeveralDialog, QueuedMerge, merge_dialog
 from octavo.tui.review.request_target import RequestTarget, for_one_request, has_status, requires
 from octavo.tui.widgets.commands import Command, Commands
@@ -24,6 +24,11 @@ from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
+
+_open_update_dialog = lazy("octavo.tui.review.update_from_main:open_update_dialog")
+_open_conflicts = lazy("octavo.tui.review.update_from_main:open_conflicts")
+_document_to_markdown = lazy("octavo.documents.json_editing:document_to_markdown")
+_apply_markdown_edit = lazy("octavo.documents.json_editing:apply_markdown_edit")
 
 MAX_MERGES = 20
 """Maximum number of change requests in a bulk merge."""
@@ -74,7 +79,7 @@ def _space_title(app: Shell, each: ChangeRequest) -> str:
 def _edit_details(app: Shell, target: RequestTarget) -> None:
     change_request, at = target.change_request, target.at
     place = f"{at.space_id} {at.change_request_id}"
-    text = document_to_markdown(change_request.description)
+    text = _document_to_markdown(change_request.description)
     subject = DialogDraft(app, f"subject {place}", change_request.subject)
     description = DialogDraft(app, f"description {place}", text or "")
 
@@ -85,7 +90,7 @@ def _edit_details(app: Shell, target: RequestTarget) -> None:
         if answer.text != change_request.subject:
             changes["subject"] = answer.text
         if text is not None and answer.second_text != text.strip():
-            changes["description"] = apply_markdown_edit(change_request.description, answer.second_text)
+            changes["description"] = _apply_markdown_edit(change_request.description, answer.second_text)
         if changes:
             drafts = (subject, description) if text is not None else (subject,)
             _send_details(app, target, changes, drafts)
@@ -163,9 +168,9 @@ REQUEST_COMMANDS: Commands[RequestTarget] = Commands(
         Command("withdraw", "w", "Withdraw review", "Withdraw your review", shown=False,
                 writes=True, run=review_submission.open_withdraw_dialog, why_not=for_one_request(review_submission.why_no_withdrawal)),
         Command("update", "U", "Update", "Check for conflicts and update from main", shown=False,
-                writes=True, run=update_from_main.open_update_dialog, why_not=requires("edit", *UNDECIDED)),
+                writes=True, run=_open_update_dialog, why_not=requires("edit", *UNDECIDED)),
         Command("resolve", "R", "Resolve conflicts", "Resolve the conflicts with main", shown=False,
-                run=update_from_main.open_conflicts, why_not=requires("edit", *UNDECIDED, "merged")),
+                run=_open_conflicts, why_not=requires("edit", *UNDECIDED, "merged")),
         Command("merge", "m", "Merge", "Run the checks, then merge into main",
                 writes=True, applies=has_status(*UNDECIDED), run=_merge, why_not=_why_no_merge),
         Command("archive", "L", "Archive", "Archive or reopen the change request", shown=False,

@@ -19,6 +19,7 @@ from textual.style import Style
 from textual.widget import Widget
 
 from octavo.api.folding import fold
+from octavo.lazy_import import lazy
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.empty_states import (
     LoadingMessage,
@@ -35,6 +36,8 @@ from octavo.tui.widgets.short_texts import fit, plural, spread
 
 if TYPE_CHECKING:
     from octavo.tui.widgets.filter_input import FilterLine
+
+_create_filter_line = lazy("octavo.tui.widgets.filter_input:FilterLine")
 
 _MAX_MESSAGE_LINES = 3
 """Maximum lines of a failed refresh's message below a list, so that the items keep enough room."""
@@ -398,9 +401,7 @@ class LineList(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False
     async def open_filter(self) -> None:
         """Show the filter line above the list, mounted on first use. The list must have a vertical layout around it."""
         if self._filter_line is None and isinstance(self.parent, Widget):
-            from octavo.tui.widgets.filter_input import FilterLine  # lazy: most lists are never filtered
-
-            self._filter_line = FilterLine(self.set_filter, self._finish_filter)
+            self._filter_line = _create_filter_line(self.set_filter, self._finish_filter)
             await self.parent.mount(self._filter_line, before=self)
         if self._filter_line is not None:
             self._filter_line.open()

@@ -1,0 +1,81 @@
+"""What the commands for pulled folders share: the folder, its server, and their errors."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from octavo.cli.arguments import USAGE, Failure, tell
+from octavo.files.pulled_folder import FolderInUse, NotPulled, PulledFolder
+from octavo.settings import in_words
+
+if TYPE_CHECKING:
+    from octavo.tui.core.session import Session
+
+
+@contextmanager
+def file_failures(doing: str) -> Iterator[None]:
+    """Raise Failure for errors of files and of the state of a folder. `doing` says what could not be done."""
+    try:
+        yield
+    except NotPulled as error:
+        raise Failure(str(error), USAGE) from error
+    except FolderInUse as error:
+        raise Failure(str(error)) from error
+    except OSError as error:
+        raise Failure(f"Could not {doing}: {in_words(error)}") from error
+
+
+def this_folder() -> PulledFolder:
+    """Return the pulled folder that contains the working directory. Raises Failure."""
+    with file_failures("read the folder"):
+        return PulledFolder.find(Path.cwd())
+
+
+def has_pulled_folder() -> bool:
+    """Return whether the working directory is in a pulled folder."""
+    try:
+        PulledFolder.find(Path.cwd())
+    except (NotPulled, OSError):
+        return False
+    return True
+
+
+def origin_of(session: Session) -> str:
+    """Return the origin that a pulled folder names: the server, the demo, or a folder."""
+    return session.account.origin if session.account is not None else f"octavo:{session.kind}"
+
+
+def check_origin(session: Session, folder: PulledFolder) -> None:
+    """Raise Failure if a folder was pulled from another server."""
+    here = origin_of(session)
+    if folder.origin != here:
+        hint = {"octavo:demo": "--demo", "octavo:folder": "--folder"}.get(folder.origin, "--profile")
+        raise Failure(f"This folder was pulled from {folder.origin}, not from {here}. Use {hint}.", USAGE)
+
+
+def path_in(folder: PulledFolder, written: str) -> str:
+    """Return a path as written on the command line, relative to the pages of the folder. Raises Failure."""
+    path = Path(os.path.abspath(written))  # also without its `..`, but with its symbolic links
+    for base in (folder.pages, folder.pages.resolve()):
+        if path.is_relative_to(base):
+            return path.relative_to(base).as_posix()
+    raise Failure(f"{written} is not in the pulled folder {folder.top}.", USAGE)
+
+
+def report_progress(sentence: str) -> None:
+    """Show a sentence on the last line of a terminal, in place of the one before. An empty one clears the line."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[K{sentence}")
+        sys.stderr.flush()
+
+
+def tell_all(sentences: list[str], most: int = 20) -> None:
+    """Write messages to standard error, and how many more there are."""
+    tell(*sentences[:most])
+    if len(sentences) > most:
+        tell(f"… and {len(sentences) - most} more.")

@@ -1,0 +1,169 @@
+"""Places the findings of linters on a page: columns in code points, the block, and what a change request added."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from octavo.documents.blocks import Block, Document
+from octavo.documents.checks.findings import Finding, Place, sorted_findings
+from octavo.documents.linters.added_ranges import AddedRanges
+from octavo.documents.linters.reports import Columns, Report
+
+_WORD = re.compile(r"\w")
+_ON_INPUT = ("", "-", "stdin", "<text>", "<stdin>", "stdin.txt", "stdin.md")
+"""Names that linters give to text on standard input."""
+
+
+@dataclass(frozen=True)
+class PageFindings:
+    """The findings on a page of a change request."""
+
+    page: str
+    """The path of the page."""
+    by_block: Mapping[str, tuple[Finding, ...]]
+    """The findings of each block by its key, in the order of the page. The key is empty for the page as a whole."""
+    failures: tuple[str, ...] = ()
+    """A sentence for each linter that did not run."""
+
+    @property
+    def count(self) -> int:
+        """The number of findings."""
+        return sum(map(len, self.by_block.values()))
+
+
+@dataclass(frozen=True)
+class LintedPage:
+    """A page that linters check."""
+
+    path: str
+    """The path in the space."""
+    file_name: str
+    """The path of the file that the linters get."""
+    document: Document
+    text: str
+    """The Markdown of the page."""
+    added: AddedRanges | None = None
+    """What the change request added. None to report the findings of the whole page."""
+
+
+def place_reports(
+    reports: Iterable[Report], page: LintedPage, linted: str, *, source: str, columns: Columns
+) -> Iterator[Finding]:
+    """Yield the findings of a linter on a page. `linted` is the text that the linter got, `source` its name, and `columns`
+    the unit of its columns unless a report says it."""
+    lines, linted_lines = page.text.split("\n"), linted.split("\n")
+    for report in reports:
+        if not _is_about(report.path, page.file_name) or report.line > len(lines):
+            continue
+        place = _place(report, lines, linted_lines, report.columns or columns)
+        if page.added is not None and not page.added.touches(place, has_column=report.column is not None):
+            continue
+        block = innermost_block(page.document, place.line - 1)
+        words = _words(lines, place) if report.column is not None else ""
+        found = Finding(
+            report.rule, report.severity, report.message, page.file_name, place, page.path,
+            block.key if block else "", words, None, source,
+        )  # fmt: skip
+        yield replace(found, suggestion=_replacement(report, lines, found))
+
+
+def by_block(found: Iterable[Finding]) -> dict[str, tuple[Finding, ...]]:
+    """Return findings by the key of their block, in the order of their places."""
+    grouped: dict[str, list[Finding]] = {}
+    for each in sorted_findings(list(found)):
+        grouped.setdefault(each.block, []).append(each)
+    return {block: tuple(group) for block, group in grouped.items()}
+
+
+def innermost_block(document: Document, line: int) -> Block | None:
+    """Return the smallest block that contains a line, counted from 0. None if the line is in no block."""
+    found = None
+    blocks: Sequence[Block] = document.blocks
+    while inner := next((each for each in blocks if each.lines[0] <= line < each.lines[1]), None):
+        found, blocks = inner, inner.children
+    return found
+
+
+def suggested_block(found: Finding, document: Document, text: str) -> str | None:
+    """Return the Markdown of the block of a finding with the suggestion put in. None if there is no suggestion."""
+    block = document.find(found.block) if found.block and found.suggestion is not None else None
+    if block is None or found.place.end_line > block.lines[1]:
+        return None
+    first, last = block.lines
+    lines = text.split("\n")[first:last]
+    start, end = found.place.line - 1 - first, found.place.end_line - 1 - first
+    changed = (
+        lines[start][: found.place.column - 1] + (found.suggestion or "") + lines[end][found.place.end_column - 1 :]
+    )
+    return "\n".join([*lines[:start], changed, *lines[end + 1 :]]).rstrip("\n")
+
+
+def _is_about(path: str, file_name: str) -> bool:
+    return path in _ON_INPUT or posixpath.basename(path.replace("\\", "/")) == posixpath.basename(file_name)
+
+
+def _place(report: Report, lines: Sequence[str], linted_lines: Sequence[str], columns: Columns) -> Place:
+    """Return the range of a report in code points. Columns outside the line count as its end."""
+    line, end_line = report.line, max(report.line, min(report.end_line or report.line, len(lines)))
+    if report.column is None:
+        return Place(line, 1, end_line, len(lines[end_line - 1]) + 1)
+    start = _code_points(linted_lines[line - 1], report.column, columns)
+    if report.end_column is not None:
+        end = _code_points(linted_lines[end_line - 1], report.end_column, columns)
+    elif report.end_line is not None and report.end_line > line:
+        end = len(lines[end_line - 1])
+    else:
+        end = start + (len(report.words) if "\n" not in report.words else 0)
+        end_line = line
+    if (
+        report.words
+        and "\n" not in report.words
+        and (nearest := _nearest(lines[line - 1], report.words, start)) is not None
+    ):
+        start, end, end_line = nearest, nearest + len(report.words), line
+    if (end_line, end) < (line, start):
+        end_line, end = line, start
+    return Place(line, start + 1, end_line, end + 1)
+
+
+def _code_points(line: str, column: int, columns: Columns) -> int:
+    """Return the index in a line for a column, at most the length of the line."""
+    if columns == "code-points":
+        return min(max(column - 1, 0), len(line))
+    width = 1 if columns == "bytes" else 2
+    encoded = line.encode("utf-8" if columns == "bytes" else "utf-16-le", "surrogatepass")
+    units = column if columns == "utf-16-0" else max(column - 1, 0)
+    before = encoded[: units * width]
+    return len(before.decode("utf-8" if columns == "bytes" else "utf-16-le", "ignore"))
+
+
+def _nearest(line: str, words: str, start: int) -> int | None:
+    """Return the index of the occurrence of `words` in a line that is nearest to an index. None if there is none."""
+    found = [match.start() for match in re.finditer(re.escape(words), line)]
+    return min(found, key=lambda index: abs(index - start)) if found else None
+
+
+def _words(lines: Sequence[str], place: Place) -> str:
+    """Return the text in a range."""
+    if place.line == place.end_line:
+        return lines[place.line - 1][place.column - 1 : place.end_column - 1]
+    first, *inner = lines[place.line - 1 : place.end_line - 1]
+    return "\n".join([first[place.column - 1 :], *inner, lines[place.end_line - 1][: place.end_column - 1]])
+
+
+def _replacement(report: Report, lines: Sequence[str], found: Finding) -> str | None:
+    """Return the replacement of a report, unless its range is not certain: it splits a word, or has other words than the
+    linter names. An off-by-one would damage the text."""
+    if report.replacement is None or not found.words or (report.words and report.words != found.words):
+        return None
+    first, last, place = lines[found.place.line - 1], lines[found.place.end_line - 1], found.place
+    if _splits_word(first, place.column - 1) or _splits_word(last, place.end_column - 1):
+        return None
+    return report.replacement
+
+
+def _splits_word(line: str, index: int) -> bool:
+    return 0 < index < len(line) and bool(_WORD.match(line[index - 1]) and _WORD.match(line[index]))

@@ -1,0 +1,313 @@
+"""Merges the files of a space with the files in a folder.
+
+A text that both sides changed is merged by regions. Where both changed the same words, both are kept between conflict
+markers. A local file is never replaced by other words without a copy in `.octavo/conflicts`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+
+from octavo.documents.conflict_markers import find_markers
+from octavo.documents.folders.folder import Problem, walk_entries
+from octavo.documents.folders.layout import SUMMARY, FolderLayout
+from octavo.documents.folders.page_files import as_in, normalize
+from octavo.documents.folders.summary import write_summary
+from octavo.documents.merging import page_merge
+from octavo.files import contents
+from octavo.files.contents import Entries
+from octavo.files.local_changes import LocalFiles, base_entries, files_title
+from octavo.files.pulled_folder import FileKind, PulledFolder, TrackedFile, text_digest, text_of
+
+YOURS, MAIN = "yours", "main"
+"""Names of the sides in conflict markers."""
+
+
+@dataclass(frozen=True)
+class PullConflict:
+    """A file that both sides changed in a way that could not be merged."""
+
+    path: str
+    message: str
+    """The conflict, to follow the path and a colon."""
+
+
+@dataclass
+class PullResult:
+    """The changes that a pull made in a folder, as paths."""
+
+    revision: str
+    is_current: bool = False
+    """True if the space has not changed since the last pull."""
+    added: list[str] = field(default_factory=list)
+    edited: list[str] = field(default_factory=list)
+    merged: list[str] = field(default_factory=list)
+    """Files that both sides changed."""
+    deleted: list[str] = field(default_factory=list)
+    renamed: list[tuple[str, str]] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+    """Files that were there before the first pull and differ from the space."""
+    conflicts: list[PullConflict] = field(default_factory=list)
+    skipped: list[Problem] = field(default_factory=list)
+    """Pages and files that were not written."""
+
+
+@dataclass(frozen=True)
+class WantedFile:
+    """A file as the space has it."""
+
+    path: str
+    """Path in the folder."""
+    server_path: str
+    """Path in a new folder."""
+    kind: FileKind
+    id: str
+    text: str = ""
+    data: bytes | None = None
+    """Bytes of a file that is no text. None for a text, or if the bytes are as in the last pull."""
+    before: TrackedFile | None = None
+    """The file of the last pull. None if it is new."""
+
+
+@dataclass
+class FolderMerge:
+    """A merge of the files that a space has now with a folder."""
+
+    folder: PulledFolder
+    local: LocalFiles
+    layout: FolderLayout
+    wanted: list[WantedFile]
+    result: PullResult
+    _written: dict[str, bytes] = field(default_factory=dict)
+    """New bytes by path."""
+    _copies: dict[str, bytes] = field(default_factory=dict)
+    """Bytes of which a copy is kept, by path."""
+    _tracked: dict[str, TrackedFile] = field(default_factory=dict)
+    """Files of this pull, by path."""
+    _removed: set[str] = field(default_factory=set)
+
+    def apply(self) -> None:
+        """Merge everything, write it and store the state. Raises OSError."""
+        self._merge_summary()
+        for wanted in self.wanted:
+            if wanted.kind in ("file", "variables"):
+                self._merge_whole(wanted)
+            else:
+                self._merge_text(wanted)
+        for file in self._gone:
+            self._remove(file)
+        known = {file.id for file in (*self._tracked.values(), *self._gone)}
+        for file in self.folder.files.values():
+            if file.id and file.id not in known:
+                self._tracked[file.path] = file  # It was not read this time.
+        self._write()
+
+    @property
+    def _is_first(self) -> bool:
+        return not self.folder.revision
+
+    @cached_property
+    def _gone(self) -> list[TrackedFile]:
+        """Files of the last pull that the space does not have any more."""
+        revision = self.layout.revision
+        present = {*self.layout.pages, *(file.id for file in revision.files)}
+        present |= {shared.id for shared in revision.reusable_contents}
+        return [file for file in self.folder.files.values() if file.id and file.id not in present]
+
+    def _base(self, file: TrackedFile | None) -> str | None:
+        """Return the text of the last pull. None if there is none."""
+        return self.folder.base_text(file.base_sha256) if file is not None and file.is_text else None
+
+    # Table of contents
+
+    def _merge_summary(self) -> None:
+        file, data = self.folder.files.get(SUMMARY), self.local.data.get(SUMMARY)
+        base, mine = base_entries(self.folder), self.local.entries
+        server = self._server_entries(base)
+        text, base_text = self.local.text(SUMMARY), self._base(file) or ""
+        if self._is_first and data is not None:
+            contents.identify(mine, {path: name for name, path in self.layout.paths.items()}, server)
+            is_same = _structure(mine) == _structure(server)
+            base_text = text if is_same else write_summary(server)
+            if not is_same:
+                self.result.kept.append(SUMMARY)
+            merged = contents.without(mine, ())
+        else:
+            merged = self._merged_entries(base, server)
+            if not base_text or list(contents.flat(server)) != list(contents.flat(base)):
+                base_text = write_summary(server)
+        self._merged_ids = {entry.id for entry in walk_entries(merged)}
+        wanted = WantedFile(SUMMARY, SUMMARY, "summary", "", base_text, before=file)
+        self._track(wanted, self.folder.store_base(base_text))
+        if data is None:
+            self._put(SUMMARY, write_summary(merged).encode(), self.result.added)
+        elif list(contents.flat(merged)) != list(contents.flat(mine)) and (new := write_summary(merged)) != text:
+            is_mine = file is None or text_digest(text) != file.base_sha256
+            if is_mine and write_summary(mine) != text:
+                self._copies[SUMMARY] = data  # Octavo writes only entries, so that other lines are lost.
+            self._put(SUMMARY, as_in(new, data), self.result.merged if is_mine else self.result.edited)
+
+    def _server_entries(self, base: Entries) -> Entries:
+        """Return the table of contents of the space. A title stays as in the last pull if the space has not changed it."""
+        known = {entry.id: entry for entry in walk_entries(base)}
+        files = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
+        for entry in walk_entries(self.layout.entries):
+            before, file = known.get(entry.id), files.get(entry.id)
+            if before is not None and file is not None:
+                title = files_title(self._base(file) or "") or before.title
+                entry.title = before.title if title == entry.title else entry.title
+                entry.link_title = entry.link_title or before.link_title
+        return self.layout.entries
+
+    def _merged_entries(self, base: Entries, server: Entries) -> Entries:
+        pages = {file.id: file for file in self.folder.files.values() if file.kind == "page"}
+        missing = {name for name, file in pages.items() if self.local.path_now(file) not in self.local.data}
+        mine = contents.without(self.local.entries, missing)
+        mine = contents.with_missing(mine, base, pages.keys() - missing)
+        edited = {file.id for file in self._gone if self.local.is_changed(file)}
+        for wanted in self.wanted:
+            if wanted.id in missing and text_digest(wanted.text) != text_digest(self._base(wanted.before) or ""):
+                edited.add(wanted.id)
+        merged = contents.merge_contents(base, mine, server, edited=edited)
+        for entry in walk_entries(merged):
+            if entry.id in self.layout.paths:
+                entry.path = Path(self.layout.paths[entry.id])
+        return merged
+
+    # Files
+
+    def _merge_text(self, wanted: WantedFile) -> None:
+        path, base = wanted.path, self._base(wanted.before)
+        data = self._local_data(wanted)
+        self._track(wanted, self.folder.store_base(wanted.text))
+        new = text_digest(wanted.text)
+        if data is None:
+            if base is None:
+                self._put(path, wanted.text.encode(), self.result.added)
+            elif wanted.id in self._merged_ids:
+                self._put(path, wanted.text.encode(), self.result.added)
+                self._conflict(path, "you deleted it, and it changed on main. It is back")
+            return
+        mine = text_of(data)
+        if text_digest(mine) == new or (base is not None and text_digest(base) == new):
+            self._keep(wanted, data)
+        elif base is not None and text_digest(base) == text_digest(mine):
+            self._put(path, as_in(wanted.text, data), self.result.edited)
+        elif base is None and self._is_first:
+            self._keep(wanted, data)
+            self.result.kept.append(path)
+        else:
+            self._merge_both(wanted, base or "", data)
+
+    def _merge_both(self, wanted: WantedFile, base: str, data: bytes) -> None:
+        """Merge a text that both sides changed."""
+        merged = page_merge.merge(normalize(base), text_of(data), normalize(wanted.text))
+        text = merged.text(main=YOURS, request=MAIN)
+        self._put(wanted.path, as_in(text, data), self.result.merged)
+        if merged.conflicts:
+            self._copies[wanted.path] = data
+            count = len(find_markers(text))
+            self._conflict(wanted.path, f"{count} {'conflict' if count == 1 else 'conflicts'} with main")
+
+    def _merge_whole(self, wanted: WantedFile) -> None:
+        """Merge a file that is not merged by regions: if both sides changed it, it stays, with a copy of the other."""
+        path, data = wanted.path, self._local_data(wanted)
+        base = wanted.before.base_sha256 if wanted.before is not None else ""
+        if wanted.kind == "variables":
+            new, digest, digest_of = wanted.text.encode(), self.folder.store_base(wanted.text), _digest_of_text
+        elif wanted.data is None:
+            new, digest, digest_of = b"", base, _digest_of_bytes
+        else:
+            new, digest, digest_of = wanted.data, _digest_of_bytes(wanted.data), _digest_of_bytes
+        self._track(wanted, digest)
+        if data is None:
+            if digest != base:
+                self._put(path, new, self.result.added)
+        elif digest in (base, digest_of(data)):
+            self._keep(wanted, data)
+        elif digest_of(data) == base:
+            self._put(path, new, self.result.edited)
+        elif self._is_first:
+            self._keep(wanted, data)
+            self.result.kept.append(path)
+        else:
+            self._keep(wanted, data)
+            self._copies[path] = new
+            self._conflict(path, "you changed it, and it changed on main. Your file stays, the other is a copy")
+
+    def _local_data(self, wanted: WantedFile) -> bytes | None:
+        """Return the bytes of a file in the folder now. None if it is not there."""
+        here = self.local.path_now(wanted.before) if wanted.before is not None else wanted.path
+        data = self.local.data.get(here) if wanted.before is not None else self.folder.data(here)
+        if data is not None and here != wanted.path:
+            self.result.renamed.append((here, wanted.path))
+            self._removed.add(here)
+        return data
+
+    def _remove(self, file: TrackedFile) -> None:
+        """Delete a file that the space does not have any more, unless it was changed here."""
+        path = self.local.path_now(file)
+        if path not in self.local.data:
+            return
+        if file.id in self._merged_ids or (file.kind != "page" and self.local.is_changed(file)):
+            self._conflict(path, "it was deleted on main, and you changed it. Your file stays as a new one")
+        else:
+            self._removed.add(path)
+            self.result.deleted.append(path)
+
+    # Results
+
+    def _put(self, path: str, data: bytes, listed: list[str]) -> None:
+        self._written[path] = data
+        listed.append(path)
+
+    def _keep(self, wanted: WantedFile, data: bytes) -> None:
+        if wanted.path in {new for _, new in self.result.renamed}:
+            self._written[wanted.path] = data
+
+    def _track(self, wanted: WantedFile, digest: str) -> None:
+        self._tracked[wanted.path] = TrackedFile(
+            wanted.path, wanted.kind, wanted.id, base_sha256=digest, server_path=wanted.server_path
+        )
+
+    def _conflict(self, path: str, message: str) -> None:
+        self.result.conflicts.append(PullConflict(path, message))
+
+    def _write(self) -> None:
+        for path, data in self._copies.items():
+            self.folder.keep_copy(path, data)
+        for path, data in self._written.items():
+            if reason := self.folder.write(path, data):
+                self._tracked.pop(path, None)
+                self.result.skipped.append(Problem(path, f"Skipped a file: {reason}."))
+                for listed in (self.result.added, self.result.edited, self.result.merged):
+                    if path in listed:
+                        listed.remove(path)
+        for path in self._removed - self._written.keys():
+            self.folder.delete(path)
+        self.folder.files = {}
+        for path, file in self._tracked.items():
+            new = self._written.get(path, self.local.data.get(path))
+            self.folder.files[path] = replace(file, sha256=_digest_of_bytes(new) if new is not None else "")
+        self.folder.revision = self.result.revision
+        self.folder.save()
+        self.folder.remove_unused_texts()
+
+
+def _structure(entries: Entries) -> list[tuple[object, ...]]:
+    """Return what a table of contents says without the titles of pages, which their files give too."""
+    return [
+        (depth, kind, name, title if kind == "group" else "", address)
+        for depth, kind, name, title, _, address, *_ in contents.flat(entries)
+    ]
+
+
+def _digest_of_bytes(data: bytes) -> str:
+    return sha256(data).hexdigest()
+
+
+def _digest_of_text(data: bytes) -> str:
+    return text_digest(text_of(data))

@@ -1,0 +1,237 @@
+"""Compares a pulled folder with the last pull: edited, new, deleted and renamed files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal
+
+from octavo.documents.conflict_markers import find_markers
+from octavo.documents.folders import safe_paths
+from octavo.documents.folders.folder import ASSETS, IGNORED_FOLDERS, Folder, Problem, natural_order, walk_entries
+from octavo.documents.folders.layout import PAGE_SUFFIXES, SUMMARY
+from octavo.documents.folders.page_files import PageFile
+from octavo.documents.folders.table_of_contents import summary_entries
+from octavo.files.contents import Entries, identify
+from octavo.files.pulled_folder import FileKind, PulledFolder, TrackedFile, text_digest, text_of
+
+Status = Literal["M", "A", "D", "R", "!", "?"]
+STATUS_WORDS: dict[Status, str] = {
+    "M": "edited",
+    "A": "new",
+    "D": "deleted",
+    "R": "renamed",
+    "!": "in conflict",
+    "?": "not in SUMMARY.md",
+}
+
+
+@dataclass(frozen=True)
+class FileChange:
+    """A file that differs from the last pull."""
+
+    status: Status
+    path: str
+    kind: FileKind
+    before: str = ""
+    """Path of the last pull, if the file was renamed. Empty otherwise."""
+
+
+@dataclass
+class LocalFiles:
+    """The files in a pulled folder as they are now."""
+
+    folder: PulledFolder
+    data: dict[str, bytes] = field(default_factory=dict)
+    """Bytes by path: files of the last pull that exist, pages in `SUMMARY.md`, and files in the assets folder."""
+    entries: Entries = field(default_factory=list)
+    """The table of contents, with IDs. IDs of new pages start with `contents.NEW`."""
+    renamed: dict[str, str] = field(default_factory=dict)
+    """Paths now by paths of the last pull."""
+    unlisted: list[str] = field(default_factory=list)
+    """Pages that neither the last pull nor `SUMMARY.md` names."""
+    problems: list[Problem] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, folder: PulledFolder) -> LocalFiles:
+        """Read the files. Raises OSError, or NotPulled if the last pull is damaged."""
+        files = cls(folder)
+        for path in {SUMMARY, *folder.files}:
+            files._read(path)
+        source = Folder(folder.top.resolve(), folder.pages.resolve())
+        files.entries = summary_entries(source, files.text(SUMMARY), Path(SUMMARY))
+        listed = [entry.path.as_posix() for entry in walk_entries(files.entries) if entry.path is not None]
+        for path in listed:
+            if path not in files.data and not safe_paths.why_unsafe(path):
+                files._read(path)
+        pages, assets = _untracked(folder)
+        for path in assets:
+            files._read(path)
+        files.unlisted = [path for path in pages if path not in listed]
+        files.problems = source.problems
+        files.renamed = dict(_renames(files))
+        known = {
+            files.renamed.get(file.path, file.path): file.id for file in folder.files.values() if file.kind == "page"
+        }
+        identify(files.entries, known, base_entries(folder))
+        return files
+
+    def _read(self, path: str) -> None:
+        data = self.folder.data(path)
+        if data is not None:
+            self.data[path] = data
+
+    def text(self, path: str) -> str:
+        """Return the normalized text of a file. Empty if there is no such file."""
+        return text_of(self.data.get(path, b""))
+
+    def path_now(self, file: TrackedFile) -> str:
+        """Return the path of a file of the last pull."""
+        return self.renamed.get(file.path, file.path)
+
+    def is_changed(self, file: TrackedFile) -> bool:
+        """Return whether the content of a file differs from the last pull, or the file is missing."""
+        data = self.data.get(self.path_now(file))
+        if data is None:
+            return True
+        if not file.is_text:
+            return sha256(data).hexdigest() != file.base_sha256
+        return text_digest(text_of(data)) != file.base_sha256
+
+    def changes(self) -> list[FileChange]:
+        """Return the differences from the last pull, sorted by path."""
+        found: list[FileChange] = []
+        for file in self.folder.files.values():
+            now = self.path_now(file)
+            if now not in self.data:
+                found.append(FileChange("D", now, file.kind))
+            elif file.is_text and find_markers(self.text(now)):
+                found.append(FileChange("!", now, file.kind))
+            elif now != file.path:
+                found.append(FileChange("R", now, file.kind, file.path))
+            elif self.is_changed(file):
+                found.append(FileChange("M", now, file.kind))
+        tracked = {self.path_now(file) for file in self.folder.files.values()}
+        for path in self.data.keys() - tracked:
+            kind: FileKind = "page" if path.endswith(PAGE_SUFFIXES) else "file"
+            has_conflict = kind == "page" and find_markers(self.text(path))
+            found.append(FileChange("!" if has_conflict else "A", path, kind))
+        found += [FileChange("?", path, "page") for path in self.unlisted]
+        return sorted(found, key=lambda change: natural_order(change.path))
+
+
+def base_entries(folder: PulledFolder) -> Entries:
+    """Return the table of contents of the last pull, with IDs. Raises NotPulled if it is damaged."""
+    file = folder.files.get(SUMMARY)
+    if file is None:
+        return []
+    entries = entries_of(folder, folder.base_text(file.base_sha256))
+    identify(entries, {each.path: each.id for each in folder.files.values() if each.kind == "page"}, [])
+    return entries
+
+
+def proposed_files(folder: PulledFolder) -> dict[str, TrackedFile]:
+    """Return the files of the last pull with the changes of the last proposal, by path."""
+    files, proposal = dict(folder.files), folder.proposal
+    for path, stored in proposal.get("pages", {}).items():
+        before = next((file for file in files.values() if file.id == stored["id"]), None)
+        if before is not None:
+            del files[before.path]
+        server_path = before.server_path if before is not None else ""
+        files[path] = TrackedFile(path, "page", stored["id"], base_sha256=stored["sha256"], server_path=server_path)
+    for path, name in proposal.get("files", {}).items():
+        files[path] = TrackedFile(path, "file", name, base_sha256=proposal["hashes"].get(path, ""))
+    if SUMMARY in files and proposal.get("summary"):
+        files[SUMMARY] = replace(files[SUMMARY], base_sha256=proposal["summary"])
+    return files
+
+
+def entries_of(folder: PulledFolder, summary: str) -> Entries:
+    """Return the entries of a text of `SUMMARY.md`, without IDs."""
+    return summary_entries(Folder(folder.top.resolve(), folder.pages.resolve()), summary, Path(SUMMARY))
+
+
+def _untracked(folder: PulledFolder) -> tuple[list[str], list[str]]:
+    """Return the paths of pages and of assets in the folder that the last pull does not have."""
+    pages, assets = [], []
+    for path in _walk(folder.pages):
+        if path in folder.files or safe_paths.why_unsafe(path):
+            continue
+        if path.startswith(f"{ASSETS.as_posix()}/"):
+            assets.append(path)
+        elif path.endswith(PAGE_SUFFIXES) and not path.startswith(f"{safe_paths.SPECIAL_FOLDER}/") and path != SUMMARY:
+            pages.append(path)
+    return pages, assets
+
+
+def _walk(top: Path) -> Iterator[str]:
+    """Yield the paths of files in a folder, except for hidden folders and symbolic links."""
+    for place, inside, names in os.walk(top):
+        is_top = Path(place) == top
+        inside[:] = sorted(
+            name
+            for name in inside
+            if name not in IGNORED_FOLDERS
+            and (not name.startswith(".") or (is_top and name == safe_paths.SPECIAL_FOLDER))
+        )
+        for name in sorted(names):
+            path = Path(place) / name
+            if not path.is_symlink():
+                yield path.relative_to(top).as_posix()
+
+
+def _renames(files: LocalFiles) -> Iterator[tuple[str, str]]:
+    """Yield the old and the new path of each renamed file: a missing one and a new one with the same text, the same
+    place in the table of contents, or the same title."""
+    folder = files.folder
+    missing = {
+        file.path: file
+        for file in folder.files.values()
+        if file.path not in files.data and file.kind in ("page", "file")
+    }
+    new = [path for path in files.data if path not in folder.files]
+    if not missing or not new:
+        return
+    places = _places(base_entries(folder))
+    now = _places(files.entries)
+    titles = {path: files_title(folder.base_text(file.base_sha256)) for path, file in missing.items() if file.is_text}
+
+    def same_text(old: TrackedFile, path: str) -> bool:
+        if not old.is_text:
+            return old.base_sha256 == sha256(files.data[path]).hexdigest()
+        return old.base_sha256 == text_digest(files.text(path)) and bool(files.data[path])
+
+    def same_place(old: TrackedFile, path: str) -> bool:
+        return old.path in places and path in now and places[old.path] == now[path]
+
+    def same_title(old: TrackedFile, path: str) -> bool:
+        return bool(titles.get(old.path)) and titles[old.path] == files_title(files.text(path))
+
+    for is_same in (same_text, same_place, same_title):
+        for old in list(missing.values()):
+            found = [path for path in new if path.endswith(PAGE_SUFFIXES) == old.is_text and is_same(old, path)]
+            if found:
+                del missing[old.path]
+                new.remove(found[0])
+                yield old.path, found[0]
+
+
+def files_title(text: str) -> str:
+    """Return the title that the file of a page gives. Empty if it gives none."""
+    return PageFile(text).title
+
+
+def _places(entries: Entries, above: str = "") -> dict[str, tuple[str, str, str]]:
+    """Return for each page the title of its entry and the paths of its neighbors before it: parent and sibling."""
+    found: dict[str, tuple[str, str, str]] = {}
+    before = ""
+    for entry in entries:
+        path = entry.path.as_posix() if entry.path is not None else entry.title
+        if entry.path is not None:
+            found[path] = (entry.title, above, before)
+        found |= _places(entry.children, path)
+        before = path
+    return found

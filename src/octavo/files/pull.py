@@ -1,0 +1,159 @@
+"""Brings the content of a space into a folder: reads what may have changed, and merges it with the folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from octavo.api import change_requests
+from octavo.api.content import File, Page, Revision
+from octavo.api.errors import NotFound
+from octavo.api.places import ChangeRequestRef, RevisionRef
+from octavo.documents.folders.folder import VARIABLES
+from octavo.documents.folders.layout import FolderLayout
+from octavo.files.folder_merge import FolderMerge, PullResult, WantedFile
+from octavo.files.local_changes import LocalFiles, proposed_files
+from octavo.files.pulled_folder import PulledFolder, TrackedFile, text_of
+from octavo.files.space_reader import SpaceReader
+
+Report = Callable[[str], object]
+
+
+async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = lambda sentence: None) -> PullResult:
+    """Bring the content that `reader` reads into a folder. Raises ApiError, OSError or NotPulled."""
+    revision = await reader.revision()
+    if revision.id == folder.revision and folder.files:
+        return PullResult(revision.id, is_current=True)
+    proposed = await _settle_proposal(folder, reader)
+    local = LocalFiles.read(folder)
+    before = await _revision_before(folder, reader)
+    layout, server_paths = _layout(folder, local, revision)
+    remote = _Remote(folder, local, layout, server_paths, before, proposed)
+    wanted = await remote.read(reader, report)
+    result = PullResult(revision.id, skipped=list(layout.skipped))
+    FolderMerge(folder, local, layout, wanted, result).apply()
+    return result
+
+
+async def _settle_proposal(folder: PulledFolder, reader: SpaceReader) -> frozenset[str]:
+    """Forget a proposal that is merged or archived. If it is merged, the last text of its pages is that of the proposal.
+    Returns the IDs of these pages."""
+    name = folder.proposal.get("changeRequest")
+    if not name:
+        return frozenset()
+    try:
+        at = ChangeRequestRef(space_id=folder.space, change_request_id=name)
+        status = (await reader.send(change_requests.Get(at=at))).status
+    except NotFound:
+        status = "archived"
+    if status in ("open", "draft"):
+        return frozenset()
+    pages = {stored["id"] for stored in folder.proposal.get("pages", {}).values()} if status == "merged" else set()
+    if status == "merged":
+        folder.files = proposed_files(folder)
+    folder.proposal = {}
+    return frozenset(pages)
+
+
+async def _revision_before(folder: PulledFolder, reader: SpaceReader) -> Revision | None:
+    """Return the revision of the last pull. None if there was none."""
+    if not folder.revision:
+        return None
+    at = RevisionRef(space_id=folder.space, revision_id=folder.revision)
+    return await SpaceReader(reader.send, reader.download, at).revision()
+
+
+def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tuple[FolderLayout, Mapping[str, str]]:
+    """Return the layout of a revision in the folder, and the paths of a new folder. A file keeps its path, unless its
+    path in the space has changed and it was not renamed here."""
+    new = FolderLayout.of(revision, folder.space)
+    known: dict[str, str] = {}
+    for file in folder.files.values():
+        path = local.path_now(file)
+        wanted = new.paths.get(file.id, path)
+        is_free = wanted == path or (wanted not in local.data and not (folder.pages / wanted).exists())
+        has_moved = bool(file.server_path) and _place(wanted) not in (_place(file.server_path), _place(path))
+        moves = has_moved and path == file.path and is_free
+        if file.id:
+            known[file.id] = wanted if moves else path
+    return FolderLayout.of(revision, folder.space, known), new.paths
+
+
+def _place(path: str) -> str:
+    """Return a path without what changes when a page gets its first subpage."""
+    return path.removesuffix(".md").removesuffix("/README")
+
+
+@dataclass
+class _Remote:
+    """Reads the files of a revision that may differ from the last pull."""
+
+    folder: PulledFolder
+    local: LocalFiles
+    layout: FolderLayout
+    server_paths: Mapping[str, str]
+    before: Revision | None
+    proposed: frozenset[str]
+    """IDs of pages whose last text is that of a proposal, which was merged."""
+
+    async def read(self, reader: SpaceReader, report: Report) -> list[WantedFile]:
+        tracked = {file.id: file for file in self.folder.files.values() if file.id}
+        pages = [
+            page for page in self.layout.pages.values() if page.type == "document" and page.id in self.layout.paths
+        ]
+        changed = [page for page in pages if not self._is_unchanged(page, tracked.get(page.id))]
+
+        def told(done: int) -> None:
+            report(f"Reading {done} of {len(changed)} pages…")
+
+        texts = await reader.texts(changed, told)
+        wanted = [self._page(page, texts.get(page.id), tracked.get(page.id)) for page in pages]
+        files = [file for file in self.layout.revision.files if file.id in self.layout.paths]
+        for number, file in enumerate(files):
+            report(f"Reading {number + 1} of {len(files)} files…")
+            if (found := await self._file(file, tracked.get(file.id), reader)) is not None:
+                wanted.append(found)
+        if variables := self.layout.variables():
+            path = VARIABLES.as_posix()
+            wanted.append(WantedFile(path, path, "variables", "", variables, before=self.folder.files.get(path)))
+        return wanted
+
+    def _is_unchanged(self, page: Page, file: TrackedFile | None) -> bool:
+        """Return whether the file of a page is as in the last pull. False if that is unknown."""
+        if file is None or self.before is None or page.document_id is None or page.id in self.proposed:
+            return False
+        if self._has_moved:
+            return False
+        before = self.before.find(page.id)
+        return before is not None and _own_fields(before) == _own_fields(page)
+
+    @property
+    def _has_moved(self) -> bool:
+        """Whether a file has another path than in the last pull, so that links to it differ."""
+        return any(
+            self.layout.paths.get(file.id, file.path) != file.path for file in self.folder.files.values() if file.id
+        )
+
+    def _page(self, page: Page, markdown: str | None, file: TrackedFile | None) -> WantedFile:
+        path = self.layout.paths[page.id]
+        before = self.folder.base_text(file.base_sha256) if file is not None else text_of(self.folder.data(path) or b"")
+        text = self.layout.page_file(page.id, markdown, before) if markdown is not None else before
+        return WantedFile(path, self.server_paths.get(page.id, path), "page", page.id, text, before=file)
+
+    async def _file(self, file: File, tracked: TrackedFile | None, reader: SpaceReader) -> WantedFile | None:
+        path = self.layout.paths[file.id]
+        before = next((each for each in self.before.files if each.id == file.id), None) if self.before else None
+        is_same = tracked is not None and before is not None and _identity(before) == _identity(file)
+        data = None if is_same else await reader.file(file)
+        if data is None and not is_same:
+            return None
+        return WantedFile(path, self.server_paths.get(file.id, path), "file", file.id, data=data, before=tracked)
+
+
+def _own_fields(page: Page) -> Page:
+    return page.model_copy(update={"pages": (), "updated_at": None, "created_at": None, "git": None})
+
+
+def _identity(file: File) -> tuple[str, int, str]:
+    # The query can contain a signature that is new for each response.
+    return file.name, file.size, (file.download_url or "").partition("?")[0]

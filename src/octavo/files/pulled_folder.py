@@ -1,0 +1,293 @@
+"""A folder that was pulled from a space: its files, and what the last pull wrote, in `.octavo`.
+
+`.octavo/state.json` names the space, the revision and each file; it contains no text and no token. `.octavo/base` has the
+text of each file as it was pulled, compressed, by its hash.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import zlib
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from octavo.data.database import lock_file
+from octavo.documents.folders import safe_paths
+from octavo.documents.folders.page_files import normalize
+from octavo.documents.folders.table_of_contents import read_folder
+from octavo.untrusted_input import parse_json
+
+STATE_FOLDER = ".octavo"
+SCHEMA = "octavo.files/1"
+CONFLICTS = f"{STATE_FOLDER}/conflicts"
+"""Folder of the copies of files that a pull or a restore replaced."""
+MAX_STATE = 64 << 20
+MAX_TEXT = 64 << 20
+"""Largest text that is read from `.octavo/base`, in bytes."""
+FileKind = Literal["page", "summary", "reusable", "variables", "file"]
+KINDS = get_args(FileKind)
+
+
+class NotPulled(Exception):
+    """A folder was not pulled, or its state cannot be read. The text is a sentence."""
+
+
+class FolderInUse(Exception):
+    """Another process changes the folder. The text is a sentence."""
+
+
+@dataclass(frozen=True)
+class TrackedFile:
+    """A file of the last pull. Its path is relative to the root of the pages."""
+
+    path: str
+    kind: FileKind
+    id: str = ""
+    """ID of the page, the file or the reusable content. Empty for `SUMMARY.md` and the variables."""
+    sha256: str = ""
+    """Hash of the bytes that Octavo wrote last."""
+    base_sha256: str = ""
+    """Hash of the text that was pulled (`text_digest`), or of the bytes of a file that is no text."""
+    server_path: str = ""
+    """Path that the layout of the space gives the file."""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether its text is in `.octavo/base`."""
+        return self.kind != "file"
+
+
+@dataclass
+class PulledFolder:
+    """A pulled folder. Changes of the fields are stored by `save`."""
+
+    top: Path
+    origin: str
+    """Origin of the server."""
+    space: str
+    """ID of the space."""
+    revision: str = ""
+    """ID of the revision that was pulled."""
+    root: str = ""
+    """Folder of the pages in `top`, as `.gitbook.yaml` sets it. Empty if the pages are in `top`."""
+    files: dict[str, TrackedFile] = field(default_factory=dict)
+    """Files of the last pull, by path."""
+    proposal: dict[str, Any] = field(default_factory=dict)
+    """The change request that `octavo propose` fills, as `proposal.py` stores it. Empty if there is none."""
+
+    @property
+    def pages(self) -> Path:
+        """The folder that paths are relative to."""
+        return self.top / self.root
+
+    @classmethod
+    def new(cls, top: Path, origin: str, space: str) -> PulledFolder:
+        """Return a folder that nothing was pulled to. Its `.gitbook.yaml` names the folder of its pages. Raises OSError."""
+        root = read_folder(top).root
+        return cls(top, origin, space, root="" if root == top.resolve() else root.relative_to(top.resolve()).as_posix())
+
+    @classmethod
+    def find(cls, start: Path) -> PulledFolder:
+        """Return the pulled folder that contains `start`. Raises NotPulled."""
+        for folder in (start.absolute(), *start.absolute().parents):
+            if (folder / STATE_FOLDER / "state.json").is_file():
+                return cls.read(folder)
+        raise NotPulled("Not a pulled folder. Run: octavo pull SPACE DIR")
+
+    @classmethod
+    def read(cls, top: Path) -> PulledFolder:
+        """Return the pulled folder at `top`. Raises NotPulled."""
+        path = top / STATE_FOLDER / "state.json"
+        try:
+            if path.stat().st_size > MAX_STATE:
+                raise ValueError("it is too large")
+            state = parse_json(path.read_bytes())
+            if not isinstance(state, dict) or state.get("schema") != SCHEMA:
+                raise ValueError("another version of Octavo wrote it")
+            files = {name: _tracked(name, each) for name, each in state["files"].items()}
+            root = _text(state, "root")
+            if root and safe_paths.why_unsafe(root):
+                raise ValueError("its root leaves the folder")
+            proposal = _checked_proposal(state.get("proposal", {}))
+            origin, space, revision = (_text(state, name) for name in ("origin", "space", "revision"))
+            return cls(top, origin, space, revision, root, files, proposal)
+        except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            message = f"Could not read {path}: {reason}. To start over, delete {path.parent} and pull again."
+            raise NotPulled(message) from error
+
+    def save(self) -> None:
+        """Store the state. Raises OSError."""
+        state: dict[str, Any] = {"schema": SCHEMA, "origin": self.origin, "space": self.space}
+        state |= {"revision": self.revision, **({"root": self.root} if self.root else {})}
+        state["files"] = {path: _stored(file) for path, file in sorted(self.files.items())}
+        state |= {"proposal": self.proposal} if self.proposal else {}
+        (self.top / STATE_FOLDER).mkdir(exist_ok=True)
+        ignored = self.top / STATE_FOLDER / ".gitignore"
+        if not ignored.exists():
+            _replace(ignored, b"*\n")
+        _replace(self.top / STATE_FOLDER / "state.json", json.dumps(state, indent=1, ensure_ascii=False).encode())
+
+    def lock(self) -> Callable[[], None]:
+        """Keep other processes from changing the folder, and return the function that ends this. Raises FolderInUse."""
+        (self.top / STATE_FOLDER).mkdir(parents=True, exist_ok=True)
+        unlock = lock_file(self.top / STATE_FOLDER / "lock")
+        if unlock is None:
+            raise FolderInUse(f"Could not change {self.top}: another Octavo is changing it. Try again.")
+        return unlock
+
+    def base_text(self, digest: str) -> str:
+        """Return a text of `.octavo/base` by its hash. Raises NotPulled if it is missing or damaged."""
+        try:
+            data = (self.top / STATE_FOLDER / "base" / digest[:2] / digest[2:]).read_bytes()
+            text = zlib.decompressobj().decompress(data, MAX_TEXT)
+            found = text.decode("utf-8", "surrogatepass")
+            if text_digest(found) != digest:
+                raise ValueError
+            return found
+        except (OSError, ValueError, zlib.error) as error:
+            message = f"Could not read the last pull in {self.top / STATE_FOLDER}: it is damaged."
+            raise NotPulled(f"{message} Delete that folder and pull again.") from error
+
+    def store_base(self, text: str) -> str:
+        """Store a text in `.octavo/base`, and return its hash. Raises OSError."""
+        digest = text_digest(text)
+        path = self.top / STATE_FOLDER / "base" / digest[:2] / digest[2:]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(path, zlib.compress(text.encode("utf-8", "surrogatepass"), 6))
+        return digest
+
+    def remove_unused_texts(self) -> None:
+        """Delete the texts of `.octavo/base` that no file and no proposal needs."""
+        used = {file.base_sha256 for file in self.files.values()} | set(_strings(self.proposal))
+        for path in (self.top / STATE_FOLDER / "base").glob("??/*"):
+            if path.parent.name + path.name not in used:
+                with suppress(OSError):
+                    path.unlink()
+
+    def data(self, path: str) -> bytes | None:
+        """Return the bytes of a file. None if there is no such file. Raises OSError."""
+        if safe_paths.passes_link(self.pages, path):
+            return None
+        try:
+            return (self.pages / path).read_bytes()
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            return None
+
+    def write(self, path: str, data: bytes) -> str:
+        """Write a file beside its place and rename it. Returns why it was not written, empty if it was. Raises OSError."""
+        if reason := safe_paths.why_unsafe(path):
+            return reason
+        if safe_paths.passes_link(self.pages, path):
+            return safe_paths.LINKED
+        place = self.pages / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        _replace(place, data)
+        return ""
+
+    def delete(self, path: str) -> None:
+        """Delete a file, and the folders that are empty then. Raises OSError."""
+        if safe_paths.passes_link(self.pages, path):
+            return
+        (self.pages / path).unlink(missing_ok=True)
+        for folder in (self.pages / path).parents:
+            if folder == self.pages:
+                break
+            try:
+                folder.rmdir()
+            except OSError:
+                break
+
+    def keep_copy(self, path: str, data: bytes) -> str:
+        """Store a copy of a file that is about to be replaced. Returns the path of the copy. Raises OSError."""
+        copy, number = f"{CONFLICTS}/{path}", 1
+        while (self.top / copy).exists() and (self.top / copy).read_bytes() != data:
+            number += 1
+            copy = f"{CONFLICTS}/{path}.{number}"
+        (self.top / copy).parent.mkdir(parents=True, exist_ok=True)
+        _replace(self.top / copy, data)
+        return copy
+
+
+def text_digest(text: str) -> str:
+    """Return the hash of a text. Texts that differ only in their line ends have the same hash."""
+    return sha256(normalize(text).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def text_of(data: bytes) -> str:
+    """Return the normalized text of a file. Bytes that are not UTF-8 become U+FFFD."""
+    return normalize(data.decode("utf-8", "replace"))
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Write a file beside `path` and rename it. It gets the mode of the file that it replaces."""
+    is_there = path.exists()
+    handle, written = tempfile.mkstemp(dir=path.parent, prefix=".octavo-", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as out:
+            out.write(data)
+            out.flush()
+            if is_there:  # Nothing is lost with a new file.
+                os.fsync(out.fileno())
+        try:
+            mode = path.stat(follow_symlinks=False).st_mode & 0o777
+        except OSError:
+            mode = 0o666 & ~_umask()
+        os.chmod(written, mode)
+        os.replace(written, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(written)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _tracked(path: str, stored: Mapping[str, Any]) -> TrackedFile:
+    """Return a file as `state.json` has it. Raises ValueError or LookupError."""
+    kind = stored["kind"]
+    if safe_paths.why_unsafe(path) or kind not in KINDS:
+        raise ValueError(f"it names a file that Octavo does not write: {path!r}")
+    names = ("id", "sha256", "baseSha256", "serverPath")
+    identity, digest, base, server_path = (_text(stored, name) for name in names)
+    return TrackedFile(path, kind, identity, digest, base, server_path or path)
+
+
+def _checked_proposal(stored: Any) -> dict[str, Any]:
+    """Return the proposal in `state.json`. Raises ValueError or an error of its types if it is not one."""
+    for path, page in stored.get("pages", {}).items():
+        _tracked(path, {"kind": "page", "id": page["id"], "baseSha256": page["sha256"]})
+    for name in ("files", "hashes"):
+        for path, value in stored.get(name, {}).items():
+            _tracked(path, {"kind": "file", "id": value})
+    for name in ("changeRequest", "creating", "revision", "summary"):
+        _text(stored, name)
+    return dict(stored)
+
+
+def _stored(file: TrackedFile) -> dict[str, str]:
+    moved = {"serverPath": file.server_path} if file.server_path not in ("", file.path) else {}
+    return {"id": file.id, "kind": file.kind, "sha256": file.sha256, "baseSha256": file.base_sha256, **moved}
+
+
+def _text(values: Mapping[str, Any], name: str) -> str:
+    value = values.get(name, "")
+    if not isinstance(value, str):
+        raise ValueError(f"{name} is not text")
+    return value
+
+
+def _strings(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        return [text for each in value.values() for text in _strings(each)]
+    return [value] if isinstance(value, str) else []

@@ -1,0 +1,134 @@
+"""`octavo pull`, `status` and `restore` as processes, on the demo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command_process import CommandLine
+from tests.journeys.conftest import library
+
+__all__ = ["library"]
+
+
+@pytest.fixture(scope="module")
+def demo(library: Path, tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
+    return CommandLine(tmp_path_factory.mktemp("home")).with_demo(library)
+
+
+@pytest.fixture(scope="module")
+def docs(demo: CommandLine) -> Path:
+    """The handbook of the demo as files."""
+    ran = demo.run("pull", "handbook", "docs", "--demo", cwd=demo.folder)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == f"Pulled 18 files of Handbook into {demo.folder / 'docs'}.\n"
+    return demo.folder / "docs"
+
+
+def test_pulled_space_is_listed_edited_and_restored(demo: CommandLine, docs: Path) -> None:
+    assert "\n# How we work\n" in (docs / "README.md").read_text()
+    assert demo.run("status", cwd=docs).out == ""
+    (docs / "running/severity.md").write_text("# How bad is it?\n\nVery.\n")
+    (docs / "people/privacy.md").unlink()
+    assert (
+        demo.run("status", cwd=docs / "running").out
+        == "D\tpeople/privacy.md\tdeleted\nM\trunning/severity.md\tedited\n"
+    )
+    rows = demo.run("status", "--json", "path,status", cwd=docs).json
+    assert rows == [{"path": "people/privacy.md", "status": "D"}, {"path": "running/severity.md", "status": "M"}]
+    ran = demo.run("restore", "severity.md", "../people/privacy.md", cwd=docs / "running")
+    assert ran.out == (
+        "Restored running/severity.md. Your version is in .octavo/conflicts/running/severity.md.\n"
+        "Restored people/privacy.md.\n"
+    )
+    assert demo.run("status", cwd=docs).out == ""
+    assert (docs / ".octavo/conflicts/running/severity.md").read_text() == "# How bad is it?\n\nVery.\n"
+
+
+def test_deleted_image_is_restored_from_the_server(demo: CommandLine, docs: Path) -> None:
+    image = (docs / ".gitbook/assets/lamp.png").read_bytes()
+    (docs / ".gitbook/assets/lamp.png").unlink()
+    assert demo.run("restore", ".gitbook/assets/lamp.png", "--demo", cwd=docs).code == 0
+    assert (docs / ".gitbook/assets/lamp.png").read_bytes() == image
+
+
+def test_pull_without_changes_says_so(demo: CommandLine, docs: Path) -> None:
+    assert demo.run("pull", "--demo", cwd=docs).out == "Already up to date.\n"
+    assert demo.run("pull", "--demo", "-q", ".isCurrent", cwd=docs).out == "true\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("pull", "handbok", "new", "--demo"), 3, "Could not find the space handbok. Did you mean handbook?"),
+        (("pull", "harbour-api", "docs", "--demo"), 2, "docs: it has another space. Choose another folder."),
+        (("pull", "handbook/7", "new", "--demo"), 2, "only a whole space can be pulled"),
+        (("pull", "handbook", "config", "--demo"), 2, "it has other files. Choose a new folder"),
+        (("pull",), 2, "Not a pulled folder. Run: octavo pull SPACE DIR"),
+        (("status",), 2, "Not a pulled folder. Run: octavo pull SPACE DIR"),
+        (("restore", "x.md"), 2, "Not a pulled folder"),
+    ],
+)
+def test_mistakes_are_named_with_the_next_step(
+    demo: CommandLine, docs: Path, arguments: tuple[str, ...], code: int, said: str
+) -> None:
+    (demo.folder / "config").mkdir(exist_ok=True)
+    (demo.folder / "config/x").touch()
+    ran = demo.run(*arguments, cwd=demo.folder)
+    assert (ran.code, ran.out) == (code, "")
+    assert said in ran.err
+
+
+def test_unknown_file_is_not_restored(demo: CommandLine, docs: Path) -> None:
+    ran = demo.run("restore", "running/sevrity.md", cwd=docs)
+    assert (ran.code, ran.err) == (
+        3,
+        "octavo: Could not restore running/sevrity.md: it was not in the last pull. Did you mean running/severity.md?\n",
+    )
+    assert "is not in the pulled folder" in demo.run("restore", "/etc/passwd", cwd=docs).err
+
+
+def test_folder_of_another_server_is_refused(demo: CommandLine, docs: Path) -> None:
+    ran = demo.run("pull", "--folder", str(docs), cwd=docs)
+    assert ran.code == 2
+    assert "This folder was pulled from octavo:demo, not from octavo:folder. Use --demo." in ran.err
+
+
+def test_changes_of_a_folder_are_compared_and_proposed(demo: CommandLine, docs: Path) -> None:
+    path = docs / "people/first-week.md"
+    path.write_text(path.read_text() + "\nAsk for a key.\n")
+    assert "  {+Ask for a key.+}\n" in demo.run("diff", cwd=docs).out
+    raw = demo.run("diff", "first-week.md", "--raw", cwd=docs / "people").out
+    assert raw.startswith("--- a/people/first-week.md\n+++ b/people/first-week.md\n")
+    assert demo.run("diff", "--exit-code", "--name-only", cwd=docs).out == "people/first-week.md\n"
+    assert demo.run("propose", "--demo", cwd=docs).err.endswith("Write: octavo propose -m SUBJECT\n")
+    planned = demo.run("propose", "--demo", "--dry-run", cwd=docs)
+    assert (planned.code, planned.out) == (0, "M people/first-week.md\n")
+    ran = demo.run("propose", "--demo", "-m", "Name the key", cwd=docs)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("Proposed handbook/3: 1 page edited. ")
+    assert demo.run("show", "handbook/3", "--demo", "--json", "subject,status").json == {
+        "subject": "Name the key",
+        "status": "open",
+    }
+    assert demo.run("propose", "--demo", cwd=docs).out == "No changes to propose that handbook/3 does not have.\n"
+
+
+def test_change_that_the_api_does_not_take_ends_with_6(demo: CommandLine, docs: Path) -> None:
+    path = docs / "people/privacy.md"
+    before = path.read_text()
+    path.write_text(before.replace("---\n", "---\ntags:\n  - new\n", 1))
+    ran = demo.run("propose", "--demo", "-m", "Tags", "--dry-run", cwd=docs)
+    path.write_text(before)
+    assert ran.code == 6
+    assert "octavo: Cannot be proposed: people/privacy.md tags\n" in ran.err
+
+
+def test_reader_may_not_propose(demo: CommandLine, docs: Path) -> None:
+    path = docs / "running/on-call.md"
+    before = path.read_text()
+    path.write_text(before + "\nMore.\n")
+    ran = demo.run("propose", "--demo", "--read-only", "-m", "x", cwd=docs)
+    path.write_text(before)
+    assert ran.code == 5, ran.err

@@ -1,0 +1,63 @@
+"""`octavo open`: what opens in the app, and what is refused before it starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command_process import CommandLine
+from tests.journeys.conftest import library
+
+__all__ = ["library"]
+
+CTRL_Q = b"\x11"
+
+
+@pytest.fixture(scope="module")
+def demo(library: Path, tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
+    return CommandLine(tmp_path_factory.mktemp("home")).with_demo(library)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "texts"),
+    [
+        (("open", "harbour-api/7", "--demo"), ("#7 Show what a refused time looks like", "General comments")),
+        (("--demo", "harbour-api/7"), ("#7 Show what a refused time looks like",)),
+        (("--demo", "open", "harbour-api:concepts/time"), ("Time and time zones", "Why so strict")),
+        (("--demo", "open", "t6"), ("#7 Show what a refused time looks like", "straight quotes")),
+        (("--demo", "http://octavo.local/o/saltmarsh/s/harbour-api/~/changes/7"), ("#7 Show what",)),
+        (("--demo", "open", "nope/7"), ("Could not find the space nope",)),
+    ],
+)
+def test_app_opens_at_the_ref(demo: CommandLine, arguments: tuple[str, ...], texts: tuple[str, ...]) -> None:
+    with demo.terminal(*arguments) as app:
+        app.wait_for(*texts, limit=90)
+        app.write(CTRL_Q)
+        assert app.end(limit=60) == 0
+
+
+def test_folder_wins_over_a_space(demo: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "handbook").mkdir()
+    (tmp_path / "handbook" / "README.md").write_text("# My own notes\n\nTides.\n")
+    with demo.terminal("open", str(tmp_path / "handbook")) as app:
+        app.wait_for("My own notes", limit=90)
+        app.write(CTRL_Q)
+        assert app.end(limit=60) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("open", "a@b@c"), 2, "Could not read the REF a@b@c"),
+        (("open", "harbour-api/7", "--web"), 1, "Could not open the browser: the demo is not on the web."),
+        (("open", "nope", "--web"), 3, "Could not find the space nope."),
+        (("open", "https://evil.example/o/x/s/y", "--web"), 2, "it is not a link to this server"),
+        (("open", "--web"), 2, "--web needs a REF or a URL"),
+        (("open", "./no-such-folder"), 1, "Octavo needs a terminal"),
+    ],
+)
+def test_mistakes_end_before_the_app(demo: CommandLine, arguments: tuple[str, ...], code: int, said: str) -> None:
+    ran = demo.run("--demo", *arguments)
+    assert (ran.code, ran.out) == (code, "")
+    assert said in ran.err

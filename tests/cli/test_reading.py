@@ -1,0 +1,170 @@
+"""`octavo inbox`, `show`, `diff` and `search`: what they print on a terminal and in a pipe."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command_process import CommandLine
+from tests.journeys.conftest import library
+
+__all__ = ["library"]
+
+
+@pytest.fixture(scope="module")
+def demo(library: Path, tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
+    return CommandLine(tmp_path_factory.mktemp("home")).with_demo(library)
+
+
+def test_inbox_lists_what_needs_you_with_reasons(demo: CommandLine) -> None:
+    ran = demo.run("inbox", "--demo", "--json", "ref,kind,reasons,title,thread")
+    first = ran.json[0]
+    assert (ran.code, first["ref"], first["reasons"]) == (0, "harbour-api/7", ["review-requested"])
+    thread = next(each for each in ran.json if each["kind"] == "thread")
+    assert thread["ref"].endswith(f"@{thread['thread']}")
+    only = demo.run("inbox", "--demo", "--reason", "changes-requested", "--reason", "on-my-work", "-s", "harbour-api")
+    assert {line.split("\t")[1] for line in only.out.splitlines()} == {"changes requested", "on your change request"}
+
+
+def test_inbox_on_a_terminal_is_a_table(demo: CommandLine) -> None:
+    with demo.terminal("inbox", "--demo", columns=90) as shown:
+        assert shown.end(limit=90) == 0
+        lines = [line.rstrip() for line in shown.look().splitlines() if line.strip()]
+    assert lines[0].split() == ["REF", "WHY", "TITLE", "FROM", "UPDATED"]
+    assert max(map(len, lines)) <= 90
+
+
+def test_inbox_uses_the_filters_of_the_settings(demo: CommandLine) -> None:
+    config = demo.folder / "config" / "config.toml"
+    config.parent.mkdir(exist_ok=True)
+    config.write_text('[inbox."my replies"]\nreasons = ["new replies"]\nspace = "handbook"\n')
+    ran = demo.run("inbox", "--demo", "--filter", "my replies", "-s", "handbook", "--json", "reasons")
+    config.unlink()
+    assert ran.json
+    assert all("new-replies" in each["reasons"] for each in ran.json)
+    unknown = demo.run("inbox", "--demo", "--filter", "nothing")
+    assert (unknown.code, unknown.out) == (2, "")
+    assert "Unknown filter 'nothing'." in unknown.err
+
+
+def test_show_prints_each_kind_of_thing(demo: CommandLine) -> None:
+    change = demo.run("show", "harbour-api/7", "--demo")
+    assert change.code == 0
+    assert "\x1b" not in change.out
+    for part in ("harbour-api/7  Show what a refused time looks like", "✓ Noor Haddad approved", "~ concepts/time"):
+        assert part in change.out
+    page = demo.run("show", "harbour-api:concepts/time", "--demo", "--raw")
+    assert page.out.startswith("# Time and time zones\n")
+    assert "Why so strict" in demo.run("show", "harbour-api:concepts/time", "--demo", "--outline").out
+    thread = demo.run("show", "t6", "--demo", "--json").json
+    assert (thread["ref"], thread["page"]["path"], thread["change"]) == ("harbour-api/7@t6", "concepts/time", 7)
+    assert demo.run("show", "@mara", "--demo", "--json").json["name"] == "Mara Lindqvist"
+    assert demo.run("show", "handbook", "--demo", "--json").json["title"] == "Handbook"
+    assert "harbour-api/7@t6  open  concepts/time" in demo.run("show", "harbour-api/7", "--threads", "--demo").out
+
+
+def test_show_json_has_the_fields_that_are_asked_for(demo: CommandLine) -> None:
+    page = demo.run("show", "harbour-api/7:concepts/time", "--demo", "--json", "ref,outline,threads,markdown").json
+    assert page["ref"] == "harbour-api/7:concepts/time"
+    assert {"level": 2, "title": "Why so strict", "anchor": "why-so-strict"} in page["outline"]
+    assert page["threads"] == [{"id": "t6", "status": "open"}]
+    assert "bad-time" in page["markdown"]
+    swallowed = demo.run("show", "--demo", "--json", "harbour-api/7")
+    assert swallowed.code == 2
+
+
+def test_show_on_a_terminal_uses_the_pager(demo: CommandLine) -> None:
+    with demo.terminal(
+        "show", "harbour-api:concepts/time", "--demo", environ={"OCTAVO_PAGER": "sed s/Why/WHY/"}
+    ) as shown:
+        assert shown.end(limit=90) == 0
+        assert "WHY so strict" in b"".join(each.data for each in shown.chunks).decode()
+    with demo.terminal("show", "harbour-api/7", "--demo", "--no-pager", environ={"PAGER": "false"}) as shown:
+        assert shown.end(limit=90) == 0
+        assert "refused time" in shown.look()
+
+
+@pytest.mark.parametrize(
+    ("ref", "code", "said"),
+    [
+        ("nope/7", 3, "Could not find the space nope."),
+        ("handbook:guides/stup", 3, "Could not find page guides/stup in Handbook."),
+        ("harbour-api:concepts/tim", 3, "Did you mean concepts/time?"),
+        ("harbour-api/999", 3, "Could not find change request 999 in Harbour API."),
+        ("harbour-api@t999", 3, "Could not find thread t999 in harbour-api."),
+        ("7", 2, "a number needs a space"),
+        ("@nobody-here", 3, "Could not find the user"),
+    ],
+)
+def test_show_names_what_is_missing(demo: CommandLine, ref: str, code: int, said: str) -> None:
+    ran = demo.run("show", ref, "--demo")
+    assert (ran.code, ran.out) == (code, "")
+    assert said in ran.err
+
+
+def test_diff_marks_words_in_a_pipe(demo: CommandLine) -> None:
+    ran = demo.run("diff", "harbour-api/7", "--demo")
+    assert ran.code == 0
+    assert "~ concepts/time  Time and time zones  +18 −0" in ran.out
+    assert "drops the zone{+, and something else adds a wrong one+}." in ran.out
+    assert "\x1b" not in ran.out
+
+
+def test_diff_on_a_terminal_is_rendered(demo: CommandLine) -> None:
+    with demo.terminal("diff", "harbour-api/7", "--demo", "--no-pager") as shown:
+        assert shown.end(limit=90) == 0
+        out = b"".join(each.data for each in shown.chunks).decode()
+    assert "{+" not in out
+    assert "something else" in shown.look()
+
+
+def test_diff_raw_is_taken_by_patch(demo: CommandLine, tmp_path: Path) -> None:
+    before = demo.run("show", "harbour-api:concepts/time", "--demo", "--raw").out
+    after = demo.run("show", "harbour-api/7:concepts/time", "--demo", "--raw").out
+    file = tmp_path / "concepts" / "time.md"
+    file.parent.mkdir()
+    file.write_text(before.rstrip("\n"))
+    patch = demo.run("diff", "harbour-api/7", "concepts/time", "--demo", "--raw").out
+    subprocess.run(["patch", "-p1"], input=patch, cwd=tmp_path, text=True, check=True, capture_output=True)
+    assert file.read_text() == after.rstrip("\n")
+
+
+def test_diff_has_short_forms_and_an_exit_code(demo: CommandLine) -> None:
+    names = demo.run("diff", "harbour-api/7", "--demo", "--name-only", "--exit-code")
+    assert (names.code, names.out) == (1, "concepts/time\nhelp/troubleshooting\n")
+    assert demo.run("diff", "harbour-api/7", "--demo", "--stat").out.startswith("concepts/time         +18 −0\n")
+    rows = demo.run("diff", "harbour-api/7", "--demo", "--json").json
+    assert rows[0] == {
+        "path": "concepts/time",
+        "title": "Time and time zones",
+        "change": "edited",
+        "added": 18,
+        "removed": 0,
+    }
+    same = demo.run("diff", "harbour-api/7", "glossary", "--demo", "--exit-code")
+    assert (same.code, same.out) == (0, "")
+    assert demo.run("diff", "harbour-api/7", "no/such/page", "--demo").code == 3
+    not_reviewed = demo.run("diff", "harbour-api/7", "--against", "my-review", "--demo")
+    assert not_reviewed.code == 3
+    assert "you have not reviewed it" in not_reviewed.err
+
+
+def test_search_finds_pages_comments_and_change_requests(demo: CommandLine) -> None:
+    pages = demo.run("search", "webhook", "--demo", "--json", "ref,kind,score").json
+    assert pages[0]["ref"] == "harbour-api:how-to/guides/webhooks"
+    assert [each["score"] for each in pages] == sorted((each["score"] for each in pages), reverse=True)
+    comments = demo.run("search", "--in", "comments", "straight", "quotes", "--demo", "--json", "ref").json
+    assert comments == [{"ref": "harbour-api/7@t6"}]
+    offline = demo.run("search", "--in", "comments", "--offline", "straight", "quotes", "--demo", "--json", "ref").json
+    assert offline == comments
+    changes = demo.run("search", "--in", "changes", "battery", "--demo", "--json", "ref").json
+    assert changes == [{"ref": "limpet/2"}]
+
+
+def test_search_without_results_suggests_a_word(demo: CommandLine) -> None:
+    ran = demo.run("search", "webhok", "--demo")
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err == "octavo: No results for “webhok”. Did you mean “webhooks”?\n"
+    assert demo.run("search", "webhok", "--demo", "--json").out == "[]\n"

@@ -1,0 +1,105 @@
+"""A space on the embedded platform, and folders that are pulled from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from octavo.api.places import ContentRef, RevisionRef
+from octavo.client.client import Client
+from octavo.data.live import Live
+from octavo.files.folder_merge import PullResult
+from octavo.files.local_changes import LocalFiles
+from octavo.files.pull import pull
+from octavo.files.pulled_folder import PulledFolder
+from octavo.files.space_reader import SpaceReader
+from tests.data.conftest import client, clock, drafts, gate, live, outbox, platform, shelf, state, user
+from tests.server.asking import Ask
+from tests.server.writing import Desk
+
+__all__ = ["client", "clock", "drafts", "gate", "live", "outbox", "platform", "shelf", "state", "user"]
+
+HOME = "# Home\n\nWelcome.\n"
+SETUP = "# Setup\n\nInstall it.\n\nThen start it.\n"
+USAGE = "# Usage\n\nPress a key.\n"
+
+
+@dataclass
+class PulledSide:
+    """A folder that is pulled from the space of a desk."""
+
+    desk: Desk
+    top: Path
+    live: Live
+    client: Client
+
+    @property
+    def folder(self) -> PulledFolder:
+        return PulledFolder.read(self.top)
+
+    def reader(self, at: ContentRef) -> SpaceReader:
+        return SpaceReader(self.live.send, self.client.download, at)
+
+    async def pull(self, revision: str = "") -> PullResult:
+        space = self.desk.space
+        if not (self.top / ".octavo").exists():
+            self.top.mkdir(exist_ok=True)
+            folder = PulledFolder.new(self.top, "http://octavo.test", space.space_id)
+        else:
+            folder = self.folder
+        at = RevisionRef(space_id=space.space_id, revision_id=revision) if revision else space
+        return await pull(folder, self.reader(at))
+
+    def status(self) -> list[str]:
+        return [
+            f"{each.status} {each.before} -> {each.path}" if each.before else f"{each.status} {each.path}"
+            for each in LocalFiles.read(self.folder).changes()
+        ]
+
+    def read(self, path: str) -> str:
+        return (self.top / path).read_text()
+
+    def write(self, path: str, text: str) -> None:
+        (self.top / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.top / path).write_text(text)
+
+    def edit(self, path: str, old: str, new: str) -> None:
+        text = self.read(path)
+        assert old in text, f"{path} has no {old!r}"
+        self.write(path, text.replace(old, new, 1))
+
+    def files(self) -> dict[str, str]:
+        """Texts by path, without the state."""
+        return {
+            path.relative_to(self.top).as_posix(): path.read_bytes().decode("utf-8", "replace")
+            for path in sorted(self.top.rglob("*"))
+            if path.is_file() and ".octavo" not in path.parts
+        }
+
+
+@pytest.fixture
+def ask(platform: object) -> Ask:
+    return Ask(platform)  # type: ignore[arg-type]  # the fixture of that name is a Platform
+
+
+@pytest.fixture
+async def desk(ask: Ask) -> Desk:
+    """A space with the pages Home, Setup and Usage."""
+    return await Desk.open(ask, HOME, SETUP, USAGE)
+
+
+@pytest.fixture
+def folder_of(desk: Desk, tmp_path: Path, live: Live, client: Client) -> Callable[[str], PulledSide]:
+    """Returns a folder that nothing is pulled to yet."""
+    return lambda name: PulledSide(desk, tmp_path / name, live, client)
+
+
+@pytest.fixture
+async def docs(folder_of: Callable[[str], PulledSide]) -> PulledSide:
+    """A folder that is pulled."""
+    side = folder_of("docs")
+    await side.pull()
+    return side

@@ -1,0 +1,201 @@
+"""`pull`: a space becomes a folder, and later changes of both sides are merged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from octavo.api import content
+from octavo.documents.conflict_markers import find_markers
+from octavo.files.folder_merge import PullConflict
+from octavo.files.pulled_folder import NotPulled, PulledFolder
+from tests.files.conftest import HOME, SETUP, PulledSide
+from tests.server.writing import Desk, insert, update
+
+
+async def test_first_pull_writes_pages_and_summary(docs: PulledSide) -> None:
+    assert docs.files() == {
+        "README.md": HOME,
+        "SUMMARY.md": "# Table of contents\n\n* [Home](README.md)\n* [Setup](setup.md)\n* [Usage](usage.md)\n",
+        "setup.md": SETUP,
+        "usage.md": "# Usage\n\nPress a key.\n",
+    }
+    assert docs.status() == []
+    assert (docs.top / ".octavo/.gitignore").read_text() == "*\n"
+
+
+async def test_two_pulls_of_a_revision_are_equal(docs: PulledSide, folder_of: Callable[[str], PulledSide]) -> None:
+    other = folder_of("other")
+    await other.pull()
+    assert other.files() == docs.files()
+    assert (other.top / ".octavo/state.json").read_bytes() == (docs.top / ".octavo/state.json").read_bytes()
+
+
+async def test_state_contains_no_text(docs: PulledSide) -> None:
+    state = (docs.top / ".octavo/state.json").read_text()
+    assert "Welcome" not in state
+    assert json.loads(state)["files"]["setup.md"].keys() == {"id", "kind", "sha256", "baseSha256"}
+
+
+async def test_second_pull_without_changes_writes_nothing(docs: PulledSide) -> None:
+    before = (docs.top / "setup.md").stat().st_mtime_ns
+    result = await docs.pull()
+    assert result.is_current
+    assert (docs.top / "setup.md").stat().st_mtime_ns == before
+
+
+async def test_changes_of_main_are_written(docs: PulledSide, desk: Desk) -> None:
+    await desk.publish(
+        update(await desk.id("Setup"), "# Setup\n\nInstall Octavo.\n"),
+        insert("# Help\n\nAsk.\n", into=await desk.id("Setup")),
+        content.DeletePage(page=await desk.id("Usage")),
+    )
+    result = await docs.pull()
+    assert (result.edited, result.deleted, result.conflicts) == (["SUMMARY.md", "setup.md"], ["usage.md"], [])
+    assert (result.added, result.renamed) == (["setup/help.md"], [])
+    assert docs.read("setup.md") == "# Setup\n\nInstall Octavo.\n"
+    assert docs.read("setup/help.md") == "# Help\n\nAsk.\n"
+    assert docs.status() == []
+
+
+async def test_changes_of_both_sides_are_merged(docs: PulledSide, desk: Desk) -> None:
+    await desk.publish(update(await desk.id("Setup"), SETUP.replace("start", "run")))
+    docs.edit("setup.md", "Install it.", "Install it first.")
+    docs.edit("usage.md", "a key", "any key")
+    result = await docs.pull()
+    assert (result.merged, result.conflicts) == (["setup.md"], [])
+    assert docs.read("setup.md") == "# Setup\n\nInstall it first.\n\nThen run it.\n"
+    assert docs.status() == ["M setup.md", "M usage.md"]
+
+
+async def test_contradiction_is_marked_and_the_file_is_copied(docs: PulledSide, desk: Desk) -> None:
+    await desk.publish(update(await desk.id("Setup"), SETUP.replace("Install it.", "Download it.")))
+    docs.edit("setup.md", "Install it.", "Compile it.")
+    mine = docs.read("setup.md")
+    result = await docs.pull()
+    assert result.conflicts == [PullConflict("setup.md", "1 conflict with main")]
+    marks = find_markers(docs.read("setup.md"))
+    assert [(each.ours, each.theirs) for each in marks] == [("yours", "main")]
+    assert "Compile it." in docs.read("setup.md")
+    assert "Download it." in docs.read("setup.md")
+    assert docs.read(".octavo/conflicts/setup.md") == mine
+    assert docs.status() == ["! setup.md"]
+
+
+async def test_page_deleted_on_main_and_edited_here_stays(docs: PulledSide, desk: Desk) -> None:
+    await desk.publish(content.DeletePage(page=await desk.id("Setup")), content.DeletePage(page=await desk.id("Usage")))
+    docs.edit("setup.md", "Install", "Download")
+    result = await docs.pull()
+    assert [each.path for each in result.conflicts] == ["setup.md"]
+    assert result.deleted == ["usage.md"]
+    assert docs.status() == ["A setup.md", "M SUMMARY.md"]
+    assert "(setup.md)" in docs.read("SUMMARY.md")
+
+
+async def test_page_deleted_here_and_edited_on_main_comes_back(docs: PulledSide, desk: Desk) -> None:
+    await desk.publish(update(await desk.id("Setup"), "# Setup\n\nNew words.\n"))
+    for path in ("setup.md", "usage.md"):
+        (docs.top / path).unlink()
+    docs.write("SUMMARY.md", "# Table of contents\n\n* [Home](README.md)\n")
+    result = await docs.pull()
+    assert [each.path for each in result.conflicts] == ["setup.md"]
+    assert docs.read("setup.md") == "# Setup\n\nNew words.\n"
+    assert docs.status() == ["M SUMMARY.md", "D usage.md"]
+    assert docs.read("SUMMARY.md") == "# Table of contents\n\n* [Home](README.md)\n* [Setup](setup.md)\n"
+
+
+async def test_order_of_both_sides_is_merged(docs: PulledSide, desk: Desk) -> None:
+    await desk.publish(insert("# Help\n\nAsk.\n", at=1))
+    docs.write("SUMMARY.md", "# Table of contents\n\n* [Home](README.md)\n  * [Usage](usage.md)\n* [Setup](setup.md)\n")
+    await docs.pull()
+    assert docs.read("SUMMARY.md") == (
+        "# Table of contents\n\n* [Home](README.md)\n  * [Usage](usage.md)\n* [Help](help.md)\n* [Setup](setup.md)\n"
+    )
+    assert docs.status() == ["M SUMMARY.md"]
+
+
+async def test_renamed_file_keeps_its_name(docs: PulledSide, desk: Desk) -> None:
+    (docs.top / "setup.md").rename(docs.top / "install.md")
+    docs.edit("SUMMARY.md", "setup.md", "install.md")
+    assert docs.status() == ["R setup.md -> install.md", "M SUMMARY.md"]
+    await desk.publish(update(await desk.id("Setup"), "# Setup\n\nNew words.\n"))
+    result = await docs.pull()
+    assert (result.edited, result.conflicts) == (["install.md"], [])
+    assert docs.read("install.md") == "# Setup\n\nNew words.\n"
+    assert not (docs.top / "setup.md").exists()
+
+
+async def test_file_moves_with_its_page(docs: PulledSide, desk: Desk) -> None:
+    docs.edit("setup.md", "Install", "Download")
+    await desk.publish(update(await desk.id("Setup"), slug="first-steps"))
+    result = await docs.pull()
+    assert result.renamed == [("setup.md", "first-steps.md")]
+    assert "Download it." in docs.read("first-steps.md")
+    assert docs.status() == ["M first-steps.md"]
+
+
+async def test_line_ends_of_a_file_stay(docs: PulledSide, desk: Desk) -> None:
+    (docs.top / "setup.md").write_bytes(b"\xef\xbb\xbf" + SETUP.replace("\n", "\r\n").encode())
+    assert docs.status() == []
+    await desk.publish(update(await desk.id("Setup"), "# Setup\n\nNew.\n"))
+    await docs.pull()
+    assert (docs.top / "setup.md").read_bytes() == b"\xef\xbb\xbf# Setup\r\n\r\nNew.\r\n"
+
+
+async def test_folder_with_files_is_adopted(folder_of: Callable[[str], PulledSide]) -> None:
+    side = folder_of("docs")
+    side.write("SUMMARY.md", "# Contents\n\n* [Start](README.md)\n* [Setup](setup.md)\n* [Usage](usage.md)\n")
+    side.write("README.md", "---\ntags:\n  - beta\n---\n\n# Home\n\nWelcome.\n\n")
+    side.write("setup.md", "# Setup\n\nMine.\n")
+    before = side.files()
+    result = await side.pull()
+    assert result.kept == ["setup.md"]
+    assert side.files() == {**before, "usage.md": "# Usage\n\nPress a key.\n"}
+    assert side.status() == ["M setup.md"]
+
+
+async def test_nothing_is_written_through_a_symbolic_link(docs: PulledSide, desk: Desk) -> None:
+    outside = docs.top.parent / "outside"
+    outside.mkdir()
+    (docs.top / "usage").symlink_to(outside)
+    await desk.publish(insert("# Help\n\nAsk.\n", into=await desk.id("Usage")))
+    result = await docs.pull()
+    assert "its path goes through a symbolic link" in result.skipped[0].message
+    assert list(outside.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"schema": "octavo.files/9"}, "another version of Octavo wrote it"),
+        ({"files": {"../../x": {"kind": "page", "id": "1"}}}, "it names a file that Octavo does not write"),
+        ({"files": {"a.md": {"kind": "program", "id": "1"}}}, "it names a file that Octavo does not write"),
+        ({"root": "/etc"}, "its root leaves the folder"),
+        ({"files": []}, "no attribute"),
+    ],
+)
+async def test_hostile_state_is_refused(docs: PulledSide, change: dict[str, object], said: str) -> None:
+    path = docs.top / ".octavo/state.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(NotPulled, match=said):
+        PulledFolder.read(docs.top)
+
+
+async def test_damaged_base_is_named(docs: PulledSide) -> None:
+    docs.edit("setup.md", "it", "that")
+    for path in (docs.top / ".octavo/base").glob("??/*"):
+        path.write_bytes(b"x")
+    with pytest.raises(NotPulled, match="it is damaged"):
+        docs.status()
+
+
+async def test_older_revision_can_be_pulled(
+    docs: PulledSide, desk: Desk, folder_of: Callable[[str], PulledSide]
+) -> None:
+    first = docs.folder.revision
+    await desk.publish(update(await desk.id("Setup"), "# Setup\n\nNew.\n"))
+    old = folder_of("old")
+    await old.pull(first)
+    assert old.files() == docs.files()
