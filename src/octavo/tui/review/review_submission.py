@@ -222,7 +222,7 @@ class PendingCommentsScreen(Dialog[OutboxEntry | None]):
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
-        PurePath(__file__).with_name("thread_actions.tcss"),
+        PurePath(__file__).with_name("pending_comments.tcss"),
     ]
     CONTEXT: ClassVar[str] = "pending comments"
     HELP: ClassVar[str] = (
