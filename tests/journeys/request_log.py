@@ -55,8 +55,8 @@ class RequestLog:
         """Method, path, and a command that led to the request."""
         self._commands: tuple[str, ...] = ()
         """The last command of a view, and the commands of the dialogs that were open since then."""
-        self._queued: dict[Operation[Any], tuple[str, ...]] = {}
-        """The commands that put an operation into the outbox."""
+        self._queued: list[tuple[Operation[Any], tuple[str, ...]]] = []
+        """Operations that were put into the outbox, and the commands before. A list: some operations have no hash."""
 
     def clear(self) -> None:
         """Begin the log of another journey."""
@@ -73,14 +73,15 @@ class RequestLog:
 
     def note_queued(self, outbox: Outbox) -> None:
         """Attribute new entries of the outbox to the last commands: they may be sent after other keys."""
-        for entry in outbox.entries:
-            self._queued.setdefault(entry.op, self._commands)
+        known = [op for op, _ in self._queued]
+        self._queued += [(entry.op, self._commands) for entry in outbox.entries if entry.op not in known]
 
     def sent(self, op: Operation[Any]) -> None:
         """Note that a request is sent."""
         method, path = SPECS[type(op)].method, route_of(op)
         self.seen.add((method, path, ""))
-        self.seen.update((method, path, id) for id in self._queued.get(op, self._commands))
+        commands = next((commands for queued, commands in self._queued if queued == op), self._commands)
+        self.seen.update((method, path, id) for id in commands)
 
 
 log = RequestLog()

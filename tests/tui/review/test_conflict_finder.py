@@ -27,7 +27,7 @@ TOLD_ONLY = {
     "deleted here, a new page below it there",
     "a new page here below one deleted there",
 }
-"""Text of a conflict without choices."""
+"""Cases that are only reported, because there is nothing to choose."""
 
 
 @pytest.fixture
