@@ -92,7 +92,7 @@ class FolderLayout:
 
     def leads_to(self, url: str, page: Page, target: str) -> bool:
         """Return whether a link on a page, as the server has it, leads to the page or file `target`."""
-        return _target_id(links.resolve(url, _link_base(page), self._server_links))[0] == target
+        return _target_id(links.resolve(url, link_base(page), self._server_links))[0] == target
 
     def page_file(self, page_id: str, markdown: str, existing: str = "") -> str:
         """Return the file of a page with the text that the server has. `existing` is the file as it is now."""
