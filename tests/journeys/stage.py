@@ -525,7 +525,7 @@ class Stage:
                 for each in _newest_first(sorted(client.activity, key=_name) if in_order else tuple(client.activity))
             ),
             response_wait=lambda: gate.waited,
-            throttle_seconds=lambda: client.low,
+            throttle_seconds=lambda: client.background_wait,
             download=client.download,
             upload=client.upload,
             close=close,
