@@ -31,6 +31,7 @@ COMMANDS = {
     "doctor": "find problems on this computer, and how to fix them",
     "inbox": "list what needs you",
     "log": "print what Octavo did",
+    "mcp": "serve tools for agents",
     "propose": "make a change request of your changes in a pulled folder",
     "pull": "write a space as files, or update the files",
     "restore": "discard your changes in files of a pulled folder",
