@@ -34,6 +34,7 @@ COMMANDS = {
     "reply": "reply to a thread",
     "resolve": "resolve or reopen threads",
     "restore": "discard your changes in files of a pulled folder",
+    "review": "approve, request changes, or submit your comments",
     "search": "find pages, comments and change requests",
     "show": "print a page, change request, space, thread or user",
     "status": "list the files of a pulled folder that you changed",

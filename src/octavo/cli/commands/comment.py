@@ -156,7 +156,7 @@ COMMAND = Command(
     run=run,
     details="Without -m and -F, your editor opens. The comment is stored on this computer before it is sent.",
     examples=(
-        'octavo comment 7 --page concepts/time --quote "drops the zone" -m "Which zone?"',
+        'octavo comment 7 --page help/troubleshooting --quote "drops the zone" -m "Which zone?"',
         "octavo comment handbook:guides/setup@038bbb9b2b44 --suggest new-wording.md --pending",
         "octavo comment handbook/2 -F notes.md",
     ),
