@@ -11,7 +11,7 @@ from pathlib import Path
 TITLE = "The first title"
 
 _SPOKEN = (
-    "harbour tide signal keeper lantern crossing pilot channel record station answer bearing mooring weather chart "
+    "harbour tide signal owner lantern crossing pilot channel record station answer bearing mooring weather chart "
     "current vessel captain notice passage ordinary measure morning evening company quarter distance before between"
 )
 _WORDS = _SPOKEN.split()

@@ -35,7 +35,7 @@ async def started(origin: str, key: str) -> AsyncIterator[Session]:
     try:
         yield session
     finally:
-        await session.outbox.close(within=0.1)
+        await session.outbox.close(max_wait=0.1)
         await session.live.close()
         await session.close()
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 import os
 import stat
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
@@ -24,7 +28,7 @@ from octavo.data.writes.store import OutboxEntries
 from octavo.settings import read
 from tests.benchmarks.terminal import Terminal
 from tests.cli.conftest import Octavo
-from tests.cli.small_server import KEY
+from tests.cli.small_server import KEY, KEY_OF_JUN, NEXT_KEY
 
 
 @pytest.fixture
@@ -62,7 +66,7 @@ def test_a_key_is_written_in_the_clear_only_when_asked(octavo: Octavo, served: s
     assert octavo("api", "users.Me").code == 0
     status = octavo("auth", "status")
     assert status.code == 0
-    assert "unencrypted in a private file" in status.out
+    assert status.out == f"*\tdefault\t{served}\tMia Lund\tunencrypted in a private file\taccepted\t\n"
     assert KEY not in status.out + ran.out + ran.err
 
 
@@ -139,7 +143,7 @@ def test_profiles_are_named_and_switched(octavo: Octavo, served: str, monkeypatc
         ran = octavo("--base-url", served, "--profile", name, "auth", "login", "--with-token", "--insecure-storage")
         assert f"as profile {name}." in ran.out
     assert octavo("auth", "switch", "work").code == 0
-    assert octavo("auth", "status").out.startswith("* work")
+    assert octavo("auth", "status").out.startswith("*\twork\t")
     assert octavo("auth", "switch", "nobody").code == 1
 
 
@@ -168,6 +172,142 @@ def test_what_is_no_key_is_refused_without_an_echo(
     ran = octavo("--base-url", served, "auth", "login", "--with-token")
     assert ran.code == 1
     assert not wrong or wrong not in ran.err
+
+
+@pytest.mark.usefixtures("typed")
+def test_status_asks_the_server_and_ends_with_four_for_a_rejected_key(
+    octavo: Octavo, served: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    octavo("--base-url", served, "auth", "login", "--with-token", "--insecure-storage")
+    monkeypatch.setenv("OCTAVO_API_KEY", "revoked-key-0123456789")
+    for options in ((), ("--json",)):
+        ran = octavo("auth", "status", *options)
+        assert ran.code == 4, options
+        assert "did not accept your API key: it is wrong, expired, or revoked" in ran.out + ran.err
+        assert "revoked-key" not in ran.out + ran.err
+    assert json.loads(ran.out)[0]["status"] == "rejected"
+    offline = octavo("auth", "status", "--offline", "--json", "status,store")
+    assert (offline.code, json.loads(offline.out)) == (0, [{"status": "not checked", "store": "env"}])
+
+
+def test_status_without_an_account_ends_with_four(octavo: Octavo) -> None:
+    ran = octavo("auth", "status")
+    assert ran.code == 4
+    assert ran.out.endswith("\tnowhere\tmissing\t\n")
+    assert "You are not signed in to https://api.gitbook.com. Run octavo auth login" in ran.err
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_status_calls_no_key_rejected_that_the_server_did_not_judge(
+    octavo: Octavo, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Busy(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.send_header("retry-after", "3600")
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Busy) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("OCTAVO_API_KEY", KEY)
+        ran = octavo("--base-url", f"http://127.0.0.1:{server.server_port}", "auth", "status")
+        server.shutdown()
+    assert ran.code == 1
+    assert "\tunknown\t" in ran.out
+    assert "octavo: Could not check the API key for" in ran.err
+    assert "Try again" in ran.err
+
+
+def test_token_goes_to_a_pipe_and_to_a_terminal_on_request_only(
+    octavo: Octavo, served: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OCTAVO_API_KEY", KEY)
+    assert octavo("auth", "token").out == f"{KEY}\n"
+    command = [sys.executable, "-m", "octavo", "auth", "token"]
+    with Terminal(command, dict(os.environ)) as shown:
+        assert shown.end(limit=20) == 2
+        refused = shown.look()
+    assert KEY not in refused
+    assert "add --show." in " ".join(refused.split())
+    with Terminal([*command, "--show"], dict(os.environ)) as shown:
+        assert shown.end(limit=20) == 0
+        assert KEY in shown.look()
+
+
+@pytest.mark.usefixtures("typed")
+def test_refresh_replaces_the_key_and_keeps_drafts_and_the_current_profile(
+    octavo: Octavo, served: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    login = ("auth", "login", "--with-token", "--insecure-storage")
+    octavo("--base-url", served, "--profile", "work", *login)
+    monkeypatch.setattr("sys.stdin", io.StringIO(KEY_OF_JUN))
+    octavo("--base-url", served, "--profile", "other", *login)
+    state = StateDb(tmp_path / "state", f"{served} user mia")
+    Drafts(state).save_now("reply s k", "half a sen")
+    state.close()
+    monkeypatch.setattr("sys.stdin", io.StringIO(NEXT_KEY))
+    ran = octavo("auth", "refresh", "--profile", "work", "--with-token")
+    assert (ran.code, ran.out) == (0, "Replaced the API key of profile work. Your drafts are unchanged.\n")
+    assert octavo("--profile", "work", "auth", "token").out == f"{NEXT_KEY}\n"
+    files = [each.read_text() for each in (tmp_path / "data" / "keys").iterdir()]
+    assert not any(f'"{KEY}"' in each for each in files), "the former key is gone"
+    assert octavo("auth", "token").out == f"{KEY_OF_JUN}\n", "the other profile is still current"
+    state = StateDb(tmp_path / "state", f"{served} user mia")
+    assert Drafts(state).get("reply s k") == "half a sen"
+    state.close()
+
+
+@pytest.mark.usefixtures("typed")
+def test_refresh_refuses_the_key_of_another_user(octavo: Octavo, served: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    octavo("--base-url", served, "auth", "login", "--with-token", "--insecure-storage")
+    monkeypatch.setattr("sys.stdin", io.StringIO(KEY_OF_JUN))
+    ran = octavo("auth", "refresh", "--with-token")
+    assert ran.code == 1
+    assert "Profile default belongs to Mia Lund" in ran.err
+    assert octavo("auth", "token").out == f"{KEY}\n"
+
+
+def test_refresh_without_an_account_ends_with_four(octavo: Octavo) -> None:
+    assert octavo("auth", "refresh", "--with-token").code == 4
+
+
+def test_login_tests_the_keyring_before_it_asks(octavo: Octavo, served: str) -> None:
+    with Terminal([sys.executable, "-m", "octavo", "--base-url", served, "auth", "login"], dict(os.environ)) as shown:
+        assert shown.end(limit=20) == 1
+        said = " ".join(shown.look().split())
+    assert "API key for" not in said
+    assert "octavo: Could not sign in: The environment variable PYTHON_KEYRING_BACKEND names" in said
+    assert "octavo auth login --insecure-storage" in said
+
+
+def test_login_names_the_page_for_tokens_and_opens_it(octavo: Octavo, tmp_path: Path) -> None:
+    opened = tmp_path / "opened"
+    environ = {**os.environ, "BROWSER": f"sh -c 'echo %s > {opened}'", "DISPLAY": ":0"}
+    command = [sys.executable, "-m", "octavo", "auth", "login", "--insecure-storage", "--web"]
+    with Terminal(command, environ) as shown:
+        shown.wait_for("https://app.gitbook.com/account/developer", "API key for api.gitbook.com:", limit=20)
+        shown.write(b"\r")
+        assert shown.end(limit=20) == 1, "no API key was typed"
+    for _ in range(100):
+        if opened.exists() and opened.read_text():
+            break
+        sleep(0.05)
+    assert opened.read_text() == "https://app.gitbook.com/account/developer\n"
+
+
+def test_logout_without_a_keyring_forgets_the_profile_and_names_what_remains(octavo: Octavo, tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    profile = '[profiles.work]\norigin = "https://docs.example.com"\nstore = "keyring"\nuser_id = "mia"\n'
+    (tmp_path / "config" / "profiles.toml").write_text(f'current = "work"\n{profile}')
+    ran = octavo("auth", "logout")
+    assert ran.code == 1
+    assert "Signed out of https://docs.example.com (profile work). Deleted the cached pages." in ran.out
+    assert "secret-tool clear service octavo:https://docs.example.com username work" in ran.err
+    assert "[profiles" not in (tmp_path / "config" / "profiles.toml").read_text()
 
 
 def test_the_folders_of_a_test_are_its_own(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_list_has_every_setting_with_its_source(octavo: Octavo, file: Path, monk
     assert by_name["undo_seconds"] == ["7", "OCTAVO_UNDO_SECONDS"]
     assert by_name["thumbnails"] == ["false", "default"]
     found = {each["name"]: each for each in json.loads(octavo("config", "list", "--json").out)}
-    assert (found["theme"]["value"], found["undo_seconds"]["value"]) == ("nord", 7)
+    assert (found["theme"]["value"], found["undo_seconds"]["value"]) == ("nord", 7.0)
     assert (found["motion"]["value"], found["motion"]["source"]) == (None, "default")
 
 

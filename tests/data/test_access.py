@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from octavo.data.access import Person, Place, access_sentence, highest, role_sources
+from octavo.data.access import Person, Place, access_sentence, highest_role, role_sources
 
 JUN = Person("jun", "Jun", "read", frozenset({"docs"}))
 ADMIN = Person("ada", "Ada", "admin")
@@ -9,7 +9,7 @@ HERE = "Saltmarsh"
 
 
 def said(person: Person, *chain: Place) -> str:
-    return access_sentence(person, chain, HERE, highest(role_sources(person, chain, HERE)))
+    return access_sentence(person, chain, HERE, highest_role(role_sources(person, chain, HERE)))
 
 
 def test_a_role_given_right_here() -> None:
@@ -89,7 +89,7 @@ def test_user_without_access_is_told_why() -> None:
 
 
 def test_unexplained_role_has_no_explanation() -> None:
-    chain = Place("api", "API", None), Place("pay", "Pay", unread="You may not see it.")
+    chain = Place("api", "API", None), Place("pay", "Pay", load_error="You may not see it.")
     assert access_sentence(JUN, chain, HERE, "edit") == (
         "Jun can edit, comment, and read in API as Editor. The server does not say where this role comes from. "
         "Could not load the roles given in Pay (You may not see it.)."

@@ -10,7 +10,7 @@ from octavo.api import comments, content, fonts, links, redirects, share_links, 
 from octavo.api.errors import ApiError
 from octavo.api.operation import Operation
 from octavo.api.places import SpaceRef
-from octavo.data.availability import why_frozen
+from octavo.data.availability import frozen_feature_reason
 from octavo.data.live import Live
 from octavo.server.app import Platform
 from tests.data.sends import Gate
@@ -110,7 +110,7 @@ def test_frozen_feature_names_the_required_plan() -> None:
         title="Docs",
         features=(sites.Feature(id="sites-redirects", plan="premium", frozen=True), sites.Feature(id="sites-seo")),
     )
-    assert why_frozen(site, redirects.Create) == (
+    assert frozen_feature_reason(site, redirects.Create) == (
         "The plan of “Docs” no longer includes redirects. Upgrade the site to the premium plan."
     )
-    assert why_frozen(site, share_links.Create) is None, "what the server does not speak of is tried"
+    assert frozen_feature_reason(site, share_links.Create) is None, "what the server does not speak of is tried"

@@ -84,7 +84,13 @@ class Changes(RuleBasedStateMachine):
 
     def start(self) -> ByHand:
         outbox = ByHand(
-            self.line, self.state, Drafts(self.state), me=MIA, timeout=TIMEOUT, settle=SETTLE, jitter=lambda: 0.0
+            self.line,
+            self.state,
+            Drafts(self.state),
+            me=MIA,
+            timeout=TIMEOUT,
+            arrival_margin=SETTLE,
+            jitter=lambda: 0.0,
         )
         outbox.basis_for = self.seen
         return outbox

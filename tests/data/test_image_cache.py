@@ -18,7 +18,7 @@ def test_images_are_cached_for_each_account(tmp_path: Path) -> None:
 
 
 def test_least_recently_used_image_is_evicted(tmp_path: Path) -> None:
-    pictures = ImageCache(tmp_path, most_bytes=250)
+    pictures = ImageCache(tmp_path, max_bytes=250)
     for number, name in enumerate(("old", "older", "new")):
         pictures.put(name, bytes(100))
         for path in tmp_path.rglob("?" * 64):

@@ -323,8 +323,8 @@ def test_each_reason_makes_a_row_and_its_closest_case_makes_none(
     reason: str, words: str, there: InboxFacts, nearest: InboxFacts
 ) -> None:
     row = only(inbox_of(there)) if len(inbox_of(there).rows) == 1 else inbox_of(there).rows[-1]
-    assert (row.reason, row.words) == (reason, words)
-    assert not [each for each in inbox_of(nearest).rows if reason in (each.reason, *each.also)]
+    assert (row.reason, row.reason_text) == (reason, words)
+    assert not [each for each in inbox_of(nearest).rows if reason in (each.reason, *each.other_reasons)]
 
 
 def test_row_has_title_place_author_and_time() -> None:
@@ -339,14 +339,14 @@ def test_row_has_title_place_author_and_time() -> None:
 
 def test_item_with_several_reasons_is_one_row_by_urgency() -> None:
     row = only(inbox_of(in_thread(comment(MIA), reply(TOM, MENTION))))
-    assert (row.reason, row.also) == ("new replies", ("mentioned",))
-    assert row.words == "1 new reply from Tom Lund · Tom Lund mentioned you"
+    assert (row.reason, row.other_reasons) == ("new replies", ("mentioned",))
+    assert row.reason_text == "1 new reply from Tom Lund · Tom Lund mentioned you"
     held = (entry(new_reply(at=AT), "pending"),)
     row = only(inbox_of(known(request(), requested={AT: (asked(),)}, entries=held)))
-    assert (row.reason, row.also) == ("review requested", ("unsent draft",))
+    assert (row.reason, row.other_reasons) == ("review requested", ("unsent draft",))
     unsent = (Draft("reply s k", "Half a", at_hour(6), "w"),)
     row = only(inbox_of(in_thread(comment(MIA), reply(TOM), drafts=unsent)))
-    assert (row.reason, row.also, row.target) == ("new replies", ("unsent draft",), ThreadRef(HERE, "k"))
+    assert (row.reason, row.other_reasons, row.target) == ("new replies", ("unsent draft",), ThreadRef(HERE, "k"))
 
 
 def test_rows_are_sorted_by_urgency_then_by_time() -> None:
@@ -402,11 +402,11 @@ def test_unread_lists_make_no_rows_and_are_counted() -> None:
     inbox = inbox_of(unread)
     assert inbox.rows == ()
     assert inbox.unknown == Unknown(reviews=1, requested=1, places=2, replies=1)
-    assert inbox.unknown.words == (
+    assert inbox.unknown.summary == (
         "not loaded yet: reviews of 1 change request, reviewers of 1 change request, threads in 2 locations, "
         "replies in 1 thread"
     )
-    assert inbox_of(known(request())).unknown.words == ""
+    assert inbox_of(known(request())).unknown.summary == ""
 
 
 def test_unknown_user_sees_only_local_rows() -> None:
@@ -415,7 +415,7 @@ def test_unknown_user_sees_only_local_rows() -> None:
     )
     inbox = inbox_of(nobody)
     assert [row.reason for row in inbox.rows] == ["not sent"]
-    assert inbox.unknown.words == "not loaded yet: your account"
+    assert inbox.unknown.summary == "not loaded yet: your account"
 
 
 def test_text_of_other_users_is_one_line_of_safe_text() -> None:
@@ -448,7 +448,7 @@ def test_text_of_other_users_is_one_line_of_safe_text() -> None:
 def test_saved_filter_shows_rows_that_match_all_conditions(by: InboxFilter, is_among: bool) -> None:
     before = review(MIA, revision="r1")
     row = only(inbox_of(known(request(), reviews={AT: (before,)}, requested={AT: (asked(),)})))
-    assert (row.reason, row.also) == ("review requested", ("changed since review",))
+    assert (row.reason, row.other_reasons) == ("review requested", ("changed since review",))
     assert matches(row, by, "Handbook") is is_among
 
 

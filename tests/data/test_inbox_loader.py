@@ -19,7 +19,7 @@ from octavo.data.comment_text import mention_suffix
 from octavo.data.drafts import Drafts
 from octavo.data.inbox import Inbox, InboxFacts, MessageFacts, ReasonCache, ThreadRef, Unknown, inbox_of
 from octavo.data.inbox_loader import InboxLoader, InboxSnapshot
-from octavo.data.inbox_plan import KEEPER, url_of
+from octavo.data.inbox_plan import OWNER, url_of
 from octavo.data.inbox_responses import InboxResponses
 from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpaces
@@ -137,7 +137,7 @@ async def test_actions_of_other_users_make_rows(inbox: InboxLoader, ask: Ask, he
         ("on my change requests", ThreadRef(mine, on_mine.id)),
         ("mentioned", ThreadRef(here, named.id)),
     ]
-    assert view.now.unknown.words == ""
+    assert view.now.unknown.summary == ""
     assert view.now.failed == ()
     assert (view.now.fetched, view.now.due, view.now.is_loading) == (view.now.due, view.now.due, False)
 
@@ -312,7 +312,7 @@ async def test_server_that_always_fails_gets_few_requests(
     assert view.now.failed
     platform._refusals.clear()
     await look_again(inbox, view)
-    assert (view.now.failed, view.now.unknown.words) == ((), "")
+    assert (view.now.failed, view.now.unknown.summary) == ((), "")
 
 
 async def test_one_failing_response_blocks_no_other(
@@ -350,7 +350,7 @@ async def test_drafts_and_pending_comments_are_rows_at_once(
     await outbox.add_pending_comment(NewWrite(comments.Create(at=at, body=says("Too long.")), "comment"))
     await drafts.save(f"comment {here.space_id} intro ", "Half a")
     await inbox.wait_for_rows()
-    assert [(row.reason, row.words) for row in view.now.rows] == [
+    assert [(row.reason, row.reason_text) for row in view.now.rows] == [
         ("unsent draft", "1 pending comment: submit your review to send it"),
         ("unsent draft", "unsent draft: a comment"),
     ]
@@ -461,11 +461,11 @@ async def test_remaining_replies_are_loaded_after_the_round(
         if view.now.rows and not view.now.is_loading:
             break
     left = view.now.unknown
-    assert left.words.endswith(f": replies in {left.replies} threads")
+    assert left.summary.endswith(f": replies in {left.replies} threads")
     assert 0 < left.replies <= 5
-    await live.syncer.wait_idle(KEEPER)
+    await live.syncer.wait_idle(OWNER)
     await inbox.wait_for_rows()
-    assert (view.now.unknown.words, len(view.now.rows)) == ("", 7)
+    assert (view.now.unknown.summary, len(view.now.rows)) == ("", 7)
     assert asked(gate)["comments.ListReplies"] == 7, "each once"
 
 

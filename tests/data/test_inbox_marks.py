@@ -11,7 +11,7 @@ from octavo.api.places import ChangeRequestRef
 from octavo.data.drafts import Drafts
 from octavo.data.inbox import InboxRow
 from octavo.data.inbox_marks import MOST_MARKS, InboxMarks, snooze_until
-from octavo.data.state_db import STEPS, NotSaved, StateDb
+from octavo.data.state_db import MIGRATIONS, NotSaved, StateDb
 from tests.data.sends import refuse_to_save
 from tests.server.asking import START, Clock
 
@@ -29,13 +29,13 @@ def marks(state: StateDb) -> InboxMarks:
 
 
 def here(marks: InboxMarks, *rows: InboxRow) -> list[str]:
-    return [each.key for each in marks.sort(rows).here]
+    return [each.key for each in marks.group(rows).active]
 
 
 async def test_done_row_returns_with_news(marks: InboxMarks, clock: Clock) -> None:
     await marks.mark_done(row("a"))
-    sorted_ = marks.sort([row("a"), row("b")])
-    assert (sorted_.here, sorted_.done) == ((row("b"),), (row("a"),))
+    sorted_ = marks.group([row("a"), row("b")])
+    assert (sorted_.active, sorted_.done) == ((row("b"),), (row("a"),))
     clock.forward(days=30)
     assert here(marks, row("a")) == []
     assert here(marks, row("a", "2")) == ["a"]
@@ -45,7 +45,7 @@ async def test_snoozed_row_returns_at_its_time(marks: InboxMarks, clock: Clock) 
     await marks.snooze(row("a"), until=clock() + timedelta(hours=1))
     clock.forward(minutes=59)
     assert here(marks, row("a"), row("a", "2")) == [], "Also when something new happened: it was put off until then"
-    assert marks.sort([row("a")]).snoozed == ((row("a"), START + timedelta(hours=1)),)
+    assert marks.group([row("a")]).snoozed == ((row("a"), START + timedelta(hours=1)),)
     clock.forward(minutes=1)
     assert here(marks, row("a")) == ["a"]
 
@@ -54,7 +54,7 @@ async def test_row_snoozed_until_a_change_returns_with_the_change(marks: InboxMa
     await marks.snooze(row("a"), until=None)
     await marks.snooze(row("b"), until=clock() + timedelta(days=1))
     clock.forward(days=30)
-    assert marks.sort([row("a")]).snoozed == ((row("a"), None),)
+    assert marks.group([row("a")]).snoozed == ((row("a"), None),)
     assert here(marks, row("a", "2")) == ["a"]
 
 
@@ -62,16 +62,16 @@ async def test_snoozed_rows_are_sorted_by_their_time(marks: InboxMarks, clock: C
     await marks.snooze(row("a"), until=None)
     await marks.snooze(row("b"), until=clock() + timedelta(days=7))
     await marks.snooze(row("c"), until=clock() + timedelta(hours=1))
-    assert [each.key for each, _ in marks.sort([row("a"), row("b"), row("c")]).snoozed] == ["c", "b", "a"]
+    assert [each.key for each, _ in marks.group([row("a"), row("b"), row("c")]).snoozed] == ["c", "b", "a"]
 
 
 async def test_read_row_is_unread_after_news(marks: InboxMarks) -> None:
-    assert marks.sort([row("a")]).unread == {"a"}
+    assert marks.group([row("a")]).unread == {"a"}
     await marks.mark_read(row("a"))
-    assert marks.sort([row("a")]).unread == set()
-    assert marks.sort([row("a", "2")]).unread == {"a"}
+    assert marks.group([row("a")]).unread == set()
+    assert marks.group([row("a", "2")]).unread == {"a"}
     await marks.mark_unread(row("a"))
-    assert marks.sort([row("a")]).unread == {"a"}
+    assert marks.group([row("a")]).unread == {"a"}
 
 
 @pytest.mark.parametrize("deed", ["done", "snoozed", "read", "unread", "put back"])
@@ -79,7 +79,7 @@ async def test_each_mark_can_be_undone(marks: InboxMarks, deed: str) -> None:
     await marks.mark_done(row("x"))
     await marks.mark_read(row("y"))
     rows = [row("a"), row("b"), row("x"), row("y")]
-    before = marks.sort(rows)
+    before = marks.group(rows)
     match deed:
         case "done":
             await marks.mark_done(row("a"), row("b"))
@@ -91,9 +91,9 @@ async def test_each_mark_can_be_undone(marks: InboxMarks, deed: str) -> None:
             await marks.mark_unread(row("y"))
         case "put back":
             await marks.restore("x")
-    assert marks.sort(rows) != before
+    assert marks.group(rows) != before
     assert await marks.undo()
-    assert marks.sort(rows) == before
+    assert marks.group(rows) == before
 
 
 async def test_marks_are_undone_one_by_one_until_none_is_left(marks: InboxMarks) -> None:
@@ -101,7 +101,7 @@ async def test_marks_are_undone_one_by_one_until_none_is_left(marks: InboxMarks)
     await marks.mark_done(row("a"))
     await marks.snooze(row("a"), until=None)
     assert await marks.undo() == ("a",)
-    assert marks.sort([row("a")]).done == (row("a"),)
+    assert marks.group([row("a")]).done == (row("a"),)
     assert await marks.undo() == ("a",)
     assert here(marks, row("a")) == ["a"]
     assert await marks.undo() == ()
@@ -115,7 +115,7 @@ async def test_rows_done_today_are_listed_even_if_they_disappeared(marks: InboxM
     today = clock().replace(hour=0)
     assert {each.key for each in marks.done_since(today)} == {"b", "c"}
     (of_c,) = [each for each in marks.done_since(today) if each.key == "c"]
-    assert (of_c.title, of_c.words, of_c.context) == ("#c Rotate", "review requested", "Handbook")
+    assert (of_c.title, of_c.reason_text, of_c.context) == ("#c Rotate", "review requested", "Handbook")
 
 
 async def test_marks_survive_a_restart_and_belong_to_one_profile(tmp_path: Path, clock: Clock) -> None:
@@ -126,10 +126,10 @@ async def test_marks_survive_a_restart_and_belong_to_one_profile(tmp_path: Path,
     await marks.snooze(row("b"), until=until)
     await marks.mark_read(row("c"))
     rows = [row("a"), row("b"), row("c"), row("d")]
-    before = marks.sort(rows)
+    before = marks.group(rows)
     state.close()
     state = StateDb(tmp_path, "mia", now=clock)
-    assert InboxMarks(state).sort(rows) == before
+    assert InboxMarks(state).group(rows) == before
     assert (before.done, before.snoozed, before.unread) == ((row("a"),), ((row("b"), until),), frozenset({"d"}))
     other = StateDb(tmp_path, "tom", now=clock)
     assert here(InboxMarks(other), *rows) == ["a", "b", "c", "d"]
@@ -177,7 +177,7 @@ async def test_number_of_stored_marks_is_limited(marks: InboxMarks, clock: Clock
 
 
 async def test_older_state_file_keeps_its_data(tmp_path: Path, clock: Clock) -> None:
-    old = StateDb(tmp_path, "mia", steps=STEPS[:1], now=clock)
+    old = StateDb(tmp_path, "mia", migrations=MIGRATIONS[:1], now=clock)
     await Drafts(old).save("here", "Typed")
     old.close()
     state = StateDb(tmp_path, "mia", now=clock)
@@ -196,7 +196,7 @@ def test_later_is_in_an_hour_in_the_morning_or_on_monday() -> None:
 
 
 async def test_marks_are_saved_from_a_damaged_file_and_older_backups_have_none(tmp_path: Path, clock: Clock) -> None:
-    old = StateDb(tmp_path, "mia", steps=STEPS[:1], now=clock)
+    old = StateDb(tmp_path, "mia", migrations=MIGRATIONS[:1], now=clock)
     await Drafts(old).save("here", "Typed")
     old.close()
     StateDb(tmp_path, "mia", now=clock).close()

@@ -50,7 +50,7 @@ class Disk:
         """Store a response. Return the wants it leads to."""
         self.versions[want.url] = Version(want.stamp, self.now)
         value = value if value is not None else ListPage[Comment](items=())
-        found = list(self.plan.follow(want, value))
+        found = list(self.plan.on_response(want, value))
         self.responses.put(self.responses.reduce(self.responses.take_new()))
         return found
 

@@ -201,7 +201,7 @@ async def test_unresponsive_place_delays_no_other(
     await there.wait()
     assert [each.at for each in outbox.entries] == [here, here]
     assert await texts(ask, other) == ["Hello"]
-    await outbox.close(within=0.0)
+    await outbox.close(max_wait=0.0)
 
 
 @pytest.mark.parametrize("answered", [True, False])

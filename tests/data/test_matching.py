@@ -14,7 +14,7 @@ from octavo.api.bodies import Body, Markdown
 from octavo.api.comments import Comment, Reaction, Target, TargetPage, UserReaction
 from octavo.api.places import SpaceRef
 from octavo.api.users import User
-from octavo.data.writes.comment_kinds import emoji_key, find_own, is_applied, normalized
+from octavo.data.writes.comment_kinds import emoji_key, find_created, is_applied, normalized
 from octavo.data.writes.write_kind import Attempt, Basis
 from tests.server.asking import START
 
@@ -30,7 +30,7 @@ def comment(comment_id: str, words: str, author: User = ME, minutes: int = 1, pa
 
 def found(words: str, *there: Comment, page: str | None = None, **more: Any) -> str | None:
     op = comments.Create(at=HERE, body=Markdown(markdown=words), page=page)
-    it = find_own(Attempt(op, **{"me": "mia", **more}), there)
+    it = find_created(Attempt(op, **{"me": "mia", **more}), there)
     return it.id if it else None
 
 
@@ -62,7 +62,7 @@ def test_only_new_comments_of_the_user_match() -> None:
     it = comment("k1", "Hello")
     assert found("Hello", it) == "k1"
     assert found("Hello", it, baseline=("k1",)) is None
-    assert found("Hello", it, taken_ids=frozenset({"k1"})) is None
+    assert found("Hello", it, other_created_ids=frozenset({"k1"})) is None
     assert found("Hello", it, newest_at=START + timedelta(minutes=4)) is None
     assert found("Hello", it, newest_at=START + timedelta(minutes=2)) == "k1", "one machine's clock is behind another's"
     assert found("Hello", it, page="usage") is None

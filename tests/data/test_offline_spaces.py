@@ -304,7 +304,7 @@ class Instance:
         """Look what others wrote, as the outbox does every second, until `check` is so."""
         async with asyncio.timeout(30):
             while not check():  # another instance causes no event here
-                self.state.changed()
+                self.state.check_changed()
                 await asyncio.sleep(0.005)
 
     async def close(self) -> None:

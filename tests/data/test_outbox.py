@@ -226,7 +226,7 @@ async def test_write_is_sent_at_once_when_the_server_is_back(
     await outbox.add(comment(here), action="comment")
     gate.errors.append(NotSent("Can't reach the server."))
     await deliver(outbox, clock)
-    outbox.online()
+    outbox.server_responded()
     clock.forward(seconds=0.6)
     await outbox.run_dry()
     assert await texts(ask, here) == ["Hello"]
@@ -240,7 +240,7 @@ async def test_write_to_a_busy_server_is_sent_at_the_given_time(
     at.forward(seconds=300)
     gate.errors.append(RateLimited("Too many requests.", Trace(retry_at=at())))
     await deliver(outbox, clock)
-    outbox.online()
+    outbox.server_responded()
     clock.forward(seconds=290)
     await outbox.run_dry()
     assert len(gate.asked) == 1
@@ -409,7 +409,7 @@ async def test_waiting_writes_are_sent_before_the_app_exits(
 ) -> None:
     outbox = Outbox(gate, state, drafts, undo_seconds=30)
     await outbox.add(comment(here, "Before I go"), action="comment")
-    await outbox.send_now(within=20)
+    await outbox.send_now(max_wait=20)
     assert (outbox.entries, await texts(ask, here)) == ((), ["Before I go"])
     await outbox.close()
 
@@ -420,7 +420,7 @@ async def test_app_exits_even_if_nothing_can_be_sent(
     outbox = Outbox(gate, state, drafts, undo_seconds=30)
     gate.errors.extend(NotSent("There is no network.") for _ in range(9))
     await outbox.add(comment(here, "Later"), action="comment")
-    await outbox.send_now(within=20)
+    await outbox.send_now(max_wait=20)
     [entry] = outbox.entries
     assert entry.state == "queued"
     await outbox.close()

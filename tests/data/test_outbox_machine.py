@@ -98,7 +98,13 @@ class Writes(RuleBasedStateMachine):
 
     def start(self) -> ByHand:
         return ByHand(
-            self.line, self.state, Drafts(self.state), me=MIA, timeout=TIMEOUT, settle=SETTLE, jitter=lambda: 0.0
+            self.line,
+            self.state,
+            Drafts(self.state),
+            me=MIA,
+            timeout=TIMEOUT,
+            arrival_margin=SETTLE,
+            jitter=lambda: 0.0,
         )
 
     @rule(which=st.integers(0, 1), writes=st.lists(WRITES, min_size=1, max_size=4))

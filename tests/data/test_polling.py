@@ -167,10 +167,10 @@ async def test_polls_become_rarer_without_keys(looker: Looker, clock: Clock) -> 
 
 
 async def test_hidden_app_does_not_poll_and_polls_when_shown(looker: Looker, clock: Clock) -> None:
-    looker.poller.hide()
+    looker.poller.on_terminal_hidden()
     clock.forward(hours=3)
     assert not looker.poller.is_due
-    looker.poller.show()
+    looker.poller.on_terminal_shown()
     assert looker.poller.is_due
 
 

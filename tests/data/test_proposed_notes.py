@@ -168,7 +168,7 @@ async def test_notes_of_another_instance_are_shown(tmp_path: Path, outbox: ByHan
     changes: list[int] = []
     shown.changed.add(lambda: changes.append(1))
     await added.propose(at, [note("One.")])
-    here.changed()
+    here.check_changed()
     assert (texts(shown, at), changes) == (["One."], [1])
     here.close()
     there.close()

@@ -34,11 +34,11 @@ async def test_writes_waiting_for_the_key_are_sent_when_it_is_accepted(
     gate.errors.append(Unauthorized("The key was revoked."))
     await deliver(outbox, clock)
     assert outbox.connection.needs_sign_in
-    outbox.online()
+    outbox.server_responded()
     await outbox.run_dry()
     assert len(gate.asked) == 1, "a server that takes the key for reads alone is not asked with each of them"
     clock.forward(seconds=30)
-    outbox.online()
+    outbox.server_responded()
     await outbox.run_dry()
     assert (outbox.connection.stop_reason, outbox.entries) == ("", ())
     assert await texts(ask, here) == ["One", "Two"]
@@ -126,7 +126,7 @@ async def test_writes_of_one_account_are_never_sent_by_another(
     assert [each.facts.text for each in undone.undone] == []
     assert await other.undo() is None, "what another wrote is not taken back"
     await other.retry(other.entries_of_other_accounts[0].id)
-    await other.send_now(within=0.1)
+    await other.send_now(max_wait=0.1)
     await other.run_dry()
     assert [each.facts.text for each in other.entries_of_other_accounts] == waiting
     await other.close()

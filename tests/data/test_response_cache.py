@@ -243,13 +243,13 @@ def test_old_responses_are_evicted_and_immutable_ones_stay(tmp_path: Path, clock
 
 
 def test_oldest_responses_are_evicted_at_the_size_limit(tmp_path: Path, clock: Clock) -> None:
-    shelf = ResponseCache(tmp_path, now=clock, most_bytes=10_000)
+    shelf = ResponseCache(tmp_path, now=clock, max_bytes=10_000)
     for number in range(10):
         clock.forward(seconds=1)
         put(shelf, (op(number), Space(id=f"s{number}", title="x" * 200, emoji="y" * 200, created_at=clock())))
     put(shelf, (OF_REVISION, content.PageTree(pages=(content.Page(id="p", description="z" * 8_000),))))
     shelf.close()
-    again = ResponseCache(tmp_path, now=clock, most_bytes=10_000)
+    again = ResponseCache(tmp_path, now=clock, max_bytes=10_000)
     again.flush()
     left = [number for number in range(10) if again.get(op(number))]
     assert 0 < len(left) < 10

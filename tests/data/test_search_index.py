@@ -25,7 +25,7 @@ from octavo.api.safety import text as safe_text
 from octavo.api.searchable import encode_mention, mentioned_urls, with_titles
 from octavo.api.users import User
 from octavo.data.response_cache import ResponseCache
-from octavo.data.search_index import TIDY_EVERY, Hit, SearchIndex
+from octavo.data.search_index import EVICT_EVERY, Hit, SearchIndex
 from octavo.data.search_text import SearchTerms, sections
 from tests.api.test_folding import ALIKE
 from tests.server.asking import Clock
@@ -43,7 +43,7 @@ def index(tmp_path: Path, clock: Clock) -> Iterator[SearchIndex]:
 
 def read_page(index: SearchIndex, markdown: str, title: str = "Harbour", id: str = "p1", at: SpaceRef = HERE) -> None:
     op = content.GetPage(at=at, page_id=id, format="markdown")
-    index.learn(op, Page(id=id, title=title, markdown=markdown))
+    index.add(op, Page(id=id, title=title, markdown=markdown))
 
 
 def comment(id: str, words: str, *, quote: str | None = None, status: str = "open", page: str = "p1") -> Comment:
@@ -54,14 +54,14 @@ def comment(id: str, words: str, *, quote: str | None = None, status: str = "ope
 
 
 def read_threads(index: SearchIndex, *threads: Comment, at: Any = HERE, **asked: Any) -> None:
-    index.learn(comments.List(at=at, **asked), ListPage[Comment](items=threads))
+    index.add(comments.List(at=at, **asked), ListPage[Comment](items=threads))
 
 
 def read_replies(index: SearchIndex, thread: str, *words: str, at: Any = HERE) -> None:
     replies = tuple(
         Reply(id=f"{thread}-{number}", body=Body(markdown=each), posted_by=TOM) for number, each in enumerate(words)
     )
-    index.learn(comments.ListReplies(at=at, comment_id=thread), ListPage[Reply](items=replies))
+    index.add(comments.ListReplies(at=at, comment_id=thread), ListPage[Reply](items=replies))
 
 
 def _files(folder: Path, companions: str = "") -> list[Path]:
@@ -142,7 +142,7 @@ class TestWhatIsFound:
         change = ChangeRequest(
             id="c7", number=7, subject="Show refused times", space="docs", status="open", created_by=MIA
         )
-        index.learn(
+        index.add(
             change_requests.ListOfOrganization(at=OrganizationRef(organization_id="o")),
             ListPage[ChangeRequest](items=(change,)),
         )
@@ -154,7 +154,7 @@ class TestWhatIsFound:
 
     async def test_page_that_was_never_loaded_is_found_by_title(self, index: SearchIndex) -> None:
         tree = PageTree(pages=(Page(id="p1", title="Harbour", pages=(Page(id="p2", title="Tide tables"),)),))
-        index.learn(content.ListPages(at=HERE), tree)
+        index.add(content.ListPages(at=HERE), tree)
         (hit,) = await found(index, "tables")
         assert (hit.id, hit.part, hit.known_at) == ("p2", "page", None)
         extent = await index.counts()
@@ -256,7 +256,7 @@ async def test_other_words_are_not_found(index: SearchIndex, text: str, typed: s
 
 async def test_page_title_in_camel_case_is_found_by_its_parts(index: SearchIndex) -> None:
     tree = PageTree(pages=(Page(id="p1", title="stationList"), Page(id="p2", title="The useState hook")))
-    index.learn(content.ListPages(at=HERE), tree)
+    index.add(content.ListPages(at=HERE), tree)
     assert await ids(index, "list") == ["p1"]
     assert await ids(index, "state") == ["p2"]
 
@@ -270,7 +270,7 @@ async def test_whole_word_ranks_before_a_part_of_a_word(index: SearchIndex) -> N
 async def test_found_page_has_its_path(index: SearchIndex) -> None:
     below = Page(id="p2", title="Overview", path="api/overview", git=Git(path="api/overview.md"))
     tree = PageTree(pages=(Page(id="p1", title="API", path="api", pages=(below,)),))
-    index.learn(content.ListPages(at=HERE), tree)
+    index.add(content.ListPages(at=HERE), tree)
     index.flush()
     assert await index.pages("docs") == (
         ("p1", "API", "api/", ""),
@@ -278,7 +278,7 @@ async def test_found_page_has_its_path(index: SearchIndex) -> None:
     )
     assert [hit.page_path for hit in await found(index, "overview")] == ["api/overview"]
     moved = below.model_copy(update={"path": "cli/overview"})
-    index.learn(content.ListPages(at=HERE), PageTree(pages=(moved,)))
+    index.add(content.ListPages(at=HERE), PageTree(pages=(moved,)))
     assert [hit.page_path for hit in await found(index, "overview")] == ["cli/overview"]
 
 
@@ -319,13 +319,13 @@ class TestWhatChanges:
         read_threads(index, comment("k1", "ladder"), comment("k2", "ladder"))
         read_threads(index, comment("k1", "ladder"), **asked)
         op = comments.List(at=HERE)
-        index.learn(op, ListPage[Comment](items=(comment("k1", "ladder"),), next=Next(page="2")))
+        index.add(op, ListPage[Comment](items=(comment("k1", "ladder"),), next=Next(page="2")))
         assert sorted(await ids(index, "ladder")) == ["k1", "k2"]
 
     async def test_deleted_pages_are_removed_and_renamed_pages_keep_their_text(self, index: SearchIndex) -> None:
         read_page(index, "slipway")
         read_page(index, "jetty", id="p2")
-        index.learn(content.ListPages(at=HERE), PageTree(pages=(Page(id="p1", title="Dock"),)))
+        index.add(content.ListPages(at=HERE), PageTree(pages=(Page(id="p1", title="Dock"),)))
         assert await ids(index, "jetty") == []
         assert [hit.title for hit in await found(index, "slipway")] == ["Dock"]
         assert await ids(index, "dock") == ["p1"]
@@ -346,7 +346,7 @@ class TestWhatChanges:
         assert await ids(index, "jetty") == ["p1"]
 
     async def test_oldest_documents_are_evicted_first(self, tmp_path: Path, clock: Clock) -> None:
-        index = SearchIndex(tmp_path, most_documents=600, now=clock)
+        index = SearchIndex(tmp_path, max_documents=600, now=clock)
         for number in range(1200):
             clock.forward(seconds=1)
             read_page(index, f"buoy number{number}", id=f"p{number}")
@@ -354,9 +354,9 @@ class TestWhatChanges:
                 index.flush()
         assert await ids(index, "number0") == []
         assert await ids(index, "number1199") == ["p1199"]
-        assert (await index.counts()).pages <= 600 + TIDY_EVERY
+        assert (await index.counts()).pages <= 600 + EVICT_EVERY
         index.close()
-        small = SearchIndex(tmp_path / "small", most_letters=50_000, now=clock)
+        small = SearchIndex(tmp_path / "small", max_letters=50_000, now=clock)
         for number in range(600):
             clock.forward(seconds=1)
             read_page(small, f"buoy number{number} {'x' * 200}", id=f"p{number}")
@@ -384,7 +384,7 @@ class TestWhatServersSay:
     ) -> None:
         op = change_requests.List(at=HERE)
         answer = json.dumps({"items": [{"id": "c1", "subject": "slipway", **said}]})
-        index.learn(op, read(SPECS[type(op)].codec, answer.encode()))
+        index.add(op, read(SPECS[type(op)].codec, answer.encode()))
         assert [(hit.id, hit.number, hit.at) for hit in await found(index, "slipway")] == wanted
         assert index.notice == ""
 
@@ -454,7 +454,7 @@ class TestTheFile:
             op = content.GetPage(at=HERE, page_id=f"p{number}", format="markdown")
             shelf.put(op, Page(id=f"p{number}", title=f"Page {number}", markdown=f"slipway number{number}"))
         shelf.flush()
-        index = SearchIndex(tmp_path, "mia", kept=shelf.responses_after, now=clock)
+        index = SearchIndex(tmp_path, "mia", read_cached=shelf.responses_after, now=clock)
         await index.search("slipway")
         for _ in range(10):
             index.flush()
@@ -538,7 +538,7 @@ class TestSections:
             '### <a id="own"></a>By day\n\n* [ ] one\n> two\n\n## Fees\n\nUnder\n=====\n\n{% tab title="Python" %}\n'
             '[Read *this*](/there "x") and ![a map](map.png) &amp; `go`\n\n| a | b |\n|---|---|\n| c | d |\n'
         )
-        found = [(each.path, each.anchor, each.nth, each.words) for each in sections(text, "Harbour")]
+        found = [(each.path, each.anchor, each.nth, each.text) for each in sections(text, "Harbour")]
         assert found == [
             ((), "", 0, "Boats."),
             (("Fees {#x}",), "", 0, "# no heading\ncost"),
@@ -554,7 +554,7 @@ class TestSections:
             '{% @mermaid/diagram content="graph TB\\n a[One] --> b" %}\n\n```mermaids\nx[y]\n```\nEnd.'
         )
         (only,) = sections(text, "T")
-        assert only.words.split("\n")[:5] == [
+        assert only.text.split("\n")[:5] == [
             "Open the sluice then Is it high?",
             "Lower the bridge",
             "One",
@@ -575,22 +575,22 @@ class TestSections:
     )
     def test_mentioned_pages_are_indexed_by_title(self, text: str) -> None:
         (only,) = sections(f"See {text} first.", "T")
-        assert list(mentioned_urls(only.words)) == ["/pages/p2"]
-        assert with_titles(only.words, {"/pages/p2": "Overview"}.get)[0] == "See Overview first."
+        assert list(mentioned_urls(only.text)) == ["/pages/p2"]
+        assert with_titles(only.text, {"/pages/p2": "Overview"}.get)[0] == "See Overview first."
 
     def test_links_are_indexed_by_their_text(self) -> None:
         (only,) = sections("[a.example](https://a.example) [Setup](setup.md) ![x.png](x.png) [b](<c.md>)", "T")
-        assert only.words == "a.example Setup x.png b"
+        assert only.text == "a.example Setup x.png b"
 
     def test_decoded_entities_are_sanitized(self) -> None:
         (only,) = sections("one &#27;[31m two &#x202e; <b onclick='x'>three</b>", "T")
-        assert only.words == "one \ufffd[31m two three" or ("\x1b" not in only.words and "\u202e" not in only.words)
+        assert only.text == "one \ufffd[31m two three" or ("\x1b" not in only.text and "\u202e" not in only.text)
 
     def test_a_long_section_is_in_pieces(self) -> None:
         found = list(sections("## A\n\n" + "word and word\n" * 2000, "T"))
         assert len(found) > 4
         assert {each.path for each in found} == {("A",)}
-        assert sum(each.words.count("word") for each in found) == 4000
+        assert sum(each.text.count("word") for each in found) == 4000
 
     @pytest.mark.parametrize("text", ["[" * 50_000, "<" * 50_000, "{%" * 50_000, "*`~" * 30_000, "![](" * 20_000, "> " * 50_000,
                                       "- " * 50_000, "#" * 90_000, "\n" * 90_000, "=\n" * 50_000, "a\n=\n" * 30_000, "```\n" * 30_000, "&" * 90_000])  # fmt: skip

@@ -248,7 +248,7 @@ async def test_idempotent_writes_succeed_over_a_bad_connection(here: SpaceRef, a
             me=MIA,
             undo_seconds=0.0,
             timeout=0.3,
-            settle=0.8,
+            arrival_margin=0.8,
             jitter=lambda: 0.0,
         )
         asked: Counter[str] = Counter()

@@ -123,13 +123,13 @@ def test_stamps_of_the_inbox_have_the_stored_format() -> None:
 
 def test_stamps_of_offline_spaces_have_the_stored_format() -> None:
     parts = [
-        *offline_plan.of_space(SPACE, "k"),
-        *offline_plan.of_space(BARE, "k"),
-        *offline_plan.of_tree(HERE, TREE, "r9", "k"),
-        *offline_plan.of_threads(HERE, THREADS, "k"),
-        *offline_plan.of_change_request(REQUESTS["c"], OPEN, "k"),
-        *offline_plan.of_change_request(REQUESTS["d"], DRAFT, "k"),
-        *offline_plan.of_changes(REQUESTS["c"], OPEN, CHANGES, "k"),
+        *offline_plan.wants_of_space(SPACE, "k"),
+        *offline_plan.wants_of_space(BARE, "k"),
+        *offline_plan.wants_of_tree(HERE, TREE, "r9", "k"),
+        *offline_plan.wants_of_threads(HERE, THREADS, "k"),
+        *offline_plan.wants_of_change_request(REQUESTS["c"], OPEN, "k"),
+        *offline_plan.wants_of_change_request(REQUESTS["d"], DRAFT, "k"),
+        *offline_plan.wants_of_changes(REQUESTS["c"], OPEN, CHANGES, "k"),
     ]
     assert {each.url: each.stamp for each in parts} == OFFLINE
 
@@ -144,9 +144,9 @@ def test_views_inbox_and_offline_spaces_agree_on_stamps() -> None:
     places = ListedPlaces()
     places.update([ListPage[Space](items=(SPACE,)), ListPage[ChangeRequest](items=(OPEN, DRAFT)), None])
     wants: list[Any] = [
-        *offline_plan.of_space(SPACE, "k"),
-        *offline_plan.of_change_request(REQUESTS["c"], OPEN, "k"),
-        *offline_plan.of_change_request(REQUESTS["d"], DRAFT, "k"),
+        *offline_plan.wants_of_space(SPACE, "k"),
+        *offline_plan.wants_of_change_request(REQUESTS["c"], OPEN, "k"),
+        *offline_plan.wants_of_change_request(REQUESTS["d"], DRAFT, "k"),
     ]
     wants += [*inbox_plan.change_request_wants([OPEN, DRAFT], "ada"), *inbox_plan.space_wants([SPACE])]
     told = {each.url: (each.stamp, places.stamp_of(each.op)) for each in wants if "/orgs/" not in each.url}

@@ -20,9 +20,9 @@ import pytest
 
 from octavo.data.database import connect
 from octavo.data.drafts import Drafts
-from octavo.data.state_db import STEPS, NotSaved, StateDb, why_not_saved
+from octavo.data.state_db import MIGRATIONS, NotSaved, StateDb, why_not_saved
 
-V2 = (*STEPS, ("CREATE TABLE more (name TEXT) STRICT", "INSERT INTO more VALUES ('a')"))
+V2 = (*MIGRATIONS, ("CREATE TABLE more (name TEXT) STRICT", "INSERT INTO more VALUES ('a')"))
 
 
 @pytest.fixture
@@ -50,15 +50,15 @@ def test_unchanged_fact_is_not_written_again(folder: Path) -> None:
     one, other = StateDb(folder), StateDb(folder)
     one.set_fact("theme", "light")
     one.write_now(lambda db: None)  # facts are written in their turn
-    assert other.changed()
+    assert other.check_changed()
     one.set_fact("theme", "light")
     one.write_now(lambda db: None)
-    assert not other.changed()
+    assert not other.check_changed()
     other.set_fact("theme", "dark")
     other.write_now(lambda db: None)
     one.set_fact("theme", "light")
     one.write_now(lambda db: None)
-    assert other.changed(), "what another terminal wrote is written over"
+    assert other.check_changed(), "what another terminal wrote is written over"
     one.close()
     other.close()
 
@@ -104,10 +104,10 @@ async def test_failed_transaction_leaves_nothing(folder: Path) -> None:
 
 async def test_write_by_another_instance_is_detected(folder: Path) -> None:
     one, other = StateDb(folder), StateDb(folder)
-    assert not one.changed()
+    assert not one.check_changed()
     await other.write(lambda db: db.execute("INSERT INTO facts VALUES ('', 'a', '1')"))
-    assert one.changed()
-    assert not one.changed()
+    assert one.check_changed()
+    assert not one.check_changed()
     one.close()
     other.close()
 
@@ -146,7 +146,7 @@ def test_unavailable_lock_is_reported_and_can_be_tried_again(folder: Path) -> No
 
 def test_read_only_file_can_be_opened_in_another_thread(folder: Path) -> None:
     _with_draft(folder)
-    newer = StateDb(folder, "p", steps=V2)
+    newer = StateDb(folder, "p", migrations=V2)
     newer.close()
     with ThreadPoolExecutor(1) as pool:
         state = pool.submit(StateDb, folder, "p").result()
@@ -183,12 +183,12 @@ class TestMigrations:
 
     def test_migration_backs_up_the_file_and_keeps_rows(self, folder: Path) -> None:
         _with_draft(folder)
-        state = StateDb(folder, "p", steps=V2)
+        state = StateDb(folder, "p", migrations=V2)
         assert Drafts(state).get("here") == "Typed"
         assert state.rows("SELECT name FROM more") == [("a",)]
-        backup = connect(folder / f"state.db.v{len(STEPS)}.bak", read_only=True)
+        backup = connect(folder / f"state.db.v{len(MIGRATIONS)}.bak", read_only=True)
         assert backup.execute("SELECT text FROM drafts").fetchall() == [("Typed",)]
-        assert stat.S_IMODE((folder / f"state.db.v{len(STEPS)}.bak").stat().st_mode) == 0o600
+        assert stat.S_IMODE((folder / f"state.db.v{len(MIGRATIONS)}.bak").stat().st_mode) == 0o600
         backup.close()
         state.close()
 
@@ -206,7 +206,7 @@ class TestMigrations:
             "            Dying.left -= 1\n"
             "        return super().execute(query, *values)\n"
             "state_db.connect = lambda path, **options: sqlite3.connect(path, isolation_level=None, factory=Dying)\n"
-            f"state_db.StateDb(Path(sys.argv[1]), 'p', steps={V2!r})"
+            f"state_db.StateDb(Path(sys.argv[1]), 'p', migrations={V2!r})"
         )
         process = subprocess.run([sys.executable, "-c", code, str(folder), str(after)], check=False)
         assert process.returncode == 9
@@ -215,12 +215,12 @@ class TestMigrations:
         assert (db.execute("PRAGMA user_version").fetchone()[0] == len(V2)) == ("more" in tables)
         assert "more" not in tables, "It dies before the commit"
         db.close()
-        state = StateDb(folder, "p", steps=V2)
+        state = StateDb(folder, "p", migrations=V2)
         assert (state.rows("SELECT name FROM more"), Drafts(state).get("here")) == ([("a",)], "Typed")
         state.close()
 
     async def test_newer_file_is_read_only(self, folder: Path) -> None:
-        newer = StateDb(folder, "p", steps=V2)
+        newer = StateDb(folder, "p", migrations=V2)
         await Drafts(newer).save("here", "Typed")
         newer.close()
         before = (folder / "state.db").read_bytes()
@@ -283,9 +283,9 @@ class TestDamage:
 
     def test_without_a_single_whole_page_the_backup_helps(self, folder: Path) -> None:
         _with_draft(folder)
-        StateDb(folder, "p", steps=V2).close()
+        StateDb(folder, "p", migrations=V2).close()
         (folder / "state.db").write_bytes(random.Random(1).randbytes(50_000))
-        state = StateDb(folder, "p", steps=V2)
+        state = StateDb(folder, "p", migrations=V2)
         assert Drafts(state).get("here") == "Typed"
         assert "1 from a backup" in state.notices[0]
         assert not state.read_only

@@ -48,10 +48,10 @@ from octavo.data.sync_queue import (
 from tests.server.asking import START
 
 URLS = [f"u{number}" for number in range(14)]
-KEEPERS = {
+OWNERS = {
     "poll": Rank.VISIBLE,
     "inbox": Rank.NEEDED,
-    "ahead": Rank.AHEAD,
+    "ahead": Rank.PREFETCH,
     "slow": Rank.LATER,
     "offline": Rank.OFFLINE,
 }
@@ -84,7 +84,7 @@ class Fetching(RuleBasedStateMachine):
         """The number of writes that each response on disk knows of."""
         self.sent: dict[Flight, int] = {}
         """The number of writes that each request knew of when it left."""
-        self.plans: dict[str, list[str]] = {keeper: [] for keeper in KEEPERS}
+        self.plans: dict[str, list[str]] = {owner: [] for owner in OWNERS}
         self.asked: dict[tuple[str, str], int] = {}
         """The reads that have no response yet, and the writes they have to see."""
         self.fetched: dict[tuple[str, str, int], datetime] = {}
@@ -100,14 +100,14 @@ class Fetching(RuleBasedStateMachine):
 
     # Wants
 
-    @rule(keeper=st.sampled_from([*KEEPERS]), urls=st.lists(st.sampled_from(URLS), max_size=9, unique=True))
-    def plan(self, keeper: str, urls: list[str]) -> None:
-        self.plans[keeper] = urls
-        self.plan_again(keeper)
+    @rule(owner=st.sampled_from([*OWNERS]), urls=st.lists(st.sampled_from(URLS), max_size=9, unique=True))
+    def plan(self, owner: str, urls: list[str]) -> None:
+        self.plans[owner] = urls
+        self.plan_again(owner)
 
-    @rule(keeper=st.sampled_from([*KEEPERS]))
-    def drop(self, keeper: str) -> None:
-        self.plan(keeper, [])
+    @rule(owner=st.sampled_from([*OWNERS]))
+    def drop(self, owner: str) -> None:
+        self.plan(owner, [])
 
     @rule(reader=st.sampled_from([*READERS]), url=st.sampled_from(URLS))
     def read(self, reader: str, url: str) -> None:
@@ -129,13 +129,13 @@ class Fetching(RuleBasedStateMachine):
         if url in self.queue.flights:
             self.queue.prioritize(url)
             assert self.queue.is_urgent(url)
-            self.plan_again(*KEEPERS)
+            self.plan_again(*OWNERS)
 
     @rule(url=st.sampled_from(URLS))
     def move(self, url: str) -> None:
         """Lists tell of a change."""
         self.stamps[url] += 1
-        self.plan_again(*KEEPERS)
+        self.plan_again(*OWNERS)
 
     @rule(url=st.sampled_from(URLS))
     def write(self, url: str) -> None:
@@ -143,11 +143,11 @@ class Fetching(RuleBasedStateMachine):
         self.writes[url] += 1
         self.stamps[url] += 1
         self.queue.invalidate(url)
-        self.plan_again(*KEEPERS)
+        self.plan_again(*OWNERS)
 
-    @rule(keeper=st.sampled_from([*KEEPERS, *READERS]))
-    def retry(self, keeper: str) -> None:
-        self.queue.retry(keeper)
+    @rule(owner=st.sampled_from([*OWNERS, *READERS]))
+    def retry(self, owner: str) -> None:
+        self.queue.retry(owner)
         self.pump()
 
     # What happens
@@ -196,44 +196,44 @@ class Fetching(RuleBasedStateMachine):
         self.ages, self.starts, self.passed = {}, 0, ("", 0)
         self.paused_until = self.limited_until = self.spaced_until = self.now
         self.reached()
-        self.plan_again(*KEEPERS)
+        self.plan_again(*OWNERS)
 
     # The model
 
-    def wants(self, keeper: str) -> list[Want]:
-        max_age = MAX_AGE if keeper == "offline" else None
+    def wants(self, owner: str) -> list[Want]:
+        max_age = MAX_AGE if owner == "offline" else None
         return [
             Want(
                 get(url),
                 url,
-                keeper,
-                KEEPERS[keeper],
+                owner,
+                OWNERS[owner],
                 f"s{self.stamps[url]}",
                 URLS.index(url) % 3,
                 max_age=max_age,
                 min_items=MOST.get(url, 0),
             )
-            for url in self.plans[keeper]
+            for url in self.plans[owner]
         ]
 
-    def plan_again(self, *keepers: str) -> None:
-        for keeper in keepers:
-            self.cancelled(self.queue.set_wants(keeper, self.wants(keeper), self.now))
-            self.note_ages(self.plans[keeper])
+    def plan_again(self, *owners: str) -> None:
+        for owner in owners:
+            self.cancelled(self.queue.set_wants(owner, self.wants(owner), self.now))
+            self.note_ages(self.plans[owner])
         self.pump()
 
     def cancelled(self, flights: list[Flight]) -> None:
         for flight in flights:
-            assert not self.keepers(flight.url), "A request that somebody needs is not cancelled"
+            assert not self.owners(flight.url), "A request that somebody needs is not cancelled"
             self.late.append(flight)
             del self.sent[flight]
 
-    def keepers(self, url: str) -> list[str]:
-        return [keeper for keeper in (*KEEPERS, *READERS) if url in self.queue.waiting(keeper)]
+    def owners(self, url: str) -> list[str]:
+        return [owner for owner in (*OWNERS, *READERS) if url in self.queue.waiting(owner)]
 
     def end(self, flight: Flight, error: ApiError | None) -> None:
         url, knew = flight.url, self.sent.pop(flight)
-        before = {keeper for keeper in READERS if url in self.queue.waiting(keeper)}
+        before = {owner for owner in READERS if url in self.queue.waiting(owner)}
         version = self.queue.end(flight, error, self.now)
         is_answer = error is None or isinstance(error, NotFound | Forbidden)
         if is_answer or (
@@ -251,7 +251,7 @@ class Fetching(RuleBasedStateMachine):
             assert flight.min_items >= MOST.get(url, 0), "The whole list is here"
             self.fetched[key] = version.requested_at
             self.disk[url], self.known[url] = version, knew
-        for reader in before - {keeper for keeper in READERS if url in self.queue.waiting(keeper)}:
+        for reader in before - {owner for owner in READERS if url in self.queue.waiting(owner)}:
             assert is_answer, "A failed read stays"
             assert self.asked.pop((reader, url)) <= knew, "A read after a write sees the write"
 
@@ -276,7 +276,7 @@ class Fetching(RuleBasedStateMachine):
                 self.ages.setdefault(url)
 
     def rank(self, url: str) -> Rank:
-        best = min({**KEEPERS, **READERS}[keeper] for keeper in self.keepers(url))
+        best = min({**OWNERS, **READERS}[owner] for owner in self.owners(url))
         return max(best, Rank.VISIBLE) if self.affects_all_requests(url) else best
 
     def affects_all_requests(self, url: str) -> bool:
@@ -318,7 +318,7 @@ class Fetching(RuleBasedStateMachine):
             url, rank = flight.url, self.rank(flight.url)
             self.sent[flight] = self.writes[url]
             assert url not in ranks, "One request for each URL at a time"
-            known = {f"s{self.stamps[url]}"} if any(keeper in KEEPERS for keeper in self.keepers(url)) else {""}
+            known = {f"s{self.stamps[url]}"} if any(owner in OWNERS for owner in self.owners(url)) else {""}
             assert {flight.stamp} == known, "The stamp of the newest lists"
             if rank > Rank.AWAITED:
                 assert url in free, "Budget and politeness"
@@ -339,10 +339,10 @@ class Fetching(RuleBasedStateMachine):
 
     @invariant()
     def no_want_is_lost(self) -> None:
-        for keeper, urls in self.plans.items():
-            waiting = self.queue.waiting(keeper)
-            assert waiting <= set(urls), "A keeper that left wants nothing"
-            for want in self.wants(keeper):
+        for owner, urls in self.plans.items():
+            waiting = self.queue.waiting(owner)
+            assert waiting <= set(urls), "A owner that left wants nothing"
+            for want in self.wants(owner):
                 assert want.url in waiting or not is_due(
                     want, self.disk.get(want.url), self.disk[want.url].requested_at
                 ), "No want is forgotten"
@@ -351,15 +351,15 @@ class Fetching(RuleBasedStateMachine):
 
     @invariant()
     def no_request_is_for_nobody(self) -> None:
-        assert all(self.keepers(url) for url in self.queue.flights)
+        assert all(self.owners(url) for url in self.queue.flights)
         assert self.sent.keys() == set(self.queue.flights.values())
 
     def teardown(self) -> None:
         """At last the server responds to everything, and everything is here."""
         self.is_low = self.is_hidden = False
         for _ in range(200):
-            for keeper in (*KEEPERS, *READERS):
-                self.queue.retry(keeper)
+            for owner in (*OWNERS, *READERS):
+                self.queue.retry(owner)
             self.pump()
             for flight in tuple(self.queue.flights.values()):
                 self.end(flight, None)
@@ -370,7 +370,7 @@ class Fetching(RuleBasedStateMachine):
         assert self.queue.wake_at(self.now) is None
         wanted = {url for urls in self.plans.values() for url in urls}
         assert all(self.known[url] == self.writes[url] for url in wanted), "What is cached knows of every write"
-        self.plan_again(*KEEPERS)
+        self.plan_again(*OWNERS)
         assert not self.queue.flights or any(
             self.now - self.disk[url].requested_at >= MAX_AGE for url in self.queue.flights
         ), "An unchanged round fetches nothing"

@@ -29,8 +29,8 @@ def op(name: str) -> Get:
     return Get(at=SpaceRef(space_id=name))
 
 
-def want(name: str, keeper: str, rank: Rank = Rank.NEEDED, stamp: str = "1", **more: Any) -> Want:
-    return Want(op(name), encode(op(name)).url, keeper, rank, stamp, **more)
+def want(name: str, owner: str, rank: Rank = Rank.NEEDED, stamp: str = "1", **more: Any) -> Want:
+    return Want(op(name), encode(op(name)).url, owner, rank, stamp, **more)
 
 
 class Server:
@@ -84,8 +84,8 @@ class Server:
 class Shelf:
     """A planner: wants some spaces, and those that their titles name."""
 
-    def __init__(self, *roots: str, keeper: str = "shelf", rank: Rank = Rank.NEEDED) -> None:
-        self.keeper, self.rank = keeper, rank
+    def __init__(self, *roots: str, owner: str = "shelf", rank: Rank = Rank.NEEDED) -> None:
+        self.owner, self.rank = owner, rank
         self.stamps = dict.fromkeys(roots, "1")
         self.followed: list[str] = []
         self.rounds: list[RoundKind] = []
@@ -93,12 +93,12 @@ class Shelf:
     def wants(self, round_kind: RoundKind) -> Iterable[Want]:
         self.rounds.append(round_kind)
         for name, stamp in self.stamps.items():
-            yield want(name, self.keeper, self.rank, stamp, needs_value=True, label=f"the space {name}")
+            yield want(name, self.owner, self.rank, stamp, needs_value=True, label=f"the space {name}")
 
-    def follow(self, want: Want, value: Space) -> Iterable[Want]:
+    def on_response(self, want: Want, value: Space) -> Iterable[Want]:
         self.followed.append(value.id)
         for name in value.title.split():
-            yield globals()["want"](name.rstrip("+"), self.keeper, self.rank, needs_value=name.endswith("+"))
+            yield globals()["want"](name.rstrip("+"), self.owner, self.rank, needs_value=name.endswith("+"))
 
 
 @pytest.fixture
@@ -138,13 +138,13 @@ class TestCallers:
             least = server.versions[name]
             try:
                 async with asyncio.timeout(patience):
-                    value = await syncer.get(op(name), rng.choice([Rank.NOW, Rank.AWAITED, Rank.AHEAD]))
+                    value = await syncer.get(op(name), rng.choice([Rank.NOW, Rank.AWAITED, Rank.PREFETCH]))
             except TimeoutError:
                 return 0
             assert least <= value.comments <= server.versions[name]
             return 1
 
-        async def keeper(name: str, rank: Rank) -> int:
+        async def owner(name: str, rank: Rank) -> int:
             for _ in range(6):
                 syncer.set_wants(name, [want(each, name, rank) for each in rng.sample(names, rng.randint(0, 5))])
                 await asyncio.sleep(rng.choice([0, 0.001]))
@@ -153,7 +153,7 @@ class TestCallers:
 
         async with asyncio.timeout(10):
             ranks = {"inbox": Rank.NEEDED, "offline": Rank.OFFLINE, "poll": Rank.VISIBLE}
-            readers, keepers = [reader() for _ in range(50)], [keeper(*each) for each in ranks.items()]
+            readers, keepers = [reader() for _ in range(50)], [owner(*each) for each in ranks.items()]
             assert sum(await asyncio.gather(*readers, *keepers)) > 0
             await syncer.wait_all_idle()
         await ticks()
@@ -311,7 +311,7 @@ class TestPlanners:
         syncer.set_wants("shelf", [want("needed", "shelf"), want("fine", "shelf"), want("later", "shelf", Rank.LATER)])
         await ticks(20)
         assert syncer.progress("shelf") == (3, 2, 3)
-        assert syncer.progress("shelf", Rank.AHEAD) == (2, 1, 2)
+        assert syncer.progress("shelf", Rank.PREFETCH) == (2, 1, 2)
 
     async def test_refusal_is_retried_by_a_refresh_and_failure_by_each_round(
         self, server: Server, syncer: Syncer[Space]
@@ -381,7 +381,7 @@ class TestPlanners:
         self, server: Server, syncer: Syncer[Space]
     ) -> None:
         server.gate.clear()
-        plan, other = Shelf("a", "b"), Shelf("b", keeper="other")
+        plan, other = Shelf("a", "b"), Shelf("b", owner="other")
         syncer.run(plan, "start")
         syncer.run(plan, "poll")
         syncer.run(other, "start")
@@ -398,8 +398,8 @@ class TestPlanners:
     async def test_two_keepers_share_a_request_and_are_both_notified(
         self, server: Server, syncer: Syncer[Space]
     ) -> None:
-        one, other, told = Shelf("a"), Shelf("a", keeper="other", rank=Rank.OFFLINE), Counter[str]()
-        syncer.changed.add(lambda keeper: told.update([keeper]))
+        one, other, told = Shelf("a"), Shelf("a", owner="other", rank=Rank.OFFLINE), Counter[str]()
+        syncer.changed.add(lambda owner: told.update([owner]))
         for plan in (one, other):
             syncer.run(plan, "start")
         await syncer.wait_all_idle()
@@ -408,7 +408,7 @@ class TestPlanners:
 
     async def test_inbox_does_not_wait_for_low_priority_wants(self, server: Server, syncer: Syncer[Space]) -> None:
         syncer.set_wants("inbox", [want("a", "inbox"), *(want(f"t{n}", "inbox", Rank.LATER) for n in range(3))])
-        await syncer.wait_idle("inbox", Rank.AHEAD)
+        await syncer.wait_idle("inbox", Rank.PREFETCH)
         assert server.asked[0] == "a"
         assert syncer.progress("inbox").missing >= 2
         assert not syncer.is_idle("inbox")
@@ -432,13 +432,13 @@ class TestPlanners:
     async def test_background_stops_while_hidden_or_near_the_rate_limit(self, server: Server, clock: Clock) -> None:
         seconds = [0.0]
         syncer = server.syncer(clock, low=lambda: seconds[0])
-        syncer.hide()
+        syncer.on_terminal_hidden()
         syncer.set_wants("inbox", [want("a", "inbox", Rank.VISIBLE)])
         syncer.set_wants("offline", [want("b", "offline", Rank.OFFLINE)])
         await syncer.wait_all_idle()
         assert server.asked == ["b"]
         seconds[0] = 0.01
-        syncer.show()
+        syncer.on_terminal_shown()
         await ticks()
         assert server.asked == ["b"]
         assert (await syncer.get(op("c"))).id == "c"

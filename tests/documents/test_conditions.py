@@ -60,5 +60,5 @@ def test_condition_is_evaluated_with_claims(condition: str, is_so: bool) -> None
 def test_invalid_condition_error_has_position(condition: str, at: int, words: str) -> None:
     with pytest.raises(ConditionError, match=r"^Character \d+: ") as fault:
         evaluate(condition, CLAIMS)
-    assert fault.value.at == at
+    assert fault.value.position == at
     assert words in fault.value.sentence

@@ -38,11 +38,11 @@ STEPPER = "{% stepper %}\n{% step %}\n### A\n\nINSIDE\n{% endstep %}\n{% endstep
 TWO_TABS = """\
 {{% tabs %}}
 {{% tab title="{first}" %}}
-Run it as {one} keeper of this harbour, {when}.
+Run it as {one} owner of this harbour, {when}.
 {{% endtab %}}
 
 {{% tab title="{second}" %}}
-Run it as {other} keeper of this harbour, {when}.
+Run it as {other} owner of this harbour, {when}.
 {{% endtab %}}
 {{% endtabs %}}
 """
@@ -230,8 +230,8 @@ CHANGES = {
         f"## Boats\n\nOne.\n\nTwo.\n\n### Tides\n\n{SENTENCE}",
     ),
     "text taken out of an item": (
-        f"* The harbour has a keeper.\n\n{indented(TIDES)}\n## Boats",
-        f"* The harbour has a keeper.\n\n{TIDES.replace('### Tides', '#### Tides')}\n## Boats",
+        f"* The harbour has a owner.\n\n{indented(TIDES)}\n## Boats",
+        f"* The harbour has a owner.\n\n{TIDES.replace('### Tides', '#### Tides')}\n## Boats",
     ),
     "text taken out of an item between others": (
         f"1. One.\n2. Two.\n\n{indented(PART)}\n\n3. Three.",
@@ -284,8 +284,8 @@ CHANGES = {
         "# Signals\n\n## Boat\n\n" + section(3, *MAST) + section(3, *OARS) + "## Harbour\n\n" + section(3, *BERTH),
     ),
     "twins in sections that changed places": (
-        f"## Linux\n\nRun it as the keeper of this harbour.\n\n{MAKE}\n\n## Windows\n\nRun it as a keeper of this harbour.\n\n{MAKE}",
-        f"## Windows\n\nRun it as a keeper of this harbour.\n\n{MAKE}\n\n## Linux\n\nRun it as the keeper of the harbour.\n\n{MAKE}",
+        f"## Linux\n\nRun it as the owner of this harbour.\n\n{MAKE}\n\n## Windows\n\nRun it as a owner of this harbour.\n\n{MAKE}",
+        f"## Windows\n\nRun it as a owner of this harbour.\n\n{MAKE}\n\n## Linux\n\nRun it as the owner of the harbour.\n\n{MAKE}",
     ),
     "a short text that many sections have": (
         f"### Periods\n\nGets the periods.\n\n{RETURNS}| declare | time to declare it |\n\n### Most\n\nGets the most.\n\n{RETURNS}| most | so much |\n",
@@ -608,12 +608,12 @@ TOLD = {
     ],
     "twins in sections that changed places": [
         "< 1 heading Linux",
-        "< 2 paragraph Run it as the keeper of the harbour.",
+        "< 2 paragraph Run it as the owner of the harbour.",
         "< 3 code make install --all",
         "= 3",
         "> 1 heading Linux",
-        "> 2 paragraph Run it as the keeper of the harbour.",
-        "  Run it as the keeper of [-this][+the] harbour.",
+        "> 2 paragraph Run it as the owner of the harbour.",
+        "  Run it as the owner of [-this][+the] harbour.",
         "> 3 code make install --all",
     ],
     "a short text that many sections have": [
@@ -659,13 +659,13 @@ TOLD = {
     ],
     "tabs in another order": [
         "~ tabs",
-        "  > 1 tab Run it as a keeper of this harbour, soon.",
+        "  > 1 tab Run it as a owner of this harbour, soon.",
         "    ~ paragraph",
-        "      Run it as a keeper of this harbour, [-now][+soon].",
+        "      Run it as a owner of this harbour, [-now][+soon].",
         "  ~ tab",
         "    ~ paragraph",
-        "      Run it as the keeper of this harbour, [-now][+soon].",
-        "  < 1 tab Run it as a keeper of this harbour, soon.",
+        "      Run it as the owner of this harbour, [-now][+soon].",
+        "  < 1 tab Run it as a owner of this harbour, soon.",
     ],
     "an item that grew": [
         "~ list, spaced: no → yes",
@@ -852,7 +852,7 @@ def test_replaced_section_is_one_change() -> None:
     before = "# Page\n\nStays.\n\n## Measuring by hand\n\nHold the probe to the pin and count what the lamp says, ten times.\n\n"
     before += "* Take the mean of all of it.\n* Throw away the first one.\n\nWrite it into the log with a pencil.\n\n## Last\n\nStays too."
     before = before.replace(
-        "Take the mean", "When the keeper is away, ask the harbour office to sign; then take the mean"
+        "Take the mean", "When the owner is away, ask the harbour office to sign; then take the mean"
     )
     after = "# Page\n\nStays.\n\n## Rates from the extension\n\nInstall our extension, which reads frames and estimates baud.\n\n"
     after += "### Settings\n\nChoose its sample window; larger windows give steadier figures but need memory, CPU and patience on small machines.\n\n"

@@ -21,7 +21,7 @@ HARBOUR = Specification(json.loads((Path(library.__file__).parent / "openapi" / 
 def outline(field: SchemaField) -> str:
     """A field with what is in it, in brackets."""
     inner = " ".join(outline(child) for child in field.children)
-    more = f" {field.more}" if field.more else ""
+    more = f" {field.cut_off_reason}" if field.cut_off_reason else ""
     return f"{field.name}:{field.type}{'!' if field.required else ''}{f'({inner})' if inner else ''}{more}"
 
 
@@ -52,7 +52,7 @@ def test_operation_has_all_displayed_parts() -> None:
     found = HARBOUR.operation("get", "/stations/{name}/levels")
     assert found is not None
     assert (found.summary, found.server) == ("Measured levels", "https://api.saltmarsh.example/v2")
-    assert [(each.place, each.field.name) for each in found.parameters][:3] == [
+    assert [(each.location, each.field.name) for each in found.parameters][:3] == [
         ("path", "station"),
         ("query", "from"),
         ("query", "to"),

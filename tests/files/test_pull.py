@@ -53,9 +53,9 @@ async def test_changes_of_main_are_written(docs: PulledSide, desk: Desk) -> None
         content.DeletePage(page=await desk.id("Usage")),
     )
     result = await docs.pull()
-    assert (result.edited, result.deleted, result.conflicts) == (["SUMMARY.md", "setup/README.md"], ["usage.md"], [])
-    assert (result.added, result.renamed) == (["setup/help.md"], [("setup.md", "setup/README.md")])
-    assert docs.read("setup/README.md") == "# Setup\n\nInstall Octavo.\n"
+    assert (result.edited, result.deleted, result.conflicts) == (["SUMMARY.md", "setup.md"], ["usage.md"], [])
+    assert (result.added, result.renamed) == (["setup/help.md"], [])
+    assert docs.read("setup.md") == "# Setup\n\nInstall Octavo.\n"
     assert docs.read("setup/help.md") == "# Help\n\nAsk.\n"
     assert docs.status() == []
 

@@ -162,10 +162,10 @@ def _of_inbox(run: Run, screen: InboxScreen, lost: bool) -> Iterator[str]:
     snapshot = screen.snapshot
     if "Nothing needs your attention." not in run.text or screen.rows.query_text:
         return
-    if lost or snapshot.failed or snapshot.unknown.words or snapshot.is_loading:
-        yield f"says that nothing needs one, and does not know {snapshot.unknown.words} {snapshot.failed}"
-    if screen.marked_rows.here:
-        yield f"says that nothing needs one, and {len(screen.marked_rows.here)} things do"
+    if lost or snapshot.failed or snapshot.unknown.summary or snapshot.is_loading:
+        yield f"says that nothing needs one, and does not know {snapshot.unknown.summary} {snapshot.failed}"
+    if screen.marked_rows.active:
+        yield f"says that nothing needs one, and {len(screen.marked_rows.active)} things do"
 
 
 def _answers(server: RandomServer, op: Operation[Any]) -> list[Answered]:

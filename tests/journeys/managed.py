@@ -42,7 +42,7 @@ from tests.tui.resources.test_form_values import valid_text
 
 NOOR = "noor-haddad"
 """Administrator of the organization."""
-KEEPERS = {"keeper of a space": "hedda-rehman", "keeper of a collection": "selin-dahlgren"}
+KEEPERS = {"owner of a space": "hedda-rehman", "owner of a collection": "selin-dahlgren"}
 """Administrators of one space or one collection only. In the organization, they are guest and reader."""
 BARE = "Handbook of the harbour"
 """Title of a site without any of the single items of a site."""

@@ -28,7 +28,7 @@ _WORDS = [
     "current",
     "mooring",
     "vessel",
-    "keeper",
+    "owner",
     "anchor",
     "reef",
     "spring",

@@ -482,9 +482,11 @@ class Stage:
             state.set_fact("greeted", True)
             state.set_fact("tour", len(STEPS))
         shelf = ResponseCache(settings.cache_folder, namespace, now=self.clock)
-        index = SearchIndex(settings.cache_folder, namespace, kept=shelf.responses_after, now=self.clock)
+        index = SearchIndex(settings.cache_folder, namespace, read_cached=shelf.responses_after, now=self.clock)
         drafts = Drafts(state)
-        outbox = Outbox(gate, state, drafts, undo_seconds=settings.undo_seconds, settle=0.0, read_only=read_only)
+        outbox = Outbox(
+            gate, state, drafts, undo_seconds=settings.undo_seconds, arrival_margin=0.0, read_only=read_only
+        )
         live = Live(gate, shelf, outbox, index=index, now=self.clock)
         offline = OfflineSpaces(live, state)
 

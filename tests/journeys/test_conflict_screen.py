@@ -20,7 +20,7 @@ STORES = """\
 
 Open on Mondays.
 
-Ask the keeper for the key, and bring it back before noon.
+Ask the owner for the key, and bring it back before noon.
 
 ## Cold room
 
@@ -162,7 +162,7 @@ async def test_truncated_side_says_how_many_lines_are_not_shown(stage: Stage) ->
 async def test_suggested_merge_is_the_result_until_a_side_is_chosen(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
-        main, mine = STORES.replace("the keeper", "the harbour master"), STORES.replace("noon", "dusk")
+        main, mine = STORES.replace("the owner", "the harbour master"), STORES.replace("noon", "dusk")
         await contest.texts(STORES, main, mine)
         await contest.open()
         await contest.update()
@@ -186,7 +186,7 @@ async def test_suggested_merge_is_the_result_until_a_side_is_chosen(stage: Stage
 async def test_main_replaces_a_suggestion(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
-        main, mine = STORES.replace("the keeper", "the harbour master"), STORES.replace("noon", "dusk")
+        main, mine = STORES.replace("the owner", "the harbour master"), STORES.replace("noon", "dusk")
         await contest.texts(STORES, main, mine + "\nMore.\n")
         await contest.open()
         await contest.update()

@@ -27,7 +27,7 @@ What we have, counted each Monday.
 | Cherry | 3 |
 | Date | 4 |
 
-Ask the keeper.
+Ask the owner.
 """
 
 
@@ -69,7 +69,7 @@ PAGE = """\
 
 Open on Mondays.
 
-Ask the keeper for the key, and bring it back before noon.
+Ask the owner for the key, and bring it back before noon.
 
 ## Cold room
 
@@ -85,7 +85,7 @@ count --all
 label --new
 ```
 """
-KEY = "Ask the keeper for the key, and bring it back before noon.\n\n"
+KEY = "Ask the owner for the key, and bring it back before noon.\n\n"
 
 
 @pytest.mark.before_release

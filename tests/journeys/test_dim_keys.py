@@ -214,11 +214,11 @@ WRITES = {
 }
 """All writes of the declared resources."""
 PEOPLE = {**PEOPLE_BY_ROLE, **KEEPERS}
-SHORT = ("administrator", "keeper of a space", "guest")
+SHORT = ("administrator", "owner of a space", "guest")
 """Roles with all, some and almost no permissions. The permissions of the other roles lie between these."""
 
 
-@pytest.mark.before_release("administrator", "guest", "keeper of a space")
+@pytest.mark.before_release("administrator", "guest", "owner of a space")
 @pytest.mark.parametrize(
     "role", [pytest.param(each, marks=() if each in SHORT else pytest.mark.long) for each in PEOPLE]
 )

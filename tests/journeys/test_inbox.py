@@ -33,7 +33,9 @@ def view(run: Run) -> InboxScreen:
 
 def reasons(run: Run, words: str) -> list[str]:
     """Return the reasons of the rows whose title contains `words`."""
-    return [each for row in view(run).marked_rows.here if words in row.title for each in (row.reason, *row.also)]
+    return [
+        each for row in view(run).marked_rows.active if words in row.title for each in (row.reason, *row.other_reasons)
+    ]
 
 
 async def look(run: Run) -> None:
@@ -298,7 +300,7 @@ async def test_mention_stays_done_until_there_is_news(stage: Stage) -> None:
         named = f"[@Mara{mention_suffix(MARA)} is this a datum?"
         await run.ask(comments.Create(at=SpaceRef(space_id="limpet"), body=says(named)), YUKI)
         await look(run)
-        (row,) = [row for row in view(run).marked_rows.here if "is this a datum?" in row.title]
+        (row,) = [row for row in view(run).marked_rows.active if "is this a datum?" in row.title]
         assert row.reason == "mentioned"
         await stand_on(run, "is this a datum?")
         await run.see("Yuki Tanabe mentioned you")
@@ -347,10 +349,10 @@ async def test_selected_rows_are_marked_as_done_and_undone_together(stage: Stage
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
         await run.press("*", "d")
-        await run.until(lambda: not view(run).marked_rows.here, "see all go")
+        await run.until(lambda: not view(run).marked_rows.active, "see all go")
         await run.see("Nothing needs your attention.")
         await run.press("u")
-        await run.until(lambda: len(view(run).marked_rows.here) == 17, "have all back")
+        await run.until(lambda: len(view(run).marked_rows.active) == 17, "have all back")
         assert not run.app.session.outbox.entries
 
 
@@ -360,7 +362,7 @@ async def test_an_empty_inbox_lists_done_and_snoozed_items(stage: Stage) -> None
         await run.press("w", "down", "enter")
         await run.press("]", "*", "d")
         await run.press("[", "*", "d")
-        await run.until(lambda: not view(run).marked_rows.here, "see all go")
+        await run.until(lambda: not view(run).marked_rows.active, "see all go")
         await run.see(
             "✓ Nothing needs your attention.",
             "DONE TODAY",
@@ -486,12 +488,12 @@ async def test_commands_work_on_rows_at_every_size(stage: Stage) -> None:
     async with stage.play(start="inbox", size=(40, 12)) as run:
         for size in ((40, 12), (60, 20), (80, 24), (200, 60)):
             await run.pilot.resize_terminal(*size)
-            await run.until(lambda: len(view(run).marked_rows.here) == 17)
+            await run.until(lambda: len(view(run).marked_rows.active) == 17)
             await run.see("#7 Show")
             await run.press("d")
-            await run.until(lambda: len(view(run).marked_rows.here) == 16)
+            await run.until(lambda: len(view(run).marked_rows.active) == 16)
             await run.press("u")
-            await run.until(lambda: len(view(run).marked_rows.here) == 17)
+            await run.until(lambda: len(view(run).marked_rows.active) == 17)
 
 
 @pytest.mark.before_release

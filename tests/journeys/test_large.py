@@ -94,7 +94,7 @@ async def test_first_start_loads_relevant_items_first(stage: Stage, monkeypatch:
         assert feed.snapshot is not None
         left = feed.snapshot.unknown.replies
         assert left > 0
-        assert feed.snapshot.unknown.words == f"loading: replies in {left} threads"
+        assert feed.snapshot.unknown.summary == f"loading: replies in {left} threads"
         threads = [thread for op in run.gate.sent(comments.List) for thread in _read(run, op)]
         sure = sum(thread.replies > 0 and thread.posted_by.id == me.id for thread in threads)
         assert first["comments.ListReplies"] - 20 < sum(thread.replies > 0 for thread in threads) - left

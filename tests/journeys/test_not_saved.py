@@ -83,7 +83,7 @@ async def test_locked_database_does_not_stop_typing(stage: Stage) -> None:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """SQLite waits shorter for who holds the file."""
-    monkeypatch.setattr(database, "WAITS", 0.2)
+    monkeypatch.setattr(database, "BUSY_TIMEOUT", 0.2)
 
 
 @contextmanager

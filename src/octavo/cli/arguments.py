@@ -64,16 +64,24 @@ class _WrongUsage(Failure):
         self.text = f"{usage}{program}: error: {message}\n"
 
 
+_CHOICE = r"[\w-]+"
+_INVALID_CHOICE = re.compile(r"invalid choice: '([^']{1,40})' \(choose from ([^()]*)\)")
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser that raises its errors, so that they can be printed as JSON."""
 
     def error(self, message: str) -> NoReturn:
+        if found := _INVALID_CHOICE.search(message):
+            message += f".{nearest(found[1], re.findall(_CHOICE, found[2]))}".rstrip(".")
         raise _WrongUsage(message, self.prog, self.format_usage())
 
 
 def run(argv: Sequence[str]) -> int:
     """Run the command in `argv` and return its exit code."""
     try:
+        if argv[:1] == [COMPLETE]:
+            return int(import_module(f"octavo.cli.{_REFS_MODULE}").run(argv[1:]))
         try:
             if isinstance(sys.stdout, io.TextIOWrapper):
                 # Characters that the encoding lacks are escaped, as in JSON.
@@ -82,8 +90,11 @@ def run(argv: Sequence[str]) -> int:
         except (SystemExit, OSError):
             write_out("")  # argparse does not check whether the help or the version was written
             raise
-        if options.module not in ("app", "opening"):  # The app does this after it has shown its first picture.
+        is_app = options.module in ("app", "opening") and options.command not in COMMANDS
+        if not is_app:  # The app does this after it has shown its first picture.
             install_other_hooks()
+            if options.debug:
+                _print_log()
         if options.command in COMMANDS:
             return load_command(options.command).run(options)
         return int(import_module(f"octavo.cli.{options.module}").run(options))
@@ -95,6 +106,12 @@ def run(argv: Sequence[str]) -> int:
         elif str(failure):
             tell(str(failure))
         return failure.code
+
+
+def _print_log() -> None:
+    from octavo.data.event_log import LOG  # lazy: only for --debug
+
+    LOG.echo = tell
 
 
 def _wants_json(argv: Sequence[str]) -> bool:
@@ -144,6 +161,9 @@ def _write_error(text: str) -> None:
             _redirect_to_null(sys.stderr)  # the exit code still reports the failure
 
 
+COMPLETE = "__complete"
+"""The hidden command that completion scripts run."""
+_REFS_MODULE = "cached_refs"
 _REF_ALONE = re.compile(r"https?://\S+|[^-:@#/\s][^:@#/]*[#/]\d{1,9}(:[^@]+)?(@\S+)?")
 """A REF or URL that is opened without a command."""
 _GLOBAL_VALUES = ("--profile", "--base-url", "-s", "--space", "--folder", "--color")
@@ -176,8 +196,19 @@ def _parsed(argv: Sequence[str]) -> argparse.Namespace:
         options.values = [*options.values, *(each for each in unparsed if not each.startswith("-"))]
         unparsed = [each for each in unparsed if each.startswith("-")]
     if unparsed:
-        top.error(f"unrecognized arguments: {' '.join(unparsed)}. For help, run: octavo {options.command} --help")
+        known_options = [each for command in _running(top, options) for each in command._option_string_actions]
+        meant = nearest(unparsed[0].partition("=")[0][:40], known_options)
+        help_command = f" For help, run: octavo {options.command} --help"
+        top.error(f"unrecognized arguments: {' '.join(unparsed)}.{meant or help_command}")
     return options
+
+
+def _running(top: argparse.ArgumentParser, options: argparse.Namespace) -> Iterator[argparse.ArgumentParser]:
+    """Yield the parsers of the command and of its action, if there is one."""
+    command = commands_of(top)[options.command]
+    yield command
+    if action := commands_of(command).get(getattr(options, "action", "")):
+        yield action
 
 
 def _select_api_help(options: argparse.Namespace, api: argparse.ArgumentParser) -> None:
@@ -209,7 +240,7 @@ def parser(only: str | None = None) -> argparse.ArgumentParser:
     for name, summary in COMMANDS.items():
         if only is None or only == name:
             command = load_command(name)
-            command.declare(_command(commands, name, summary, command.details, command.examples, command))
+            command.declare(add_command(commands, name, summary, command.details, command.examples, command))
         else:
             commands.add_parser(name, help=summary)
     _add_other_commands(commands)
@@ -227,7 +258,7 @@ def _all_commands(top: argparse.ArgumentParser) -> Iterator[argparse.ArgumentPar
 
 def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
     """Add the commands that are not in `COMMANDS`."""
-    demo = _command(commands, "demo", "open the demo documentation without an account or network")
+    demo = add_command(commands, "demo", "open the demo documentation without an account or network")
     demo.add_argument("--reset", action="store_true", help="delete your changes in the demo and start over")
     demo.add_argument(
         "--large", action="store_true", help="use 200 spaces with 10,000 pages; the first start takes half a minute"
@@ -249,7 +280,7 @@ def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
     _add_role(demo)
     demo.set_defaults(module="app")
 
-    opening = _command(
+    opening = add_command(
         commands,
         "open",
         "open a space, page, change request or thread, or a folder of Markdown files",
@@ -267,7 +298,7 @@ def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
     opening.add_argument("--web", action="store_true", help="open it in the web browser instead")
     opening.set_defaults(module="opening")
 
-    serve = _command(
+    serve = add_command(
         commands,
         "serve",
         "run a local server with the same API",
@@ -296,10 +327,7 @@ def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
     _add_role(serve)
     serve.set_defaults(module="serve")
 
-    _add_auth(commands)
-    _add_config(commands)
-
-    operations = _command(
+    operations = add_command(
         commands, "operations", "list the API operations", examples=("octavo operations", "octavo operations merge")
     )
     operations.add_argument(
@@ -312,7 +340,7 @@ def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
     formats.add_argument("--openapi", action="store_true", help="print an OpenAPI 3.1 document")
     operations.set_defaults(module="operations")
 
-    api = _command(
+    api = add_command(
         commands,
         "api",
         "call one API operation and print the JSON response",
@@ -330,7 +358,7 @@ def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
     _add_api_options(api)
     api.set_defaults(module="api")
 
-    completion = _command(
+    completion = add_command(
         commands,
         "completion",
         "print a completion script for your shell",
@@ -338,19 +366,24 @@ def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
             "bash, in ~/.bashrc:   source <(octavo completion bash)",
             'zsh:                  octavo completion zsh > "${fpath[1]}/_octavo"',
             "fish:                 octavo completion fish > ~/.config/fish/completions/octavo.fish",
+            "PowerShell:           octavo completion powershell | Out-String | Invoke-Expression",
         ),
     )
-    completion.add_argument("shell", choices=("bash", "zsh", "fish", "tcsh"), help="your shell")
+    completion.add_argument("shell", choices=("bash", "zsh", "fish", "tcsh", "powershell"), help="your shell")
     completion.set_defaults(module="completion")
 
-    topic = _command(
+    topic = add_command(
         commands,
         "help",
         "read about keys, settings, commands, and more",
-        "Without a topic, Octavo lists the topics. If the topic is a command, Octavo shows the help for that command.",
-        examples=("octavo help", "octavo help keys", "octavo help settings > settings.md"),
+        "Without a topic, Octavo lists the commands and topics. If the topic is a command, Octavo shows the help for that "
+        "command.",
+        examples=("octavo help", "octavo help keys", "octavo help settings --man | man -l -"),
     )
     topic.add_argument("topic", nargs="?", default="", metavar="TOPIC", help="a topic from the list, or a command")
+    forms = topic.add_mutually_exclusive_group()
+    forms.add_argument("--list", action="store_true", help="list the topics, one a line")
+    forms.add_argument("--man", action="store_true", help="print the topic as a manual page")
     topic.set_defaults(module="help")
 
 
@@ -413,7 +446,13 @@ def commands_of(top: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPars
     return found
 
 
-def _command(
+def summaries_of(top: argparse.ArgumentParser) -> dict[str, str]:
+    """Return the line about each command, by name."""
+    actions = (action for action in top._actions if isinstance(action, Commands))
+    return {each.dest: each.help or "" for action in actions for each in action._choices_actions}
+
+
+def add_command(
     commands: Commands[argparse.ArgumentParser],
     name: str,
     summary: str,
@@ -461,6 +500,8 @@ def _add_global_options(to: argparse.ArgumentParser, *, again: bool = False) -> 
     group.add_argument("-s", "--space", metavar="SPACE", default=default, help="the space (or set OCTAVO_SPACE)")
     refuse = "refuse all changes to data on the server (or set OCTAVO_READ_ONLY=1)"
     group.add_argument("--read-only", action="store_true", default=unset, help=refuse)
+    debug = "print each request and write to standard error (`octavo log` has them too)"
+    group.add_argument("--debug", action="store_true", default=unset, help=debug)
     group.add_argument("--no-pager", action="store_true", default=unset, help="print long text without a pager")
     group.add_argument(
         "--color", choices=("auto", "always", "never"), default=default, help="when to use colors (default: auto)"
@@ -476,58 +517,6 @@ def _add_role(to: argparse.ArgumentParser) -> None:
         metavar="ROLE",
         help=f"your role in the demo: {', '.join(PEOPLE_BY_ROLE)} (default: {DEFAULT_ROLE})",
     )
-
-
-def _add_auth(commands: Commands[argparse.ArgumentParser]) -> None:
-    auth = _command(commands, "auth", "sign in, sign out, and list or switch accounts")
-    actions = auth.add_subparsers(title="actions", metavar="ACTION", dest="action", required=True)
-    login = _command(
-        actions,
-        "login",
-        "sign in to a server",
-        "Octavo asks for your API key, or reads it from standard input, and checks it. On GitBook, an API key is a "
-        "personal access token: create one at https://app.gitbook.com/account/developer. Octavo stores the API key in "
-        "the system keyring and sends it to this server only. --profile names the account.",
-        examples=(
-            "octavo auth login",
-            "octavo auth login --base-url https://docs.example.com --profile work",
-            "octavo auth login --with-token < key.txt",
-        ),
-    )
-    login.add_argument("--with-token", action="store_true", help="read the API key from standard input")
-    login.add_argument(
-        "--insecure-storage", action="store_true", help="store the API key unencrypted in a private file (mode 0600)"
-    )
-    logout = _command(actions, "logout", "sign out and delete cached data")
-    logout.add_argument("--drafts", action="store_true", help="delete your unsent drafts too")
-    _command(actions, "status", "list accounts and where each API key is stored")
-    switch = _command(actions, "switch", "switch to another account")
-    switch.add_argument("name", metavar="NAME", help="the name of the account (as shown by `octavo auth status`)")
-    auth.set_defaults(module="auth")
-
-
-def _add_config(commands: Commands[argparse.ArgumentParser]) -> None:
-    config = _command(commands, "config", "list, check, and edit your settings")
-    actions = config.add_subparsers(title="actions", metavar="ACTION", dest="action", required=True)
-    listed = _command(actions, "list", "list all settings with their values")
-    listed.add_argument("--json", action="store_true", help="print the list as JSON")
-    got = _command(actions, "get", "print the value of a setting", examples=("octavo config get theme",))
-    changed = _command(
-        actions,
-        "set",
-        "change a setting",
-        "The comments and the order of the file are kept. A list takes one value for each item. To change a section, run: "
-        "octavo config edit",
-        examples=("octavo config set theme dark", 'octavo config set quick_replies "Fixed, thank you." "Will do."'),
-    )
-    removed = _command(actions, "unset", "remove a setting, so that its default is used")
-    for each in (got, changed, removed):
-        each.add_argument("name", metavar="NAME", help="the name of a setting (as shown by `octavo config list`)")
-    changed.add_argument("values", nargs="+", metavar="VALUE", help="the new value")
-    _command(actions, "edit", "open the settings in your editor")
-    _command(actions, "path", "print the path of the settings file")
-    _command(actions, "check", "report invalid settings; exit code 2 if there are any")
-    config.set_defaults(module="config")
 
 
 def _whole_number(maximum: int, what: str, example: int) -> Callable[[str], int]:

@@ -20,7 +20,7 @@ from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, ReadOnly, 
 from octavo.cli.access import check_one_source, read_settings, signed_in
 from octavo.cli.arguments import FAILED, NOT_ALLOWED, NOT_FOUND, NOT_SIGNED_IN, UNKNOWN, Failure, why_read_only
 from octavo.client.policy import READS
-from octavo.data.live import NOT_HERE
+from octavo.data.live import NOT_AVAILABLE_OFFLINE
 from octavo.data.state_db import NotSaved
 from octavo.settings import in_words
 
@@ -84,7 +84,7 @@ def failure_of(error: ApiError, doing: str) -> Failure:
 
 def _clause(error: Exception) -> str:
     """Return the message of an error as the end of a sentence."""
-    sentence = str(error).removeprefix(NOT_HERE).lstrip()
+    sentence = str(error).removeprefix(NOT_AVAILABLE_OFFLINE).lstrip()
     if sentence[1:2].isupper() or sentence.startswith("Octavo "):
         return sentence
     return sentence[:1].lower() + sentence[1:]

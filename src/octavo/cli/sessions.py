@@ -242,7 +242,7 @@ def sign_out(settings: Settings, namespace: str, *others: str, drafts: bool) -> 
         try:
             waiting += (pending := OutboxEntries(state, state.now).all)
             if drafts:
-                state.clear(but=WRITES if pending else ())
+                state.clear(keep=WRITES if pending else ())
             left += len(Drafts(state).all())
         finally:
             state.close()
@@ -385,12 +385,12 @@ def _session(
     """Build a session. `left` are other names under which changes and drafts of the same account are stored."""
     state = StateDb(settings.state_folder, namespace)
     for name in left:
-        state.adopt(name)
+        state.adopt_namespace(name)
     cache = ResponseCache(settings.cache_folder, namespace)
-    index = SearchIndex(settings.cache_folder, namespace, kept=cache.responses_after)
+    index = SearchIndex(settings.cache_folder, namespace, read_cached=cache.responses_after)
     drafts = Drafts(state)
     outbox = Outbox(
-        client, state, drafts, undo_seconds=settings.undo_seconds, settle=settle, read_only=client.read_only
+        client, state, drafts, undo_seconds=settings.undo_seconds, arrival_margin=settle, read_only=client.read_only
     )
     LOG.open(settings.state_folder)
     LOG.add("session", kind=kind, readOnly=bool(client.read_only))

@@ -30,6 +30,11 @@ def open_in_browser(session: Session, url: str | None) -> None:
         source = {"demo": "the demo is not on the web", "folder": "a folder is not on the web"}
         cause = source.get(session.kind, "the server has no link for it")
         raise Failure(f"Could not open the browser: {cause}.")
+    start_browser(url)
+
+
+def start_browser(url: str) -> None:
+    """Open a URL in the browser. Raises Failure if there is no browser."""
     browser = find(url, os.environ)
     if isinstance(browser, NoBrowser):
         raise Failure(f"Could not open {url}: {browser.sentence}")

@@ -1,7 +1,7 @@
-"""The HTTP client: sends operations, retries requests, reads lists page by page, and stores access tokens. Start in
-`client.py`."""
+"""The HTTP client. It sends operations, retries requests, reads lists page by page, and stores access tokens. Start
+reading in `client.py`."""
 
 import sys
 
-# The command line of httpx imports click and pygments (20 ms). httpx does without its command line if the import fails.
-sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]  # None makes Python's import system raise ImportError
+# Keep httpx from importing its command line, which loads click and pygments (20 ms). httpx works without it.
+sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]  # with None, the import fails

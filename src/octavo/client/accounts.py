@@ -1,7 +1,8 @@
-"""Storage names of accounts, under which their cached responses, drafts and queued writes are stored.
+"""Assigns storage names to accounts. Cached responses, drafts and queued writes are stored under these names.
 
-The token of a profile belongs to the account that signed in with the profile. Only the server knows the account of any
-other token. Until it has told, such a token has its own storage name, which the account takes over if it has none yet.
+The token of a profile belongs to the account that signed in. For any other token, such as one from the environment,
+only the server knows the account. Until the server names the account, such a token has its own storage name. If the
+account has no storage name then, it gets that of the token.
 """
 
 from __future__ import annotations
@@ -24,25 +25,25 @@ FILE = "accounts.json"
 
 
 class Accounts:
-    """The storage names, in a private file that has only salted digests of tokens. Without write access they last for
-    this run."""
+    """The storage names of all accounts. They are stored in a private file, which contains only salted digests of
+    tokens. If the file cannot be written, the names last for this run."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / FILE
         self._salt = secrets.token_hex(32)
         self._keys: dict[str, str] = {}
-        """Storage name by digest of a token."""
+        """Storage names by digest of the token."""
         self._users: dict[str, str] = {}
-        """Storage name by user and origin."""
+        """Storage names by user and origin."""
         self._left: dict[str, list[str]] = {}
-        """Earlier storage names of an account, which may still have data."""
+        """Earlier storage names by the current storage name of the account. Data may still be stored under them."""
         self._is_there = self._read()
 
     def name_of(self, access: Access) -> str:
         """Return the storage name of an account."""
         if access.key is not None:
             if not self._is_there:
-                self._change(lambda: None)  # stores the salt, so that the next run computes the same digest
+                self._change(lambda: None)  # stores the salt, so that the next run computes the same digests
             stamp = self._stamp(access)
             return self._keys.get(stamp, f"{access.origin} key {stamp}")
         if access.profile is None or not access.profile.user_id:
@@ -57,7 +58,7 @@ class Accounts:
         return tuple(self._left.get(name, ()))
 
     def learn(self, access: Access, user_id: str) -> None:
-        """Store the user that a token belongs to, as the server has told."""
+        """Store which user a token belongs to, after the server has named the user."""
         if access.key is None or not user_id:
             return
         user, stamp, here = _named(access, user_id), self._stamp(access), self.name_of(access)
@@ -107,7 +108,7 @@ class Accounts:
             write_private(self._path, json.dumps(known))
             self._is_there = True
         except OSError:
-            return  # the names last for this run only
+            return  # not writable: the names last for this run only
         finally:
             os.close(alone)
 

@@ -1,4 +1,4 @@
-"""Parsing of response bodies into the types that operations return."""
+"""Parses response bodies into the types that operations return."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ from octavo.client.threads import run_in_thread
 THREAD_SIZE = 256 * 1024
 """Body size in bytes from which parsing runs in a thread, because it would block the event loop."""
 CACHE_SIZE = 1000
-"""Maximum number of URLs whose last response is remembered."""
+"""Maximum number of URLs whose last response is cached."""
 
 
 class LastRead:
-    """Cache of parsed responses. An unchanged body returns the same object, as long as another reference to the object
-    exists."""
+    """A cache of the last parsed response of each URL. If a body is unchanged, the same object is returned. It holds
+    only weak references, so it keeps no response in memory."""
 
     def __init__(self) -> None:
         self._last: OrderedDict[tuple[type[Operation[Any]], str], tuple[bytes, ref[Any]]] = OrderedDict()
-        """Digest of the body and parsed response, by operation and URL. Two operations may parse the same response
-        differently."""
+        """Digest of the body and parsed response, by operation and URL. The operation is part of the key, because two
+        operations may parse the same body differently."""
 
     async def read_as(self, spec: Spec, url: str, body: bytes | None, host: str) -> Any:
-        """Return the body as the type that `spec` documents, from the cache if unchanged. Raises BadResponse."""
+        """Return the body parsed as the type that `spec` declares. An unchanged body comes from the cache. Raises
+        BadResponse."""
         if not body:
             return await read_as(spec, body, host)
         made_of = hashlib.blake2b(body, digest_size=16).digest()
@@ -54,7 +55,7 @@ def is_nothing(spec: Spec) -> bool:
 
 
 def cap(spec: Spec) -> int:
-    """Return the maximum size of the response body in bytes, 0 if the operation has no response body."""
+    """Return the maximum size of the response body in bytes. 0 if the operation has no response body."""
     kind = spec.answer
     if is_nothing(spec):
         return 0
@@ -62,7 +63,7 @@ def cap(spec: Spec) -> int:
 
 
 async def read_as(spec: Spec, body: bytes | None, host: str) -> Any:
-    """Return the response body as the type that `spec` documents. Raises BadResponse."""
+    """Return the body parsed as the type that `spec` declares. Raises BadResponse."""
     if is_nothing(spec):
         return None
     if not body:
@@ -78,7 +79,7 @@ async def read_as(spec: Spec, body: bytes | None, host: str) -> Any:
 
 
 async def parsed(body: bytes, host: str) -> Any:
-    """Return the JSON value of `body`. None if it is empty. Raises BadResponse."""
+    """Parse `body` as JSON. None if it is empty. Raises BadResponse."""
     if not body:
         return None
     try:

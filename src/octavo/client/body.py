@@ -1,4 +1,4 @@
-"""Reading of response bodies, with a limit on their size."""
+"""Reads and decompresses response bodies, with a limit on their size."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ LIST_CAP = 8 * MIB
 PAGE_CAP = 16 * MIB
 ERROR_CAP = 64 * 1024
 LARGE = 2 * MIB
-"""Size in bytes from which bodies of a client are read one at a time, because parsing needs many times their size in
+"""Size in bytes from which a client reads only one body at a time, because parsing needs many times their size in
 memory."""
 _STEP = MIB
-"""Bytes that are decompressed at a time, so that the event loop is not blocked."""
+"""Number of bytes that are decompressed in one step, so that the event loop is not blocked."""
 _GZIP = 31
-"""zlib's code for the largest window with a gzip header."""
+"""The `wbits` of zlib for gzip with the largest window."""
 
 
 class LargeTurn:
-    """Permission of one exchange to have a large body in memory. All exchanges of a client share a lock."""
+    """The permission to have a large body in memory. Each exchange has a `LargeTurn`, and all share one lock."""
 
     def __init__(self, lock: asyncio.Lock) -> None:
         self._lock = lock
@@ -50,7 +50,7 @@ class LargeTurn:
 async def read(answer: Answer, cap: int, host: str, turn: LargeTurn) -> bytes:
     """Return the decompressed body. Raises BadResponse if it is damaged or larger than `cap` bytes.
 
-    For a large body, `turn` is acquired and not released.
+    For a large body, this takes `turn`. The caller must give it back.
     """
     chunks = bounded(answer, cap, _too_large(host, cap))
     encoding = answer.headers.get("content-encoding", "identity").strip().lower()
@@ -65,7 +65,7 @@ async def read(answer: Answer, cap: int, host: str, turn: LargeTurn) -> bytes:
     async for part in decoded:
         size += len(part)
         if size > cap:
-            parts.clear()  # frees the memory, because the error refers to this frame
+            parts.clear()  # free the memory now, because the traceback of the error keeps this frame alive
             raise _too_large(host, cap)
         if size > LARGE:
             await turn.take()
@@ -74,7 +74,7 @@ async def read(answer: Answer, cap: int, host: str, turn: LargeTurn) -> bytes:
 
 
 async def bounded(answer: Answer, most: int, too_large: BadResponse) -> AsyncGenerator[bytes, None]:
-    """Yield the body without decompressing. Raises `too_large` if the body, or its declared length, exceeds `most`
+    """Yield the body as sent, not decompressed. Raises `too_large` if the body or its declared length exceeds `most`
     bytes."""
     declared = answer.headers.get("content-length", "")
     if declared.isascii() and declared.isdecimal() and (len(declared) > 15 or int(declared) > most):
@@ -88,7 +88,7 @@ async def bounded(answer: Answer, most: int, too_large: BadResponse) -> AsyncGen
 
 
 async def discard(answer: Answer) -> None:
-    """Read the rest of an unneeded body, so that the connection can be reused. A long or broken body is left unread."""
+    """Read a body that is not needed, so that the connection can be reused. A long or broken body is not read."""
     size = 0
     try:
         async for chunk in answer.chunks:
@@ -96,11 +96,11 @@ async def discard(answer: Answer) -> None:
             if size > ERROR_CAP:
                 return
     except ApiError:
-        return  # the status code is known, and the body is not needed
+        return  # ignored, because the body is not needed
 
 
 async def error_message(answer: Answer, host: str) -> str:
-    """Return the error message in a response, safe to show. Empty if there is none."""
+    """Return the sanitized error message of a response. Empty if it has no message."""
     try:
         return message_in(await read(answer, ERROR_CAP, host, LargeTurn(asyncio.Lock())), answer.headers)
     except ApiError:
@@ -108,7 +108,8 @@ async def error_message(answer: Answer, host: str) -> str:
 
 
 def message_in(body: bytes, headers: Mapping[str, str]) -> str:
-    """Return the message of an error body: `{"error": {"message"}}`, or a form that other servers use."""
+    """Return the message in an error body. It may have the form `{"error": {"message"}}`, or forms that other servers
+    use."""
     if "html" in headers.get("content-type", "").lower():
         return ""
     try:

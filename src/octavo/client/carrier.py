@@ -1,4 +1,5 @@
-"""The interface between the client and a transport, which sends requests over a connection or within the process."""
+"""The interface of a carrier. A carrier sends requests for the client, over HTTP or to an application in this
+process."""
 
 from __future__ import annotations
 
@@ -10,19 +11,20 @@ from typing import Any, Protocol, runtime_checkable
 
 @dataclass(frozen=True)
 class Outgoing:
-    """A request without its token. A carrier adds the token, because it knows to which origin the token belongs."""
+    """A request without the token. The carrier adds the token, because it knows the origin that the token belongs
+    to."""
 
     method: str
     target: str
-    """Path and query. Never a full URL."""
+    """Path and query of the URL. Never a full URL."""
     headers: Mapping[str, str] = field(default_factory=dict)
     content: bytes | AsyncIterable[bytes] | None = None
-    """Request body. An iterable can be sent only once, and its length is in the headers."""
+    """Request body. If it is an iterable, it can be sent only once, and its length is in the headers."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The head of a response, with its body as a stream."""
+    """A response whose body is read as a stream."""
 
     status: int
     headers: Mapping[str, str]
@@ -33,7 +35,8 @@ class Answer:
 
 class Carrier(Protocol):
     def send(self, outgoing: Outgoing) -> AbstractAsyncContextManager[Answer]:
-        """Send the request once, without redirects and retries. Raises ApiError, also while the chunks are read."""
+        """Send the request once. Redirects are not followed, and nothing is retried. Raises ApiError, also while the
+        chunks are read."""
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -41,6 +44,6 @@ class Carrier(Protocol):
 
 @runtime_checkable
 class Transport(Protocol):
-    """A transport of the HTTP library, which a caller may pass to the client."""
+    """A transport of httpx, which a caller may pass to the client."""
 
     def handle_async_request(self, request: Any) -> Any: ...

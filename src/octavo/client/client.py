@@ -1,10 +1,10 @@
-"""The API client. It sends operations, and waits if the server limits the request rate.
+"""The API client. It sends operations, and waits if the server limits the rate of requests.
 
     client = Client("https://api.gitbook.com", key)
     comment = await client(comments.Get(at=place, comment_id=...))
     async for page in client.pages(comments.List(at=place)): ...
 
-Every failure is an `ApiError` with a complete sentence. The HTTP library is loaded with the first request.
+Every failure raises an `ApiError` whose message is a sentence. httpx is loaded with the first request.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _Read: TypeAlias = Callable[[bytes | None, Exchange], Awaitable[T]]
 
 AT_ONCE = 6
 BEHIND = 4
-"""Maximum number of background requests at the same time, so that requests of the user start at once."""
+"""Maximum number of background requests at the same time. It is low, so that requests of the user start immediately."""
 DEADLINE = 30.0
 REMEMBERED = 200
 AGENT = f"octavo/{__version__}"
@@ -74,17 +74,17 @@ class Client:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         rng: Callable[[], float] = random.random,
     ) -> None:
-        """`transport` replaces the network: an ASGI application, or a transport of the HTTP library.
+        """`transport` replaces the network. It is an ASGI application, or a transport of httpx.
 
-        `read_only` is the reason why changes are not sent, in one sentence. Empty if they are. `deadline` limits all
-        attempts of a request together, in seconds. Raises ValueError with a sentence if a token must not be sent to
-        `origin`.
+        `read_only` is a sentence that says why changes are not sent. Empty if they are sent. `deadline` is the maximum
+        time in seconds for all attempts of a request together. Raises ValueError with a sentence if a token must not be
+        sent to `origin`.
         """
         self.origin = origin if transport is not None else origin_of(origin)
         self.activity: deque[Activity] = deque(maxlen=REMEMBERED)
         self.on_activity = on_activity
         self.limits: Limits | None = None
-        """The last known rate limit. None until a response has one."""
+        """The rate limit in the last response. None until a response contains a rate limit."""
         self.clock_offset: float | None = None
         """Seconds by which this machine's clock is ahead of the server's. None until a response has a date."""
         self._under_way: set[Exchange] = set()
@@ -106,25 +106,25 @@ class Client:
             redaction.remember_token(key.get_secret_value())
 
     async def __call__(self, op: Operation[T]) -> T:
-        """Return the response of `op`. Equal reads at the same time share one request. The order is set by
-        `api/urgency.py`."""
+        """Send `op` and return its response. Equal reads at the same time share one request. `api/urgency.py` decides
+        the order of requests. Raises ApiError."""
         if SPECS[type(op)].method in READS:
             return await self._flights.join((type(op), _request(op).url), current_urgency(), partial(self._answer, op))
         return await self._answer(op, current_urgency())
 
     async def raw(self, request: RawRequest) -> RawResponse:
-        """Return the response as JSON, including fields that Octavo does not know. Raises ApiError."""
+        """Send `request` and return the response as JSON, including unknown fields. Raises ApiError."""
         if not request.is_read:
             self._check_writable()
         return await self._exchange(request.sent, request.route, PAGE_CAP, self._raw_response, current_urgency())
 
     def pages(self, op: Listing[Item]) -> AsyncGenerator[ListPage[Item], None]:
-        """Return the pages of a list, each requested when it is needed and without the items that came before. They raise
-        PaginationError if the list does not end."""
+        """Yield the pages of a list. Each page is requested when it is needed. Items that an earlier page contained are
+        left out. Raises ApiError, and PaginationError if the list does not end."""
         return read_pages(self, op, identity=identity)
 
     async def raw_each(self, request: RawRequest) -> AsyncIterator[Any]:
-        """Yield every item of a list as JSON. Raises PaginationError if the list does not end."""
+        """Yield every item of a list as JSON. Raises ApiError, and PaginationError if the list does not end."""
 
         async def fetch(cursor: str | None) -> tuple[list[Any], object]:
             page = await self.raw(request if cursor is None else request.for_page(cursor))
@@ -135,7 +135,7 @@ class Client:
                 yield item
 
     async def download(self, url: str, most: int) -> AsyncGenerator[bytes, None]:
-        """Yield the bytes at a URL that a response contained. Raises ApiError, also if there are more than `most`
+        """Download a URL from a response, and yield its bytes. Raises ApiError, also if there are more than `most`
         bytes."""
         from octavo.client.transfers import download
 
@@ -146,9 +146,9 @@ class Client:
                 yield chunk
 
     async def upload(self, url: str, content: AsyncIterable[bytes], size: int, kind: str) -> None:
-        """Upload `size` bytes of the MIME type `kind` to a URL that a response contained, once and without the token.
+        """Upload `size` bytes of the media type `kind` to a URL from a response. They are sent once, without the token.
 
-        Raises ApiError, including ReadOnly.
+        Raises ApiError, such as ReadOnly.
         """
         from octavo.client.transfers import upload
 
@@ -183,7 +183,7 @@ class Client:
         return await self._send(op, answers.cap(spec), read, is_waited_for)
 
     async def _send(self, op: Operation[Any], cap: int, read: _Read[T], is_waited_for: IsWaitedFor) -> T:
-        """Send `op` and return the result of `read`. Raises ReadOnly."""
+        """Send `op` and return the result of `read`. Raises ApiError, such as ReadOnly."""
         if not _is_read(op):
             self._check_writable()
         return await self._exchange(outgoing(op, self._agent), route_of(op), cap, read, is_waited_for)
@@ -215,17 +215,18 @@ class Client:
 
     @property
     def waited(self) -> float:
-        """Seconds since the oldest unanswered request was sent. 0 if there is none."""
+        """Return the seconds since the oldest unanswered request was sent. 0 if there is no such request."""
         return max((each.elapsed for each in self._under_way), default=0.0)
 
     @property
     def low(self) -> float:
-        """Seconds until the rate limit resets, if it is nearly used up. Background requests wait for this time."""
+        """Return the seconds for which background requests must wait because the rate limit is nearly reached.
+        Otherwise 0."""
         return low(self.limits, self._around.now())
 
     def _note(self, exchange: Exchange) -> None:
         if exchange.outgoing.method not in READS:
-            # A read sent before this write may return the old state, so no later caller may share it.
+            # A read that was sent before this write may return the old state. So later callers must not share it.
             self._flights.close()
         self.limits = limits(exchange.headers, self._around.now()) or self.limits
         offset = clock_offset(exchange.headers, self._around.now())
@@ -249,7 +250,7 @@ class Client:
             return InProcessCarrier(self.origin, key, transport)
 
         def build() -> Carrier:
-            # lazy and in a thread: the HTTP library takes 0.1 s to load
+            # lazy: httpx takes 0.1 s to load, so this also runs in a thread
             from octavo.client.http import HttpCarrier
 
             return HttpCarrier(self.origin, key, transport=transport, ca_file=self._ca_file)

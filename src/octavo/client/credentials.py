@@ -1,7 +1,8 @@
-"""Storage of access tokens: in the keyring of the system, or on request in a plain file that only its owner can read.
+"""Stores access tokens in the keyring of the system. On request, they are stored in a plain file that only its owner
+can read.
 
-A token is stored under its origin, so it is never sent to another base URL. All functions block, the keyring functions
-for a limited time. The app calls them in a thread.
+A token is stored under its origin, so it is never sent to another server. All functions block: the app calls them in a
+thread. Functions of the keyring block for a limited time.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ T = TypeVar("T")
 TRUSTED = frozenset(
     f"keyring.backends.{name}" for name in ("SecretService", "libsecret", "kwallet", "macOS", "Windows")
 )
-"""Modules of keyring backends that encrypt. Other backends store plain text, or nothing."""
+"""Modules of keyring backends that encrypt tokens. Other backends store plain text or nothing."""
 SECONDS = 3.0
 PATIENT_SECONDS = 60.0
-"""Seconds to wait for the keyring where a user is there to type its password."""
+"""Seconds to wait for the keyring if the user may have to enter its password."""
 STILL_WAITING = (
     f"The keyring has not responded yet. If a window asks for the password of the keyring, type the password there "
     f"(Octavo waits {PATIENT_SECONDS:g} s)."
@@ -40,7 +41,7 @@ STILL_WAITING = (
 
 
 class StoreUnavailable(Exception):
-    """The token store cannot be used. The text has the cause and the next step."""
+    """The token store cannot be used. The message has the cause and the next step."""
 
     def __init__(self, cause: str, step: str = "") -> None:
         """`step` is the next step, if `cause` does not contain one."""
@@ -49,11 +50,12 @@ class StoreUnavailable(Exception):
 
 
 class StoreTimeout(StoreUnavailable):
-    """The token store did not respond. It may work later, so no other store is used instead."""
+    """The token store did not respond in time. Octavo uses no other store instead, because this one may work later."""
 
 
 class Keyring:
-    """The keyring of the system, with one token for each origin and profile name. All methods raise StoreUnavailable."""
+    """The keyring of the system. It has one token for each origin and profile name. All methods raise
+    StoreUnavailable."""
 
     name = "keyring"
     """Name of this store in the profiles file."""
@@ -65,18 +67,19 @@ class Keyring:
         seconds: float = SECONDS,
         say: Callable[[str], object] | None = None,
     ) -> None:
-        """`seconds` limits each call. `say` gets a sentence when a call takes longer than SECONDS."""
+        """`seconds` is the maximum time of a call. `say` is called with a sentence if a call takes longer than
+        SECONDS."""
         self._trusted = trusted
         self._seconds = seconds
         self._say = say
 
     def patient(self, say: Callable[[str], object] | None = None) -> Keyring:
-        """Return the same keyring with a longer time limit, for a user who types its password. `say` gets a sentence
-        then."""
+        """Return the same keyring with a longer time limit, so that the user can enter its password. `say` is called
+        with a sentence if that seems necessary."""
         return Keyring(trusted=self._trusted, seconds=PATIENT_SECONDS, say=say or self._say)
 
     def get(self, origin: str, profile: str) -> SecretStr | None:
-        """Return the token, or None if there is none."""
+        """Return the token. None if no token is stored."""
         found = self._ask(lambda backend: backend.get_password(_service(origin), profile))
         try:
             return keys.accept(found) if found else None
@@ -109,7 +112,7 @@ class Keyring:
         return self._ask(forget)
 
     def how_to_delete(self, origin: str, profile: str) -> str:
-        """Return how to delete the key without Octavo, in a sentence."""
+        """Return a sentence that says how to delete the token without Octavo."""
         if sys.platform == "darwin":
             return f"To delete the API key, run: security delete-generic-password -s {_service(origin)} -a {profile}"
         if sys.platform == "win32":
@@ -152,17 +155,17 @@ class Keyring:
         import keyring  # lazy: slow to load, and many runs need no key
 
         chosen = keyring.get_keyring()
-        # A chain writes to its first backend, which may store plain text.
+        # A chain writes to its first backend. So check that backend, which may store plain text.
         for backend in getattr(chosen, "backends", None) or [chosen]:
             if type(backend).__module__ in self._trusted:
-                return backend  # type: ignore[no-any-return]  # the library does not say what its chain holds
+                return backend  # type: ignore[no-any-return]  # the library has no types
         if why := _why_unreachable():
             raise why
         from keyring.backends import SecretService, fail  # lazy: as the library itself
 
         if isinstance(chosen, fail.Keyring) and sys.platform not in _WITHOUT_DBUS:
-            # The library searches for a keyring only once, and this one was started afterwards.
-            return SecretService.Keyring()  # type: ignore[no-untyped-call]  # the library does not say
+            # keyring searches for a backend only once, and this service was started after that
+            return SecretService.Keyring()  # type: ignore[no-untyped-call]  # the library has no types
         raise StoreUnavailable("This computer has no encrypted keyring to store API keys in.")
 
 
@@ -180,13 +183,14 @@ _APP = (
 _UNLOCK = (
     "Run: security unlock-keychain"
     if sys.platform == "darwin"
-    # The program would take a line break as a part of the password, and it echoes the input.
+    # `read -rs` and `printf` are needed, because the program shows its input and would add the line break to the
+    # password.
     else f'Unlock the keyring in {_APP}; over SSH, run: read -rs p; printf %s "$p" | gnome-keyring-daemon --replace --unlock'
 )
 
 
 def _why_unreachable() -> StoreUnavailable | None:
-    """Return why the keyring of this system cannot be reached. None if it can be."""
+    """Return an error that says why the keyring of this system cannot be reached. None if it can be reached."""
     if variable := os.environ.get(_BACKEND_VARIABLE):
         cause = f"The environment variable {_BACKEND_VARIABLE} names {line(variable)[:60]}, which is not an encrypted keyring."
         return StoreUnavailable(cause, f"Unset {_BACKEND_VARIABLE}.")
@@ -216,7 +220,7 @@ def _why_unreachable() -> StoreUnavailable | None:
 
 
 class KeyFiles:
-    """Token storage in plain files, one for each profile. Only their owner can read them."""
+    """A token store with a plain file for each profile. Only the owner can read the files."""
 
     name = "file"
 

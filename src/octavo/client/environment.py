@@ -1,4 +1,5 @@
-"""Environment variables that prevent a connection. Messages name the variable, but never show its value."""
+"""Finds environment variables that prevent connections. Messages contain the name of a variable, but never its
+value."""
 
 from __future__ import annotations
 
@@ -15,12 +16,12 @@ NO_PROXY_PROBLEM = (
 
 
 def blame(*, proxies: bool, certificates: bool, environ: Mapping[str, str] = os.environ) -> str:
-    """Return what is wrong with the first unusable variable. Empty if all are usable."""
+    """Return a sentence about the first unusable variable. Empty if all are usable."""
     return (_proxy_problem(environ) if proxies else "") or (_certificate_problem(environ) if certificates else "")
 
 
 def proxy_for(scheme: str, host: str) -> str:
-    """Return the name of the variable with the proxy for `host`. Empty if there is none."""
+    """Return the name of the variable that sets the proxy for `host`. Empty if no proxy is used."""
     from urllib.request import proxy_bypass  # lazy: slow to load; the HTTP library has loaded it by then
 
     for upper in (f"{scheme.upper()}_PROXY", "ALL_PROXY"):

@@ -1,4 +1,4 @@
-"""One API request with all its attempts, waits and redirects."""
+"""Sends one API request, with all attempts, waits and redirects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from octavo.client.carrier import Answer, Carrier, Outgoing
 from octavo.client.origin import host_of, triple
 
 NOTHING_INSIDE = frozenset({204, 205})
-"""Statuses without a body. For a delete both mean that the object is gone."""
+"""Statuses without a body. After a delete, both mean that the object is deleted."""
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 HOPS = 3
 _REQUEST_IDS = ("x-request-id", "request-id", "x-correlation-id", "cf-ray")
@@ -24,7 +24,7 @@ _REQUEST_IDS = ("x-request-id", "request-id", "x-correlation-id", "cf-ray")
 
 @dataclass(frozen=True)
 class ExchangeContext:
-    """Clock, randomness and retry budget of an exchange. Tests replace them."""
+    """The origin, clock, random numbers and retry budget that exchanges use. Tests replace them."""
 
     origin: str
     sleep: Callable[[float], Awaitable[None]]
@@ -39,14 +39,14 @@ class ExchangeContext:
 
 
 class _Again(Exception):
-    """Raised to try again after `delay` seconds."""
+    """Raised to send the request again after `delay` seconds."""
 
     def __init__(self, delay: float) -> None:
         self.delay = delay
 
 
 class Exchange:
-    """Sends a request until it succeeds or must not be retried."""
+    """One request. It is sent until it succeeds or must not be retried."""
 
     def __init__(
         self,
@@ -58,8 +58,8 @@ class Exchange:
         cap: int,
         turn: body.LargeTurn,
     ) -> None:
-        """`cap` is the maximum body size in bytes. With 0, the body of a successful response is ignored. `turn` is
-        released before each attempt; the caller releases it at the end."""
+        """`cap` is the maximum size of the body in bytes. If it is 0, the body of a successful response is ignored.
+        `turn` is given back before each attempt. The caller gives it back at the end."""
         self.outgoing = outgoing
         self.headers: Mapping[str, str] = {}
         """Headers of the last response."""
@@ -98,7 +98,7 @@ class Exchange:
         return error.with_trace(**known, **status, attempts=self._attempt, elapsed=self.elapsed)
 
     def given_up(self) -> None:
-        """Note that the caller canceled the request."""
+        """Record that the caller canceled the request."""
         self._error, self._given_up = "The API request was canceled.", True
 
     def activity(self) -> Activity:
@@ -123,7 +123,7 @@ class Exchange:
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the first attempt."""
+        """Return the seconds since the first attempt."""
         return self._around.clock() - self._began
 
     @property
@@ -170,7 +170,7 @@ class Exchange:
         raise BadResponse(f"{self._around.host} sent too many redirects. Check the base URL.")
 
     async def _refused(self, answer: Answer) -> None:
-        """Raise the error for the status, or _Again to retry."""
+        """Raise the error for an error status, or `_Again` if the request must be retried."""
         now = self._around.now()
         message = await body.error_message(answer, self._around.host)
         decision = policy.after_status(
@@ -195,8 +195,8 @@ class Exchange:
             raise _Again(decision.delay)
 
     def _redirected(self, answer: Answer, outgoing: Outgoing) -> str:
-        """Return the new target for the redirect of a read. Raises BadResponse for any other redirect, so that the
-        token stays at its origin."""
+        """Return the target of the redirect of a read in the same origin. Raises BadResponse for all other redirects,
+        so that the token is not sent to another origin."""
         location = answer.headers.get("location", "")
         elsewhere = "an invalid URL"
         try:

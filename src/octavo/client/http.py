@@ -1,7 +1,7 @@
-"""Requests over HTTP. This is the only module that uses httpx; its types and errors do not leave this module.
+"""Sends requests over HTTP. Only this module uses httpx. Types and errors of httpx do not leave it.
 
-The library releases connections correctly in a canceled anyio scope, but not in a canceled task: canceled at a wrong
-moment, or twice, it forgets open connections. So its calls run in tasks that are never canceled (`run_to_end`).
+If an asyncio task is canceled twice or at a wrong moment, httpx never closes its connection. It handles a canceled
+anyio scope correctly. So all calls of httpx run in tasks that are never canceled, inside such scopes (`run_to_end`).
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ CONNECT_SECONDS = 5.0
 READ_SECONDS = 20.0
 _TIMEOUT = httpx.Timeout(connect=CONNECT_SECONDS, read=READ_SECONDS, write=READ_SECONDS, pool=CONNECT_SECONDS)
 _LIMITS = httpx.Limits(max_connections=8, max_keepalive_connections=4, keepalive_expiry=4.0)
-"""Idle connections are closed before servers close them, usually after 5 seconds. A write on a closing connection would
-be lost."""
+"""Limits of the connection pool. Idle connections expire after 4 seconds, because servers usually close them after 5. A
+write on a connection that the server is closing would be lost."""
 
 _LOCATION = "octavo.location"
 
-# httpcore imports sniffio several times per request. Without trio it is not installed, and each import would search all
-# module folders. None in `sys.modules` ends the search at once.
+# httpcore tries to import sniffio several times per request. If it is not installed, each import searches all module
+# folders. With None in `sys.modules`, the import fails immediately.
 if "sniffio" not in sys.modules and find_spec("sniffio") is None:
     sys.modules["sniffio"] = None  # type: ignore[assignment]  # stubs know modules only, the language says None as well
 
-# The libraries log URLs with queries at INFO, and headers at DEBUG.
+# httpx and httpcore log URLs with queries and headers, which may contain secrets.
 for _name in ("httpx", "httpcore"):
     logging.getLogger(_name).setLevel(logging.WARNING)
 
 
 class OriginAuth(httpx.Auth):
-    """Adds the token to requests to its origin, and blocks all other requests."""
+    """Adds the token to requests to its origin, and raises an error for requests to other origins."""
 
     def __init__(self, origin: str, key: SecretStr) -> None:
         self._origin = triple(origin)
@@ -65,14 +65,14 @@ class OriginAuth(httpx.Auth):
 
 
 class _OpenRequest:
-    """A request that is being sent, with its open streams."""
+    """A request in progress, with its open streams."""
 
     def __init__(self, *, left: bool) -> None:
         self.scope = CancelScope()
         self.left = left
         """Whether a byte of the request may have been sent."""
         self.settled = asyncio.Event()
-        """Set when the response has started or will not come."""
+        """Set when the response has begun or the request has failed."""
         self.response: httpx.Response | None = None
         self._streams: list[Any] = []
 
@@ -84,16 +84,16 @@ class _OpenRequest:
         finally:
             if self.response is None:
                 with CancelScope(shield=True):
-                    for stream in self._streams:  # the library leaves the stream open if its handshake is canceled
+                    for stream in self._streams:  # httpx leaves the stream open if its handshake is canceled
                         await stream.aclose()
             self.settled.set()
 
     async def _trace(self, event: str, info: dict[str, Any]) -> None:
-        """Handle a trace event of the HTTP library."""
+        """Handle a trace event of httpx."""
         if event.endswith(".connect_tcp.complete"):
             self._streams.append(info["return_value"])
         if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
-            # Canceled any later, the connection would count as in use forever.
+            # Cancel now. If canceled later, the connection would count as in use forever.
             await checkpoint_if_cancelled()
         if event.endswith(".send_request_headers.started"):
             self.left = True
@@ -111,7 +111,7 @@ class HttpCarrier:
         ca_file: Path | None = None,
         place: str = "",
     ) -> None:
-        """`place` is the IP address to connect to, if the host name was resolved before.
+        """`place` is the IP address to connect to. Empty to resolve the host name.
 
         Raises Unsendable with a sentence if environment variables prevent connections.
         """
@@ -167,7 +167,8 @@ class HttpCarrier:
             await run_to_end(_given_back(chunks, sending.response))
 
     async def aclose(self) -> None:
-        """Close the connections. Unsent requests raise NotSent, requests waiting for a response raise Lost."""
+        """Close the connections. Requests that were not sent raise NotSent. Requests that wait for a response raise
+        Lost."""
         self._closed = True
         await run_to_end(self._let_go())
 
@@ -186,7 +187,7 @@ class HttpCarrier:
         url = self._address(outgoing.target)
         if not self._place:
             return self._http.build_request(outgoing.method, url, headers=outgoing.headers, content=outgoing.content)
-        # The certificate must still match the host name.
+        # The URL has an IP address, so set the host name that the certificate must match.
         headers = {**outgoing.headers, "host": url.netloc.decode("ascii")}
         return self._http.build_request(
             outgoing.method,
@@ -197,7 +198,7 @@ class HttpCarrier:
         )
 
     def _address(self, target: str) -> httpx.URL:
-        """Return the URL of `target`. Raises Unsendable if it is not a plain path of the origin."""
+        """Return the full URL of `target`. Raises Unsendable if it would not be a URL of the origin."""
         if target.startswith("/") and not target.startswith("//"):
             url = httpx.URL(self._origin + target)
             if _triple(url) == triple(self._origin) and url.raw_path.decode("ascii") == target:
@@ -230,7 +231,7 @@ async def _given_back(chunks: AsyncGenerator[bytes, None] | None, response: http
 
 
 async def _set_location_aside(response: httpx.Response) -> None:
-    """Hide the location header from the library, which fails on invalid URLs even without following redirects."""
+    """Rename the location header, because httpx fails on an invalid URL in it even if it does not follow redirects."""
     location = response.headers.pop("location", None)
     response.extensions[_LOCATION] = {} if location is None else {"location": location}
 
@@ -240,7 +241,8 @@ def _triple(url: httpx.URL) -> tuple[str, str, int | None]:
 
 
 def _trust(ca_file: Path | None) -> ssl.SSLContext:
-    """Return the trust store of the system with `ca_file` added. Certificate checks cannot be turned off."""
+    """Return an SSL context with the certificates of the system and those in `ca_file`. Certificates are always
+    checked."""
     context = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if ca_file is not None:
         try:
@@ -255,7 +257,8 @@ def _trust(ca_file: Path | None) -> ssl.SSLContext:
 
 
 def _translation(error: Exception, host: str, called: str, method: str, *, under_way: bool) -> ApiError:
-    """Return `error` as an ApiError. `called` is the other end of the connection: the host or a proxy."""
+    """Convert an error of httpx to an ApiError. `called` is the host that the connection goes to, which may be a
+    proxy."""
     match error:
         case httpx.ProxyError():
             if str(PROXY_WANTS_SIGN_IN) in str(error):
@@ -319,7 +322,8 @@ T = TypeVar("T")
 
 
 async def run_to_end(work: Coroutine[Any, Any, T], give_up: Callable[[], None] = lambda: None) -> T:
-    """Run `work` to its end and return its result. `give_up` is called each time this task is canceled."""
+    """Run `work` to its end even if this task is canceled, and return its result. `give_up` is called on each cancel,
+    to make `work` end soon."""
     task = asyncio.create_task(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
@@ -331,17 +335,17 @@ async def run_to_end(work: Coroutine[Any, Any, T], give_up: Callable[[], None] =
     if cancelled is None:
         return task.result()
     if not task.cancelled():
-        task.exception()  # the caller is gone, so the error is only marked as retrieved
+        task.exception()  # the caller was canceled: only mark the error as retrieved
     raise cancelled
 
 
 class Canceled(Exception):
-    """The work was canceled by someone other than its caller."""
+    """The work was canceled, but not by its caller."""
 
 
 async def run_in_scope(scope: CancelScope, work: Coroutine[Any, Any, T]) -> T:
-    """Run `work` in a cancel scope and return its result. Raises GivenUp after the work has ended, if `scope` was
-    canceled."""
+    """Run `work` in a cancel scope and return its result. If `scope` is canceled, raise GivenUp after `work` has
+    ended."""
 
     async def run() -> T:
         with scope:

@@ -1,4 +1,4 @@
-"""Requests to an ASGI application in the same process, without a port, a connection, or the HTTP library."""
+"""Sends requests to an ASGI application in the same process. It needs no port, no connection and no httpx."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Application = Callable[
 
 
 class InProcessCarrier:
-    """Sends requests to `application`. Errors inside the application are bugs and are raised unchanged."""
+    """Sends requests to `application`. An error raised inside the application is a bug, and is raised unchanged."""
 
     def __init__(self, origin: str, key: SecretStr | None, application: Application) -> None:
         self._scheme, self._host, self._port = triple(origin)

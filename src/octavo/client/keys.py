@@ -1,4 +1,4 @@
-"""Access tokens: which texts are valid tokens, and which parts of a token may be shown."""
+"""Validates access tokens, and returns the parts of a token that may be shown."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _SCHEME = re.compile(r"bearer\s+", re.IGNORECASE)
 
 
 def accept(text: str) -> SecretStr:
-    """Return the token in a pasted text, without whitespace and `Bearer`. The token is redacted in all later output.
+    """Return the token in a pasted text, without white space and `Bearer`. All later output redacts the token.
 
-    Raises ValueError with a sentence that does not repeat the text.
+    Raises ValueError with a sentence that does not contain the text.
     """
     key = _SCHEME.sub("", text.strip(), count=1)
     if not key:

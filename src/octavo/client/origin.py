@@ -1,4 +1,4 @@
-"""Origins: the scheme, host and port that a token belongs to."""
+"""Parses origins. An origin is the scheme, host and port of the server that a token belongs to."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _NAME = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?")
 
 
 def origin_of(base_url: str) -> str:
-    """Return the origin of a base URL, `https://host[:port]`, with or without a trailing `/v1` or `/`.
+    """Return the origin of a base URL, such as `https://host:8080`. The base URL may end with `/v1` or `/`.
 
-    Raises ValueError with a sentence if the URL is invalid or uses http for another machine.
+    Raises ValueError with a sentence if the URL is invalid, or if it uses http and the host is not this machine.
     """
     parts, host, port = _split(base_url.strip())
     if parts.username is not None or parts.password is not None:
@@ -46,7 +46,7 @@ def host_of(origin: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether `host` is an address of this machine that does not depend on a name server."""
+    """Return whether `host` always means this machine, without asking a name server."""
     return host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
 
 
@@ -67,7 +67,7 @@ def _split(url: str) -> tuple[SplitResult, str, int]:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
         host = host if ":" in host else host.encode("idna").decode().lower()
-    except ValueError:  # UnicodeError is a ValueError
+    except ValueError:  # includes UnicodeError
         raise ValueError(refusal) from None
     if parts.scheme.lower() not in PORTS or not (_is_address(host) if ":" in host else _NAME.fullmatch(host)):
         raise ValueError(refusal)
@@ -75,6 +75,7 @@ def _split(url: str) -> tuple[SplitResult, str, int]:
 
 
 def _shown(url: str) -> str:
-    """Return the start of a URL for an error message, without the part before an @, which may be a password."""
+    """Return the beginning of a URL for an error message. The part before an @ is left out, because it may be a
+    password."""
     after = url.rpartition("@")[2] if "@" in url else url
     return repr(after[:80])

@@ -1,8 +1,7 @@
-"""Decisions about retries, as pure functions without a clock or a connection.
+"""Decides about retries. Pure.
 
-A read is retried after any temporary failure. A write is retried only if the server cannot have processed it: the
-request was not sent, or the server refused it with 429. After a lost response to a write, the caller must check the
-outcome.
+A read is retried after any temporary failure. A write is retried only if the server cannot have processed it, because
+it was not sent or was refused with 429. If the response to a write is lost, the caller must find out what happened.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ ATTEMPTS = 4
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 8.0
 LONGEST_ASKED = 60.0
-"""Longest time in seconds that Octavo waits on request of the server. After a longer time it reports when to try again.
-"""
+"""Longest time in seconds that Octavo waits if the server asks for it. If the server asks for more, the request fails,
+and the message says when to try again."""
 A_DAY = 86400.0
-"""Upper limit of a retry time that a server sends, in seconds."""
+"""Maximum seconds that are accepted as a retry time from a server."""
 LEAST_SPARED, SPARED = 5, 0.25
-"""Minimum number of requests, and share of the rate limit, reserved for requests that the user waits for."""
+"""Part of the rate limit that is reserved for requests of the user: a minimum number of requests, and a share."""
 SPREAD = 0.5
-"""Seconds over which retries at the same time are spread."""
+"""Seconds over which simultaneous retries are spread."""
 
 _SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,6})?")
 _EPOCH = re.compile(r"[0-9]{9,11}")
@@ -39,7 +38,7 @@ _COUNT = re.compile(r"[0-9]{1,9}")
 
 
 class Unsendable(LocalFailure):
-    """The request cannot be sent in this environment, and a retry would not help."""
+    """The request cannot be sent in this environment. A retry would fail too."""
 
 
 class Truncated(BadResponse):
@@ -53,20 +52,20 @@ class Limits:
     limit: int | None
     remaining: int | None
     reset: datetime | None
-    """In the time of this machine's clock."""
+    """When the rate limit resets, by the clock of this machine."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """Whether to retry after a failed attempt."""
+    """The decision about a failed attempt: whether and when to retry."""
 
     retry: bool
     delay: float = 0.0
-    """Seconds before the next attempt. Without a retry, the time that the server asked for."""
+    """Seconds until the next attempt. If there is no retry, the time that the server asked to wait."""
 
 
 class Budget:
-    """Limit on retries: at most ten, with one more every two seconds, so that retries cannot flood the server."""
+    """A budget of ten retries, which grows by one every two seconds. It keeps retries from flooding the server."""
 
     SIZE = 10.0
     PER_SECOND = 0.5
@@ -77,7 +76,7 @@ class Budget:
         self._at = clock()
 
     def take(self) -> bool:
-        """Use one retry. Return False if none is left."""
+        """Take one retry from the budget. Return False if the budget is empty."""
         now = self._clock()
         self._left = min(self.SIZE, self._left + (now - self._at) * self.PER_SECOND)
         self._at = now
@@ -90,8 +89,8 @@ class Budget:
 def after_error(
     error: ApiError, *, method: str, attempt: int, elapsed: float, deadline: float, rng: Callable[[], float]
 ) -> Decision:
-    """Decide about a retry after a request without a complete response. `attempt` starts at 1; `elapsed` and `deadline`
-    are in seconds."""
+    """Decide about a retry if there was no complete response. `attempt` is the number of the attempt from 1. `elapsed`
+    and `deadline` are in seconds."""
     if attempt >= ATTEMPTS or not _may_pass(error):
         return Decision(False)
     if method not in READS and error.outcome is not Outcome.NOT_SENT:
@@ -110,7 +109,7 @@ def after_status(
     now: datetime,
     rng: Callable[[], float],
 ) -> Decision:
-    """Decide about a retry after an error status. `headers` are by lower-case name."""
+    """Decide about a retry after an error status. The names of `headers` are lower-case."""
     asked = asked_wait(headers, now)
     if asked is not None and asked > LONGEST_ASKED:
         return Decision(False, asked)
@@ -122,7 +121,7 @@ def after_status(
 
 
 def asked_wait(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return the seconds that the server asks to wait. None if the headers have no valid time. Never raises."""
+    """Return the seconds that the server asks to wait. None if the headers contain no valid time."""
     milliseconds = headers.get("retry-after-ms", "").strip(" \t")
     if _SECONDS.fullmatch(milliseconds):
         return float(milliseconds) / 1000
@@ -139,8 +138,8 @@ def asked_wait(headers: Mapping[str, str], now: datetime) -> float | None:
 
 
 def low(limits: Limits | None, now: datetime) -> float:
-    """Return the seconds for which background requests must wait, so that enough of the rate limit is left for the
-    user."""
+    """Return the seconds for which background requests must wait, because the rest of the rate limit is reserved for
+    the user. Otherwise 0."""
     if limits is None or limits.remaining is None or limits.reset is None:
         return 0.0
     spared = max(LEAST_SPARED, SPARED * (limits.limit or 0))
@@ -148,7 +147,7 @@ def low(limits: Limits | None, now: datetime) -> float:
 
 
 def limits(headers: Mapping[str, str], now: datetime) -> Limits | None:
-    """Return the rate limit in the headers, with its reset in the time of this machine's clock. None if there is none."""
+    """Return the rate limit in the headers. None if they contain no rate limit."""
     remaining, limit = (_count(headers.get(f"x-ratelimit-{name}", "")) for name in ("remaining", "limit"))
     if remaining is None and limit is None:
         return None
@@ -179,7 +178,7 @@ def _within(deadline: float, elapsed: float, delay: float) -> Decision:
 
 
 def _server_time(headers: Mapping[str, str], now: datetime) -> datetime:
-    """Return the time of the server's clock, on which its reset time is based."""
+    """Return the time of the server's clock, to which its reset time refers."""
     return _date(headers.get("date", "")) or now
 
 
@@ -195,7 +194,7 @@ def _date(text: str) -> datetime | None:
         return None
     try:
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
-    except (ValueError, OverflowError):  # a time zone can move the first and last days out of the calendar
+    except (ValueError, OverflowError):  # OverflowError: a time zone can move a date out of the calendar
         return None
 
 

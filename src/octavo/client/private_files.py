@@ -1,4 +1,4 @@
-"""Files that only their owner can read. They are written completely or not at all."""
+"""Reads and writes files that only their owner can read. A file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ LARGEST = 1024 * 1024
 
 
 class NotPrivate(OSError):
-    """The file may have been written by another user. The text is a sentence."""
+    """Another user may have written the file. The message is a sentence."""
 
 
 def private_folder(path: Path) -> None:
-    """Create `path` and its missing parents, accessible to the owner only. Existing folders are not changed."""
+    """Create the folder `path` and its missing parents, accessible only by the owner. Existing folders are not
+    changed."""
     for folder in reversed([path, *path.parents]):
         if not folder.exists():
             folder.mkdir(mode=0o700, exist_ok=True)
@@ -48,7 +49,7 @@ def read_private(path: Path) -> str:
         raise NotPrivate(
             f"{path} is a symbolic link, so Octavo did not read it. Replace the link with the file itself."
         )
-    # Without O_NONBLOCK, opening a pipe at this path would block forever.
+    # O_NONBLOCK, because opening a pipe at this path could block forever.
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(handle, "rb") as file:
         found = os.fstat(handle)

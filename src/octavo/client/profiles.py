@@ -1,4 +1,5 @@
-"""Profiles: accounts with their origin and the place where their token is stored. They never contain the token."""
+"""Reads and writes profiles. A profile is an account with its origin and the store of its token. It never contains the
+token."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ KEY_VARIABLE = "OCTAVO_API_KEY"
 BASE_URL_VARIABLE = "OCTAVO_BASE_URL"
 
 StoreName = Literal["keyring", "file", "env", "session"]
-"""Store of a profile's token. `env` and `session` store none."""
+"""Where the token of a profile is stored. `env` and `session` mean that it is not stored."""
 Source = Literal["keyring", "file", "env", "session", "none"]
 
 _TOP = ("current", "profiles")
@@ -44,9 +45,9 @@ class Profile:
     user_id: str = ""
     user_name: str = ""
     fingerprint: str = ""
-    """Identifies the token and reveals nothing about it."""
+    """Digits that identify the token but reveal nothing about it."""
     read_only: bool = False
-    """Whether the profile sends no changes."""
+    """True if the profile must not send changes."""
 
     @property
     def why_read_only(self) -> str:
@@ -67,22 +68,23 @@ class Profiles:
     current: str = ""
     entries: Mapping[str, Profile] = field(default_factory=dict)
     problem: str = ""
-    """What is wrong with the file and the next step, in sentences. Empty if the whole file is valid."""
+    """Sentences about errors in the file, with the next step. Empty if the file is valid."""
 
     def get(self, name: str) -> Profile | None:
         return self.entries.get(name)
 
     def at(self, origin: str) -> Profile | None:
-        """Return the current profile if it has this origin, else the first profile with this origin."""
+        """Return the current profile if it has this origin, else the first profile with this origin. None if there is
+        none."""
         here = [each for each in self.entries.values() if each.origin == origin]
         return next((each for each in here if each.name == self.current), here[0] if here else None)
 
     def with_current(self, profile: Profile) -> Profiles:
-        """Return the profiles with `profile` added or replaced, and as the current profile."""
+        """Add or replace `profile`, and make it the current profile."""
         return replace(self, current=profile.name, entries={**self.entries, profile.name: profile})
 
     def without(self, name: str) -> Profiles:
-        """Return the profiles without the profile `name`. If it was current, the next profile becomes current."""
+        """Remove the profile `name`. If it was current, another profile becomes current."""
         entries = {each: profile for each, profile in self.entries.items() if each != name}
         current = next(iter(entries), "") if self.current == name else self.current
         return replace(self, current=current, entries=entries)
@@ -90,7 +92,7 @@ class Profiles:
 
 @dataclass(frozen=True)
 class Access:
-    """Server, account and source of the token for a session."""
+    """The server and account of a session, and the source of its token."""
 
     origin: str
     profile: Profile | None
@@ -98,11 +100,11 @@ class Access:
     key: SecretStr | None = None
     """The token from the environment. None if it must be read from its store."""
     problem: str = ""
-    """Why a profile may be unreadable, in sentences. Empty if all are readable, or one is used."""
+    """Sentences about unreadable profiles. Empty if all are readable, or if a profile is used."""
 
     @property
     def name(self) -> str:
-        """Name of the profile, or the host if there is no profile."""
+        """Return the name of the profile, or the host if there is no profile."""
         return self.profile.name if self.profile else host_of(self.origin)
 
     @property
@@ -121,7 +123,7 @@ def check_name(name: str) -> str:
 
 
 def read(path: Path) -> Profiles:
-    """Return the profiles in the file. Unreadable profiles are left out, and `problem` says so."""
+    """Read the profiles file. Unreadable profiles are left out, and `problem` says so."""
     try:
         kept = read_toml(path)
     except FileNotFoundError:
@@ -149,7 +151,7 @@ def read(path: Path) -> Profiles:
 
 
 def write(path: Path, profiles: Profiles) -> None:
-    """Replace the file. An unreadable file is kept under another name. Raises OSError."""
+    """Write the profiles file. If the old file is unreadable, keep a copy of it. Raises OSError."""
     lines = [f"current = {_quoted(profiles.current)}"]
     for profile in profiles.entries.values():
         lines += ["", f"[profiles.{_quoted(profile.name)}]"]
@@ -157,7 +159,7 @@ def write(path: Path, profiles: Profiles) -> None:
         lines += [f"{key} = {'true' if value is True else _quoted(value)}" for key, value in kept.items()]
     unreadable = path.read_bytes() if profiles.problem and path.exists() else None
     if unreadable is not None:
-        # A copy, so that the old file stays until the new file is complete.
+        # copied and not renamed, so that the old file stays until the new file is complete
         write_private(path.with_suffix(".unreadable"), unreadable)
     write_private(path, "\n".join(lines) + "\n")
 
@@ -168,8 +170,8 @@ def resolve(
     """Return the server, the account and the source of the token. `profile` and `base_url` are options of the command
     line.
 
-    A token in the environment belongs to the base URL set with it by an option or in the environment, else to the
-    origin of the profile, else to the default. It is never sent elsewhere. Raises ValueError with a sentence.
+    A token in the environment is sent only to the base URL that is set by an option or in the environment. If none is
+    set, it is sent only to the origin of the profile, or to the default origin. Raises ValueError with a sentence.
     """
     named = _named(profiles, profile) if profile else None
     given = base_url or environ.get(BASE_URL_VARIABLE) or ""
@@ -185,7 +187,7 @@ def resolve(
         chosen = named or profiles.get(profiles.current)
         origin = chosen.origin if chosen else DEFAULT
         if chosen is None and profiles.problem and environ.get(KEY_VARIABLE, "").strip():
-            # The token may belong to an unreadable profile, so it is not sent to the default server.
+            # The token may belong to an unreadable profile. So do not send it to the default server.
             raise ValueError(
                 f"{profiles.problem} Or use --base-url or {BASE_URL_VARIABLE} to name the server that {KEY_VARIABLE} belongs to."
             )
@@ -203,7 +205,7 @@ def _named(profiles: Profiles, name: str) -> Profile:
     found = profiles.get(name)
     if found is None:
         known = ", ".join(profiles.entries) or "none yet"
-        # No sign-in under this name is suggested, because an unreadable file may contain the profile.
+        # Do not suggest to sign in if the file is unreadable, because it may contain the profile.
         step = profiles.problem or "Sign in to create a profile."
         raise ValueError(
             f"The profile {line(name)!r} does not exist.{nearest(name, profiles.entries)} Profiles: {known}. {step}"
@@ -212,7 +214,7 @@ def _named(profiles: Profiles, name: str) -> Profile:
 
 
 def _profile(name: str, values: Mapping[str, Any]) -> Profile:
-    """Return the profile in a table of the file. Raises ValueError or TypeError with a sentence."""
+    """Read a profile from its table in the file. Raises ValueError or TypeError with a sentence."""
     if not isinstance(values, dict):
         raise TypeError("it must be a section with settings, such as [profiles.work].")
     for unknown in values.keys() - set(_FIELDS):
@@ -226,12 +228,12 @@ def _profile(name: str, values: Mapping[str, Any]) -> Profile:
     if not isinstance(read_only, bool):
         raise TypeError(
             "read_only must be true or false."
-        )  # an invalid value is not read as false, because the user may have meant true
+        )  # do not read an invalid value as False, because the user may have meant True
     if not isinstance(values.get("origin"), str):
         raise TypeError("origin must be the URL of a server.")
     return Profile(check_name(name), origin_of(values["origin"]), store, **texts, read_only=read_only)
 
 
 def _quoted(value: str) -> str:
-    """Return a TOML string: a JSON string with the control character DEL escaped, which JSON allows."""
+    """Return a TOML string. It is a JSON string in which DEL is also escaped."""
     return json.dumps(line(value), ensure_ascii=False).replace("\x7f", "\\u007f")

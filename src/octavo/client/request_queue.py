@@ -1,4 +1,4 @@
-"""The order of requests (`Turns`), and reads in progress that equal reads share (`RequestsInFlight`)."""
+"""Orders requests (`Turns`), and lets equal reads share one request (`RequestsInFlight`)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _Flight:
         self.aboard: list[IsWaitedFor] = []
 
     def is_waited_for(self) -> bool:
-        """Return whether a caller is waiting for this read in the foreground."""
+        """Return whether the user is waiting for this read."""
         return any(each() for each in self.aboard)
 
 
@@ -30,7 +30,7 @@ class RequestsInFlight:
     """The reads in progress. A read is canceled when its last caller stops waiting."""
 
     def __init__(self, boarded: Callable[[], None]) -> None:
-        """`boarded` is called when a caller joins a read, which may now be more urgent."""
+        """`boarded` is called when a caller joins a read. The read may then be more urgent."""
         self._boarded = boarded
         self._open: dict[Hashable, _Flight] = {}
         self._all: set[asyncio.Task[Any]] = set()
@@ -38,12 +38,12 @@ class RequestsInFlight:
     async def join(
         self, key: Hashable, is_waited_for: IsWaitedFor, start: Callable[[IsWaitedFor], Coroutine[Any, Any, T]]
     ) -> T:
-        """Return the result of the read with this key. If there is none in progress, `start` starts one. A read is as
+        """Return the result of the read with this key. If no such read is in progress, `start` starts it. A read is as
         urgent as its most urgent caller."""
         flight = self._open.get(key)
         if flight is None:
             flight = self._open[key] = _Flight(key)
-            # The task gets an empty context, because the context of the caller would keep its dialog in memory.
+            # Use an empty context, because the context of the caller would keep its dialog in memory.
             flight.task = asyncio.get_running_loop().create_task(start(flight.is_waited_for), context=Context())
             self._all.add(flight.task)
             flight.task.add_done_callback(partial(self._landed, flight))
@@ -61,7 +61,7 @@ class RequestsInFlight:
                 self._forget(flight)
 
     def close(self) -> None:
-        """Let no caller join the current reads."""
+        """Keep later callers from joining the current reads."""
         self._open.clear()
 
     async def end(self) -> None:
@@ -69,7 +69,7 @@ class RequestsInFlight:
         self._open.clear()
         ending = tuple(self._all)
         for task in ending:
-            if not task.cancelling():  # a second cancel would interrupt the release of connections
+            if not task.cancelling():  # do not cancel twice, which would interrupt the release of connections
                 task.cancel()
         await asyncio.gather(*ending, return_exceptions=True)
 
@@ -77,7 +77,7 @@ class RequestsInFlight:
         self._all.discard(task)
         self._forget(flight)
         if not task.cancelled():
-            task.exception()  # marks the error as retrieved, in case all callers are gone
+            task.exception()  # mark the error as retrieved, because all callers may have left
 
     def _forget(self, flight: _Flight) -> None:
         if self._open.get(flight.key) is flight:
@@ -91,7 +91,7 @@ class _Turn:
 
 
 class Turns:
-    """Limits requests to `at_once` at the same time, and background requests to `behind`."""
+    """Limits the number of requests at the same time to `at_once`, and of background requests to `behind`."""
 
     def __init__(self, at_once: int, behind: int) -> None:
         self._at_once, self._behind = at_once, behind
@@ -100,7 +100,7 @@ class Turns:
 
     @asynccontextmanager
     async def turn(self, is_waited_for: IsWaitedFor) -> AsyncIterator[None]:
-        """Wait until the request may be sent. It counts as running until the context exits."""
+        """Wait until the request may be sent. It counts as running until the end of the `with` block."""
         turn = _Turn(is_waited_for, asyncio.get_running_loop().create_future())
         self._line[turn] = None
         self.look()
@@ -113,7 +113,7 @@ class Turns:
             self.look()
 
     def look(self) -> None:
-        """Start waiting requests if the limits allow, after a request has ended or has become more urgent."""
+        """Start waiting requests if the limits allow it. Called when a request has ended or has become more urgent."""
         while len(self._under_way) < self._at_once and (turn := self._next()) is not None:
             del self._line[turn]
             self._under_way.add(turn)

@@ -1,4 +1,4 @@
-"""Error messages for failed requests: what failed, the cause, the next step."""
+"""Error messages of failed requests. They say what failed, the cause and the next step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WITHOUT_A_WORD = {
 
 
 def next_step_after(method: str) -> str:
-    """Return the next step after a lost response. A write may have been made, so it must be checked first."""
+    """Return the next step after a lost response. After a write, it is to check whether the change was made."""
     return "Try again." if method in READS else MAY_BE_DONE
 
 
@@ -28,14 +28,15 @@ def too_slow(host: str, seconds: float, method: str) -> str:
 
 
 def redirected(host: str, elsewhere: str, status: int) -> str:
-    """`elsewhere` is the other host of a redirect. Empty if the redirect stays on the same host."""
+    """Return the message for a refused redirect. `elsewhere` is the other host, or empty for the same host."""
     if elsewhere:
         return f"{host} redirects API requests to {elsewhere} ({status}). Octavo does not send your API key there. Check the base URL."
     return f"{host} redirects API requests ({status}). Octavo does not follow the redirect. Check the base URL."
 
 
 def refusal(host: str, status: int, message: str, again: str = "", method: str = "GET") -> str:
-    """`message` is the message of the server, if any; `again` says when to try again, if the server said so."""
+    """Return the message for an error status. `message` is the message of the server, or empty. `again` says when to
+    try again, or is empty."""
     said = _closed(message)
     if status == 401:
         cause = f" The server says: {said}" if said else ""
@@ -52,7 +53,7 @@ def refusal(host: str, status: int, message: str, again: str = "", method: str =
 
 
 def try_again(moment: datetime, now: datetime) -> str:
-    """Return when to try again."""
+    """Return a phrase that says when to try again."""
     here, today = moment.astimezone(), now.astimezone().date()
     return f"Try again {'' if here.date() == today else 'tomorrow '}at {here:%H:%M:%S}."
 

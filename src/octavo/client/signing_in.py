@@ -1,4 +1,4 @@
-"""Signing in and out, the current sign-in status, and switching between accounts."""
+"""Signs in and out, returns the sign-in status, and switches between accounts."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class Identity:
     user: User
     organizations: tuple[Organization, ...] = ()
     facts: tuple[str, ...] = ()
-    """Return what the token gives access to, one sentence each."""
+    """Sentences about what the token gives access to."""
     missing: tuple[str, ...] = ()
-    """Return what the token is not allowed to do, one sentence each."""
+    """Sentences about what the token does not allow."""
 
 
 @dataclass(frozen=True)
 class Home:
-    """The places where profiles and tokens are stored."""
+    """The file of the profiles, and the token stores."""
 
     profiles: Path
     keyring: Keyring
@@ -57,7 +57,7 @@ class Home:
         return cls(config_folder / profiles.FILE, keyring or Keyring(), KeyFiles(data_folder / "keys"))
 
     def patient(self, say: Callable[[str], object] | None = None) -> Home:
-        """Return the same, with time for a user to type the password of the keyring (`Keyring.patient`)."""
+        """Return a copy whose keyring waits longer, so that the user can enter its password (`Keyring.patient`)."""
         return replace(self, keyring=self.keyring.patient(say))
 
     def read(self) -> Profiles:
@@ -67,15 +67,15 @@ class Home:
         profiles.write(self.profiles, changed)
 
     def store_of(self, profile: Profile) -> Store | None:
-        """Return the store of a profile's token. None if it has none."""
+        """Return the store of a profile's token. None if the token is not stored."""
         stores: dict[str, Store] = {each.name: each for each in (self.keyring, self.files)}
         return stores.get(profile.store)
 
 
 @dataclass(frozen=True)
 class SignedIn:
-    """Result of a sign-in: the profile that is now current. `notice` says why its token was not stored, and how to
-    store it."""
+    """Result of a sign-in. `profile` is now the current profile. `notice` is a sentence that says why the token was not
+    stored and how to store it, or empty."""
 
     profile: Profile
     identity: Identity
@@ -84,14 +84,14 @@ class SignedIn:
 
 @dataclass(frozen=True)
 class SignedOut:
-    """Result of a sign-out: the removed profile. The caller deletes its cached responses and drafts."""
+    """Result of a sign-out. `profile` was removed. The caller must delete its cached responses and drafts."""
 
     profile: Profile
     had_key: bool
     current: str
-    """The profile that is now current. None if there is none."""
+    """Name of the profile that is now current. Empty if there is none."""
     key_left: str = ""
-    """Why the token could not be deleted, and how to delete it. Empty if it was deleted."""
+    """Sentences that say why the token could not be deleted, and how to delete it. Empty if it was deleted."""
 
 
 @dataclass(frozen=True)
@@ -104,13 +104,13 @@ class Status:
     current: bool
     fingerprint: str = ""
     ending: str = ""
-    """The last four characters of the key."""
+    """The last four characters of the token."""
     problem: str = ""
-    """Why the token cannot be read, in one sentence. Empty if it can."""
+    """Sentence that says why the token cannot be read. Empty if it can be read."""
 
 
 async def check(client: Client) -> Identity:
-    """Return the user of a token, as the server tells. Raises ApiError if the token is not accepted."""
+    """Ask the server for the user of the client's token. Raises ApiError if the token is not accepted."""
     user, found = await asyncio.gather(client(users.Me()), _organizations(client))
     belonging, problem = found
     name = f"{user.name}, {user.email}" if user.email and user.email != user.name else user.name
@@ -141,9 +141,9 @@ async def login(
 ) -> SignedIn:
     """Check the token, store it, and make its profile current.
 
-    Without a trusted keyring the token is kept for this session only, and `notice` says how to store it. A keyring that
-    does not respond raises StoreTimeout. Raises ApiError if the token is not accepted, ValueError if `name` belongs to
-    another account, OSError if the profile cannot be written.
+    If there is no trusted keyring, the token is kept only for this session, and `notice` says how to store it. Raises
+    StoreTimeout if the keyring does not respond, ApiError if the token is not accepted, ValueError if `name` belongs to
+    another account, and OSError if the profile cannot be written.
     """
     redaction.remember_token(key.get_secret_value())
     client = connect(origin, key)
@@ -176,10 +176,10 @@ async def login(
 
 
 def logout(home: Home, name: str | None = None) -> SignedOut:
-    """Delete a profile and its token, by default those of the current profile. If the token cannot be deleted,
-    `key_left` says so.
+    """Delete a profile and its token. The default is the current profile. If the token cannot be deleted, `key_left`
+    says so.
 
-    Raises ValueError if there is no such profile, OSError if the profiles cannot be written.
+    Raises ValueError if there is no such profile, and OSError if the profiles cannot be written.
     """
     known = home.read()
     profile = _existing(known, name or known.current)
@@ -204,8 +204,8 @@ def switch(home: Home, name: str) -> Profile:
 
 
 def status(home: Home, access: Access) -> list[Status]:
-    """Return the status of the current profile, then of all others. It shows at most the last four characters of a
-    token."""
+    """Return the status of the current profile first, then of all other profiles. A status contains at most the last
+    four characters of a token."""
     known = home.read()
     others = [each for each in known.entries.values() if each != access.profile]
     return [_status(home, access, current=True)] + [
@@ -214,7 +214,7 @@ def status(home: Home, access: Access) -> list[Status]:
 
 
 def key_of(home: Home, access: Access) -> SecretStr | None:
-    """Return the token to use, or None if there is none. Raises StoreUnavailable."""
+    """Return the token to use. None if there is no token. Raises StoreUnavailable."""
     key = access.key
     if key is None and access.problem:
         raise StoreUnavailable(access.problem)
@@ -227,7 +227,7 @@ def key_of(home: Home, access: Access) -> SecretStr | None:
                 f"Could not read the API key of {_called(access.profile, 'from')}: {_lowered(error.cause)}", step
             ) from None
         if key is not None and access.profile.fingerprint not in ("", keys.fingerprint(key)):
-            # The stored data of this profile may belong to another account than the token.
+            # The token was replaced, and may belong to another account than the data stored for this profile.
             raise StoreUnavailable(
                 f"The stored API key of {access.name} is not the API key that you signed in with. Sign in again: octavo auth login"
             )
@@ -237,7 +237,7 @@ def key_of(home: Home, access: Access) -> SecretStr | None:
 
 
 def why_no_key(access: Access) -> str:
-    """Return why there is no key to use, and what to do, in sentences."""
+    """Return sentences that say why there is no token, and what to do."""
     again = "Run octavo auth login."
     if access.profile is None:
         return f"You are not signed in to {access.origin}. Run octavo auth login, or set {KEY_VARIABLE}."
@@ -251,18 +251,18 @@ _STORES = {"keyring": "the keyring", "file": "its file"}
 
 
 def _called(profile: Profile, way: str = "in") -> str:
-    """Return the name of a profile, its server and where its key is, for a sentence."""
+    """Return a phrase with the name of a profile, its server and the store of its token."""
     store = _STORES.get(profile.store)
     return f"profile {profile.name} ({host_of(profile.origin)}){f' {way} {store}' if store else ''}"
 
 
 def _lowered(sentence: str) -> str:
-    """Return a sentence as the cause that follows a colon."""
+    """Return a sentence in the form that is used after a colon."""
     return sentence[:1].lower() + sentence[1:]
 
 
 async def _organizations(client: Client) -> tuple[tuple[Organization, ...], str]:
-    """Return the organizations that the token can read, and a sentence if it can read none."""
+    """Return the organizations that the token can read. If it can read none, also return a sentence about it."""
     found: list[Organization] = []
     try:
         async with aclosing(client.pages(organizations.List(limit=ORGANIZATIONS))) as pages:
@@ -280,7 +280,7 @@ async def _organizations(client: Client) -> tuple[tuple[Organization, ...], str]
 
 
 def _free_name(known: Profiles, origin: str, user: User) -> str:
-    """Return the profile name of this account, or a name that is not used yet."""
+    """Return the name of the account's profile. If it has no profile, return an unused name."""
     for profile in known.entries.values():
         if (profile.origin, profile.user_id) == (origin, user.id):
             return profile.name
@@ -290,7 +290,8 @@ def _free_name(known: Profiles, origin: str, user: User) -> str:
 def _keep(
     home: Home, origin: str, name: str, key: SecretStr, *, insecure: bool, keep: bool
 ) -> tuple[profiles.StoreName, str]:
-    """Store the token. Return its store, and a sentence if it is kept for this session only."""
+    """Store the token. Return its store. If the token is kept only for this session, also return a sentence about
+    it."""
     if not keep:
         return "session", ""
     if insecure:
@@ -301,10 +302,13 @@ def _keep(
     except StoreTimeout:
         raise
     except StoreUnavailable as error:
-        return "session", NOT_KEPT.format(
-            cause=error.cause, step=_lowered(error.step or "use a computer that has a keyring.")
-        )
+        return "session", why_not_kept(error)
     return "keyring", ""
+
+
+def why_not_kept(error: StoreUnavailable) -> str:
+    """Return why the keyring stores no API key, and the other ways to keep it, in sentences."""
+    return NOT_KEPT.format(cause=error.cause, step=_lowered(error.step or "use a computer that has a keyring."))
 
 
 def _forget(home: Home, profile: Profile) -> None:
@@ -313,7 +317,7 @@ def _forget(home: Home, profile: Profile) -> None:
         try:
             store.delete(profile.origin, profile.name)
         except StoreUnavailable:
-            return  # the token is stored as wanted; the user can still sign out of the older copy
+            return  # ignored, because the new token is stored, and the user can still sign out to delete the old one
 
 
 def _existing(known: Profiles, name: str) -> Profile:

@@ -1,7 +1,7 @@
-"""Running of slow or blocking functions in daemon threads.
+"""Runs slow or blocking functions in daemon threads.
 
-The executor of the event loop is not used for functions that may block forever, because the interpreter waits for its
-threads at exit. For example, a keyring may wait for a password that nobody types.
+The executor of the event loop must not run functions that may block forever, because Python waits for its threads at
+exit. For example, a keyring may wait for a password that nobody enters.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ T = TypeVar("T")
 
 
 class Overdue(Exception):
-    """The function did not return in time. Its daemon thread keeps running, and does not prevent the exit."""
+    """The function did not return in time. Its daemon thread continues, and does not prevent the exit of Python."""
 
 
 async def run_in_thread(function: Callable[[], T]) -> T:
-    """Run `function` in a thread and return its result. The event loop is not blocked."""
+    """Run `function` in a daemon thread, and return its result without blocking the event loop."""
     return await asyncio.wrap_future(_started(function))
 
 
 def run_with_timeout(
     seconds: float, function: Callable[[], T], *, after: tuple[float, Callable[[], object]] | None = None
 ) -> T:
-    """Run `function` in a thread and return its result. Raises Overdue after `seconds`.
+    """Run `function` in a daemon thread, and return its result. Raises Overdue after `seconds`.
 
-    `after` is a shorter time in seconds, and a function to call if there is no result by then.
+    `after` is a pair of a shorter time in seconds and a function that is called if there is no result by then.
     """
     future = _started(function)
     if after is not None and after[0] < seconds and not wait((future,), after[0]).done:
@@ -42,7 +42,7 @@ def run_with_timeout(
 
 def _started(function: Callable[[], T]) -> Future[T]:
     future: Future[T] = Future()
-    future.set_running_or_notify_cancel()  # the thread cannot be canceled, so a canceled caller leaves it running
+    future.set_running_or_notify_cancel()  # a thread cannot be canceled, so it continues if the caller is canceled
 
     def run() -> None:
         try:

@@ -1,8 +1,8 @@
-"""Downloads from URLs in responses (files, images, PDFs), and uploads to such URLs.
+"""Downloads files from URLs in responses, and uploads files to such URLs.
 
-The token is sent to its own origin only, and never with an upload. URLs of other hosts need https. Their host name is
-resolved once, and the connection goes to that IP address, which must be public. So no response can make Octavo contact
-a machine in the local network. Redirects of downloads are checked again. Redirects of uploads are not followed.
+The token is sent only to its own origin, and never with an upload. URLs of other hosts must use https. The name of such
+a host is resolved once, and its IP address must be public. So a hostile response cannot make Octavo connect to a
+machine in the local network. Redirects of downloads are checked in the same way. Redirects of uploads are not followed.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ HOPS = 5
 async def download(
     url: str, most: int, *, origin: str, carrier: Carrier, agent: str, ca_file: Path | None
 ) -> AsyncGenerator[bytes, None]:
-    """Yield the bytes at `url`. `carrier` sends requests to `origin`. Raises ApiError, also if there are more than
-    `most` bytes."""
+    """Download `url`, and yield its bytes. `carrier` is used for URLs of `origin`. Raises ApiError, also if there are
+    more than `most` bytes."""
     base = url
     for _ in range(HOPS + 1):
         parts = split_url(base, url)
@@ -78,7 +78,7 @@ async def _refusal(answer: Answer, host: str, *, home: bool) -> ApiError:
 
 
 def is_of_origin(parts: SplitResult, origin: str) -> bool:
-    """Return whether a URL belongs to this origin."""
+    """Return whether a URL belongs to `origin`."""
     return _triple(parts) == triple(origin)
 
 
@@ -87,7 +87,7 @@ def _triple(parts: SplitResult) -> tuple[str, str, int]:
 
 
 def split_url(base: str, url: str) -> SplitResult:
-    """Return the parts of `url`, which may be relative to `base`. Raises BadResponse."""
+    """Parse `url`, which may be relative to `base`. Raises BadResponse if it is invalid."""
     try:
         parts = urlsplit(urljoin(base, url))
         _triple(parts)
@@ -100,7 +100,7 @@ def split_url(base: str, url: str) -> SplitResult:
 
 
 async def connect_to(parts: SplitResult, ca_file: Path | None) -> Carrier:
-    """Return connections to another host, without the API key."""
+    """Return a carrier for another host, without the token. Raises NotSent or BadResponse."""
     scheme, host, port = _triple(parts)
     if scheme != "https":
         raise BadResponse(f"Could not download the file: the connection to {host} would not be encrypted.")
@@ -118,7 +118,8 @@ async def connect_to(parts: SplitResult, ca_file: Path | None) -> Carrier:
 
 
 def _resolve(host: str, port: int) -> str:
-    """Return the IP address of a public host. Raises NotSent, BadResponse."""
+    """Return the public IP address of a host. Raises NotSent if the name cannot be resolved, and BadResponse if the
+    address is not public."""
     try:
         places = [str(place[0]) for *_, place in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
     except (OSError, UnicodeError):
@@ -139,8 +140,8 @@ async def upload(
     agent: str,
     ca_file: Path | None,
 ) -> None:
-    """Upload the `size` bytes of `content`, a file of the MIME type `kind`, to `url`, once. Raises ApiError. `keyless`
-    sends requests to `origin` without a token."""
+    """Upload `size` bytes of the media type `kind` to `url`. They are sent once. `keyless` is the carrier for URLs of
+    `origin`, without a token. Raises ApiError."""
     parts = split_url(url, url)
     home = is_of_origin(parts, origin)
     asked = keyless if home else await connect_to(parts, ca_file)

@@ -1,42 +1,54 @@
-"""The data layer: everything that screens show and send. No Textual, no HTTP: `Send` (sending.py) is the way to the server.
+"""The data layer: loads, caches and stores everything that screens show, and sends everything that the user writes.
+
+The layer imports neither Textual nor an HTTP library. It reaches the server through the function `Send` (sending.py).
+
+Terms
+    Want                    A response that a part of Octavo needs, as in git's fetch protocol (`Want` in sync_queue.py)
+    Owner                   The name of the part that needs a response: `inbox`, `view URL` or `offline SPACE`
+    Stamp                   A text that changes when the response changes, like an ETag (stamps.py)
+    Pin                     A cache entry that names the owner of a response. A pinned response is never evicted
+    Round                   One pass of the Syncer over all wants of an owner
+    Instance                A running Octavo process. Several instances may share the files of a profile
 
 Reads
     live.py                 cached responses in memory, with subscriptions
-    syncer.py               fetches what is wanted, in the order of sync_queue.py (pure)
+    syncer.py               fetches the wanted responses, in the order of sync_queue.py (pure)
     stamps.py, queries.py   whether a response has changed; operations that several callers share
     response_cache.py       responses on disk, their versions, and the pins that keep them
-    polling.py              what views need: polls, and the changes of others
-    inbox_plan.py           what the inbox needs; inbox_loader.py builds its rows by the rules of inbox.py (pure)
-    inbox_marks.py          which rows of the inbox are done, snoozed or read
-    offline_plan.py         what an offline space needs; offline_spaces.py downloads the spaces one after the other
+    polling.py              polls the responses on screen, and notices changes by other users
+    inbox_plan.py           the wants of the inbox; inbox_loader.py builds its rows by the rules of inbox.py (pure)
+    inbox_marks.py          the marks of inbox rows: done, snoozed, read
+    offline_plan.py         the wants of an offline space; offline_spaces.py downloads the spaces one by one
     search_index.py         full-text search; search_documents.py and search_text.py are its pure parts
-    availability.py         operations that the server or the plan does not have
+    availability.py         the operations that the server or the plan does not have
 
     Open a page             A view calls `Live.watch`: its callback gets the cached response at once. `Live` adds a want of
-                            rank NOW to the Syncer, which sends the request before all others, stores the response with its
-                            version and calls the callback again.
+                            rank NOW to the Syncer, which sends the request before all others, stores the response with
+                            its version and calls the callback again.
     Refresh the inbox       The app calls `Poller.run`, which fetches the lists of the organization and then calls
-                            `InboxLoader.poll`. The counters and dates in these lists give each response a stamp. `InboxPlan`
-                            returns all responses that the inbox needs, with their stamps; the Syncer fetches those whose
-                            stamp differs from the version on disk. Lists of threads lead on to replies. As the lists of the
-                            organization do not count replies, a few lists of threads are fetched again in each round: first
-                            those the user takes part in. `InboxLoader` builds the rows from the responses in a thread.
-    Keep a space offline    `OfflinePlan` wants the space; the response leads to its page tree, threads and change requests,
-                            and these lead to pages and replies. Each response is pinned, so that it is never evicted. After
-                            a crash, only what has no current version on disk is fetched.
+                            `InboxLoader.poll`. The counters and dates in these lists give each response a stamp.
+                            `InboxPlanner` returns all responses that the inbox needs, with their stamps; the Syncer
+                            fetches those whose stamp differs from the version on disk. Each list of threads adds wants
+                            for replies. As the lists of the organization do not count replies, a few lists of threads
+                            are fetched again in each round: first those the user takes part in. `InboxLoader` builds
+                            the rows from the responses in a thread.
+    Keep a space offline    `OfflinePlanner` returns a want for the space. The response adds wants for its page tree, threads
+                            and change requests, and these add wants for pages and replies. Each response is pinned, so that
+                            it is never evicted. After a crash, Octavo fetches only the responses that have no current
+                            version on disk.
 
-    What is sent next       Reads: `SyncQueue.next`, by rank. Writes of the outbox: `machine.next_due`, in the order they were
+    Order of requests       Reads: `SyncQueue.next`, by rank. Writes of the outbox: `machine.next_due`, in the order they were
                             written in each place. Direct writes, and the reads before and after them, are sent at once.
 
-Writes (writes/__init__.py tells how a comment survives a crash)
+Writes (the docstring of writes/__init__.py explains how a comment survives a crash)
     writes/outbox.py        writes that may wait: comments, replies, and reviews with comments
     writes/direct.py        writes that the user waits for: merge, update, review, edit of pages
-    writes/kinds.py         one row for each kind of write: check, find, undo
+    writes/kinds.py         the table of the kinds of write, with how to check, find and undo each
 
 Storage
     state_db.py             `state.db`: drafts, outbox, facts, marks. Never deleted
-    drafts.py               unsent texts by key; unsent_index.py finds the target of each key
-    database.py             SQLite files; database_recovery.py saves the rows of a damaged state.db
+    drafts.py               unsent texts by key; unsent_index.py returns the target of each key
+    database.py             SQLite files; database_recovery.py recovers the rows of a damaged state.db
     image_cache.py          images on disk; atomic_files.py saves files that the user names
 
 Rules (pure)

@@ -1,7 +1,8 @@
-"""The sources of the role of a person in a space or collection, as text. Pure.
+"""Explains in a sentence why a person has a role in a space or collection. Pure.
 
-A role is given in a place or in a collection around it, to a person or to a team. A member of the organization may also
-inherit a role, up to the default level of the place. The highest role applies.
+A role is given to a person or to a team. It applies in its space or collection, and in everything inside a collection.
+A member of the organization may also inherit a role, but none higher than the default level of the space or collection.
+The highest role applies.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ ROLES = ("read", "comment", "edit", "review", "create", "admin")
 """The roles. Each allows everything that the roles before it allow."""
 MERGE_ROLES = ("create", "admin")
 """Roles that may merge."""
-_DEEDS = {
+_ACTIONS = {
     "read": "read",
     "comment": "comment",
     "edit": "edit",
@@ -33,14 +34,14 @@ class Place:
     id: str
     title: str
     default_level: str | None = "inherit"
-    """The highest role that members of the organization inherit. `inherit`: as in the collection around it. None: no
-    role."""
+    """The highest role that members of the organization inherit here. `inherit` takes the level of the parent
+    collection. None if members inherit no role."""
     people: Mapping[str, str] = field(default_factory=dict)
     """Roles by user id."""
     teams: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Title and role of each team, by team id."""
-    unread: str = ""
-    """Reason why the roles given here are not loaded. Empty if they are."""
+    load_error: str = ""
+    """Why the roles given here could not be loaded. Empty if they are loaded."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +73,9 @@ def rank(role: str | None) -> int:
     return ROLES.index(role) if role in ROLES else -1
 
 
-def highest(sources: Sequence[RoleSource]) -> str | None:
+def highest_role(sources: Sequence[RoleSource]) -> str | None:
     """Return the highest role. None if there is no source."""
-    return max((each.role for each in sources), key=rank, default=None)
+    return max((source.role for source in sources), key=rank, default=None)
 
 
 def role_sources(person: Person, chain: Sequence[Place], organization: str) -> tuple[RoleSource, ...]:
@@ -84,60 +85,62 @@ def role_sources(person: Person, chain: Sequence[Place], organization: str) -> t
     """
     if person.disabled:
         return ()
-    found: list[RoleSource] = []
+    sources: list[RoleSource] = []
     for depth, place in enumerate(chain):
-        where = _where(chain, depth)
+        suffix = _location_suffix(chain, depth)
         if role := place.people.get(person.id):
-            found.append(
+            sources.append(
                 RoleSource(
                     "inherited" if depth else "direct",
                     role,
-                    f"{role_name(role)}{where}, given directly to {person.name}",
+                    f"{role_name(role)}{suffix}, given directly to {person.name}",
                 )
             )
         for team, (title, role) in place.teams.items():
             if team in person.teams:
-                by = f"{',' if depth > 1 else ''} through the team {title}, which includes {person.name}"
-                found.append(
-                    RoleSource("inherited from team" if depth else "team", role, f"{role_name(role)}{where}{by}")
+                through_team = f"{',' if depth > 1 else ''} through the team {title}, which includes {person.name}"
+                sources.append(
+                    RoleSource(
+                        "inherited from team" if depth else "team", role, f"{role_name(role)}{suffix}{through_team}"
+                    )
                 )
-    if (own := _by_organization(person, chain, organization)) is not None:
-        found.append(own)
-    return tuple(sorted(found, key=lambda way: -rank(way.role)))
+    if (organization_source := _organization_source(person, chain, organization)) is not None:
+        sources.append(organization_source)
+    return tuple(sorted(sources, key=lambda source: -rank(source.role)))
 
 
 def no_access_reason(person: Person, chain: Sequence[Place], organization: str) -> str:
-    """Return why a person gets no role from the organization here, as a sentence. Empty if the person gets the role, or
-    has none."""
+    """Return a sentence that says why a person inherits no role from the organization here. Empty if nothing prevents
+    that."""
     if person.disabled:
         return f"The account of {person.name} is disabled in {organization} and has no access."
     if person.role is None:
         return f"{person.name} is a Guest in {organization}. Guests have only the roles that they have been given."
-    place = _deciding(chain)
+    place = _place_with_default_level(chain)
     if person.role != "admin" and place is not None and place.default_level is None:
         return f"{person.name} has the {role_name(person.role)} role in {organization}, but {place.title} gives no default access."
     return ""
 
 
 def access_sentence(person: Person, chain: Sequence[Place], organization: str, role: str | None) -> str:
-    """Return why a person has access, as a sentence. `role` is the role according to the server."""
-    here = chain[0].title
-    found = role_sources(person, chain, organization)
-    why = next((each for each in found if each.role == role), None)
-    if why is not None:
-        return f"{person.name} can {actions(role)} in {here}: {why.description}."
+    """Return a sentence that says why a person has access. `role` is the role according to the server."""
+    place_title = chain[0].title
+    sources = role_sources(person, chain, organization)
+    source = next((each for each in sources if each.role == role), None)
+    if source is not None:
+        return f"{person.name} can {actions(role)} in {place_title}: {source.description}."
     if role is None:
-        return f"{person.name} has no access to {here}. {no_access_reason(person, chain, organization)}".strip()
-    unread = [f"{each.title} ({each.unread})" for each in chain if each.unread]
-    known = f" Could not load the roles given in {' and '.join(unread)}." if unread else ""
-    return f"{person.name} can {actions(role)} in {here} as {role_name(role)}. The server does not say where this role comes from.{known}"
+        return f"{person.name} has no access to {place_title}. {no_access_reason(person, chain, organization)}".strip()
+    unread = [f"{each.title} ({each.load_error})" for each in chain if each.load_error]
+    unloaded_note = f" Could not load the roles given in {' and '.join(unread)}." if unread else ""
+    return f"{person.name} can {actions(role)} in {place_title} as {role_name(role)}. The server does not say where this role comes from.{unloaded_note}"
 
 
 def actions(role: str | None) -> str:
     """Return the actions that a role allows, such as `merge, review, edit, comment, and read`."""
     if role not in ROLES:
         return f"do what the role {role} allows"
-    *others, last = [_DEEDS[each] for each in reversed(ROLES[: rank(role) + 1])]
+    *others, last = [_ACTIONS[each] for each in reversed(ROLES[: rank(role) + 1])]
     return f"{', '.join(others)}{',' * (len(others) > 1)} and {last}" if others else last
 
 
@@ -146,38 +149,43 @@ def role_name(role: str | None) -> str:
     return label(role or "guest")
 
 
-def _where(chain: Sequence[Place], depth: int) -> str:
-    """Return the place where a role was given, to follow the role."""
+def _location_suffix(chain: Sequence[Place], depth: int) -> str:
+    """Return the location where a role was given, as text to append to the name of the role."""
     if not depth:
         return " here"
     inside = f", which contains {chain[depth - 1].title}" if depth > 1 else ""
     return f" in the collection {chain[depth].title}{inside}"
 
 
-def _deciding(chain: Sequence[Place]) -> Place | None:
-    """Return the place whose default level applies. None if every level is `inherit`: then each role is inherited."""
+def _place_with_default_level(chain: Sequence[Place]) -> Place | None:
+    """Return the place whose default level applies. None if every level is `inherit`. Members then inherit their full
+    role."""
     return next((each for each in chain if each.default_level != "inherit"), None)
 
 
-def _by_organization(person: Person, chain: Sequence[Place], organization: str) -> RoleSource | None:
-    own = person.role
-    if own is None:
+def _organization_source(person: Person, chain: Sequence[Place], organization: str) -> RoleSource | None:
+    own_role = person.role
+    if own_role is None:
         return None
-    if own == "admin":
-        return RoleSource("administrator", own, f"Admin in {organization}, and Admins have access everywhere")
-    place = _deciding(chain)
+    if own_role == "admin":
+        return RoleSource("administrator", own_role, f"Admin in {organization}, and Admins have access everywhere")
+    place = _place_with_default_level(chain)
     if place is None:
-        return RoleSource("organization", own, f"{role_name(own)} in {organization}, and this role is inherited here")
-    level = place.default_level
-    if level is None:
+        return RoleSource(
+            "organization", own_role, f"{role_name(own_role)} in {organization}, and this role is inherited here"
+        )
+    max_level = place.default_level
+    if max_level is None:
         return None
-    which = "the default access here" if place is chain[0] else f"the default access of {place.title}"
-    if rank(own) <= rank(level):
+    default_access = "the default access here" if place is chain[0] else f"the default access of {place.title}"
+    if rank(own_role) <= rank(max_level):
         return RoleSource(
             "organization",
-            own,
-            f"{role_name(own)} in {organization}, and {which} allows roles up to {role_name(level)}",
+            own_role,
+            f"{role_name(own_role)} in {organization}, and {default_access} allows roles up to {role_name(max_level)}",
         )
     return RoleSource(
-        "organization", level, f"{role_name(own)} in {organization}, but {which} limits this role to {role_name(level)}"
+        "organization",
+        max_level,
+        f"{role_name(own_role)} in {organization}, but {default_access} limits this role to {role_name(max_level)}",
     )

@@ -18,8 +18,8 @@ from octavo.api.folding import fold
 T = TypeVar("T")
 
 NAME_BYTES = 120
-_AT_ONCE = 1 << 18
-_UNFIT = re.compile(r'[\x00-\x1f\x7f-\x9f/\\:*?"<>|\ufffd\ud800-\udfff]+')
+_CHUNK_BYTES = 1 << 18
+_INVALID_CHARACTERS = re.compile(r'[\x00-\x1f\x7f-\x9f/\\:*?"<>|\ufffd\ud800-\udfff]+')
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
 
@@ -31,63 +31,66 @@ class FileExists(FileNotSaved):
     """A file with this name already exists."""
 
 
-def safe_name(name: str, otherwise: str = "file") -> str:
+def safe_name(name: str, default: str = "file") -> str:
     """Return `name` as a file name that is valid on every system: no path, not hidden, at most 120 bytes."""
-    stem, dot, ending = _UNFIT.sub("_", name).strip(" .-_~").rpartition(".")
+    stem, dot, ending = _INVALID_CHARACTERS.sub("_", name).strip(" .-_~").rpartition(".")
     if not dot or len(ending.encode("utf-8", "replace")) > 16:
         stem, dot, ending = f"{stem}{dot}{ending}", "", ""
-    room = NAME_BYTES - len(f"{dot}{ending}".encode("utf-8", "replace"))
-    stem = stem.encode("utf-8", "ignore")[:room].decode("utf-8", "ignore").rstrip(" .") or otherwise
+    max_stem_bytes = NAME_BYTES - len(f"{dot}{ending}".encode("utf-8", "replace"))
+    stem = stem.encode("utf-8", "ignore")[:max_stem_bytes].decode("utf-8", "ignore").rstrip(" .") or default
     return f"_{stem}{dot}{ending}" if _RESERVED.match(stem) else f"{stem}{dot}{ending}"
 
 
-def destination(written: str, name: str) -> Path:
-    """Return the path that `written` names, with ~ for home. In a folder the file is called `name`. Raises FileNotSaved."""
-    if not written or "\0" in written:
+def destination(entered: str, name: str) -> Path:
+    """Return the path that the user entered as `written`. `~` is the home folder. If the path is an existing folder,
+    append `name`. Raises FileNotSaved if the path cannot be used."""
+    if not entered or "\0" in entered:
         raise FileNotSaved("Enter a file name.")
     try:
-        path = Path(written).expanduser().absolute()
+        path = Path(entered).expanduser().absolute()
         if path.is_dir():
             path = path / name
-        elif written.endswith(os.sep):
+        elif entered.endswith(os.sep):
             raise FileNotSaved(f"The folder {path} does not exist. Enter the path to an existing folder.")
         if not path.parent.is_dir():
             raise FileNotSaved(f"The folder {path.parent} does not exist. Enter the path to an existing folder.")
     except (RuntimeError, ValueError, OSError) as error:
         if isinstance(error, FileNotSaved):
             raise
-        raise FileNotSaved(f"{written} is not a valid file name. Enter another name.") from error
+        raise FileNotSaved(f"{entered} is not a valid file name. Enter another name.") from error
     return path
 
 
 async def save(path: Path, chunks: AsyncIterator[bytes], *, replace: bool = False) -> int:
     """Write `chunks` to `path`, readable by its owner only. Return the number of bytes.
 
-    The file appears or changes only when all bytes are written. Raises FileExists unless `replace`, NotSaved, and what
-    `chunks` raises.
+    The file appears or changes only when all bytes are written. Raises FileExists if the file exists and `replace` is
+    False, FileNotSaved if it cannot be written, and every error that `chunks` raises.
     """
     if not replace and await asyncio.to_thread(os.path.lexists, path):
-        raise _is_there(path)
-    made: list[tuple[int, str]] = []
+        raise _exists_error(path)
+    temporary_files: list[tuple[int, str]] = []
     try:
         try:
-            await _to_its_end(lambda: made.append(tempfile.mkstemp(dir=path.parent, prefix=".octavo-", suffix=".part")))
-            handle, written = made[0]
-            size, waiting = 0, bytearray()
+            await _run_to_completion(
+                lambda: temporary_files.append(tempfile.mkstemp(dir=path.parent, prefix=".octavo-", suffix=".part"))
+            )
+            handle, temporary = temporary_files[0]
+            size, buffer = 0, bytearray()
             async for chunk in chunks:
-                waiting += chunk
+                buffer += chunk
                 size += len(chunk)
-                if len(waiting) >= _AT_ONCE:
-                    await _to_its_end(partial(_write_all, handle, bytes(waiting)))
-                    waiting.clear()
-            await _to_its_end(partial(_write_all, handle, bytes(waiting)))
-            await _to_its_end(partial(os.fsync, handle))
-            await _to_its_end(partial(_put, written, path, replace))
+                if len(buffer) >= _CHUNK_BYTES:
+                    await _run_to_completion(partial(_write_all, handle, bytes(buffer)))
+                    buffer.clear()
+            await _run_to_completion(partial(_write_all, handle, bytes(buffer)))
+            await _run_to_completion(partial(os.fsync, handle))
+            await _run_to_completion(partial(_publish, temporary, path, replace))
         finally:
-            for handle, written in made:
+            for handle, temporary in temporary_files:
                 os.close(handle)
                 with suppress(FileNotFoundError):
-                    os.unlink(written)
+                    os.unlink(temporary)
     except OSError as error:
         if isinstance(error, FileNotSaved):
             raise
@@ -96,31 +99,34 @@ async def save(path: Path, chunks: AsyncIterator[bytes], *, replace: bool = Fals
 
 
 async def save_folder(path: Path, files: AsyncIterator[tuple[tuple[str, ...], bytes]]) -> int:
-    """Write `files`, each with its path, to a new folder. Return their number. Raises as `save` does.
+    """Write `files`, pairs of path segments and content, to a new folder. Return the number of files.
 
     Path segments are made safe, and no two files get the same path. The folder appears when all files are written.
+    Raises the same errors as `save`.
     """
     if await asyncio.to_thread(os.path.lexists, path):
-        raise _is_there(path)
-    taken: dict[tuple[str, ...], int] = {}
-    made: list[str] = []
+        raise _exists_error(path)
+    path_counts: dict[tuple[str, ...], int] = {}
+    temporary_folders: list[str] = []
     try:
         try:
-            await _to_its_end(lambda: made.append(tempfile.mkdtemp(dir=path.parent, prefix=".octavo-")))
-            async for steps, content in files:
-                plain = _free(tuple(safe_name(step) for step in steps), taken)
-                await _to_its_end(partial(_write, Path(made[0], *plain), content))
-            await _to_its_end(partial(os.rename, made[0], path))
+            await _run_to_completion(
+                lambda: temporary_folders.append(tempfile.mkdtemp(dir=path.parent, prefix=".octavo-"))
+            )
+            async for segments, content in files:
+                safe_path = _unused_path(tuple(safe_name(step) for step in segments), path_counts)
+                await _run_to_completion(partial(_write, Path(temporary_folders[0], *safe_path), content))
+            await _run_to_completion(partial(os.rename, temporary_folders[0], path))
         finally:
-            for making in made:
-                await _to_its_end(partial(shutil.rmtree, making, ignore_errors=True))
+            for folder in temporary_folders:
+                await _run_to_completion(partial(shutil.rmtree, folder, ignore_errors=True))
     except OSError as error:
         raise FileNotSaved(f"Could not write {path}: {error.strerror or error}. Choose another location.") from error
-    return len(taken)
+    return len(path_counts)
 
 
-async def _to_its_end(step: Callable[[], T]) -> T:
-    """Run `step` in a thread, and return its result. A cancelled caller still waits for the end of a running step."""
+async def _run_to_completion(step: Callable[[], T]) -> T:
+    """Run `step` in a thread, and return its result. If the caller is cancelled, wait for `step` first."""
     work = asyncio.get_running_loop().run_in_executor(None, step)
     try:
         return await asyncio.shield(work)
@@ -129,20 +135,20 @@ async def _to_its_end(step: Callable[[], T]) -> T:
         raise
 
 
-def _free(steps: tuple[str, ...], taken: dict[tuple[str, ...], int]) -> tuple[str, ...]:
-    """Return `steps`, changed if another file has this path in a file system that ignores case. `taken` counts the use
-    of each path."""
-    *folder, name = steps
+def _unused_path(segments: tuple[str, ...], path_counts: dict[tuple[str, ...], int]) -> tuple[str, ...]:
+    """Return `steps`, with a number added if the path is already used. Case is ignored, as in some file systems.
+    `taken` counts the uses of each path."""
+    *folder, name = segments
     stem, dot, ending = name.partition(".")
-    wanted = tuple(fold(step) for step in steps)
-    key, number = wanted, taken.get(wanted, 0)
-    while key in taken:
+    wanted = tuple(fold(step) for step in segments)
+    key, number = wanted, path_counts.get(wanted, 0)
+    while key in path_counts:
         number += 1
-        steps = (*folder, f"{stem}-{number}{dot}{ending}")
-        key = tuple(fold(step) for step in steps)
-    taken[wanted] = number or 1
-    taken[key] = 1
-    return steps
+        segments = (*folder, f"{stem}-{number}{dot}{ending}")
+        key = tuple(fold(step) for step in segments)
+    path_counts[wanted] = number or 1
+    path_counts[key] = 1
+    return segments
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -156,22 +162,22 @@ def _write_all(handle: int, content: bytes) -> None:
         rest = rest[os.write(handle, rest) :]
 
 
-def _put(written: str, path: Path, replace: bool) -> None:
-    """Rename the written file to `path`. A file that another program has created there stays."""
+def _publish(temporary: str, path: Path, replace: bool) -> None:
+    """Rename the written file to `path`. Without `replace`, never overwrite a file that another program has created."""
     if replace:
-        os.replace(written, path)
+        os.replace(temporary, path)
         return
     try:
-        os.link(written, path)
+        os.link(temporary, path)
     except FileExistsError:
-        raise _is_there(path) from None
-    except OSError:  # a file system without links: hold the name until the file takes it
+        raise _exists_error(path) from None
+    except OSError:  # a file system without links: reserve the name with an empty file, then replace the empty file
         try:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         except FileExistsError:
-            raise _is_there(path) from None
-        os.replace(written, path)
+            raise _exists_error(path) from None
+        os.replace(temporary, path)
 
 
-def _is_there(path: Path) -> FileExists:
+def _exists_error(path: Path) -> FileExists:
     return FileExists(f"{path} already exists and was not changed.")

@@ -1,8 +1,8 @@
-"""Operations that nobody can run: the server does not have them, or the plan does not include them.
+"""Remembers which operations the server does not have, or the plan does not include.
 
     if (why := live.unavailable(links.ListOfSpace(at=here))) is not None: ...   # a sentence, shown instead of the list
 
-Octavo learns this from refusals of the server, and forgets it when the session ends: the server may be updated.
+Octavo learns this from error responses. It is forgotten when the session ends, because the server may be updated.
 """
 
 from __future__ import annotations
@@ -36,19 +36,20 @@ _FEATURES = {
     "fonts": "sites-custom-fonts",
     "search.InSite": "sites-full-text-search",
 }
-"""The feature of a site (API section Sites) that an operation needs, by the name of the operation or of its area."""
+"""The id of the site feature that an operation needs, by the name of the operation or of its API module."""
 
 
-def why_frozen(site: Site, op: type[Operation[Any]]) -> str | None:
-    """Return why a site no longer has the feature of an operation, in a sentence. None if the feature is not frozen."""
+def frozen_feature_reason(site: Site, op: type[Operation[Any]]) -> str | None:
+    """Return a sentence that says why the plan of a site no longer includes the feature of an operation. None if the
+    feature is not frozen."""
     name = SPECS[op].name
-    wanted = _FEATURES.get(name) or _FEATURES.get(name.partition(".")[0])
-    found = next((each for each in site.features if each.id == wanted and each.frozen), None)
-    if found is None:
+    feature_id = _FEATURES.get(name) or _FEATURES.get(name.partition(".")[0])
+    feature = next((each for each in site.features if each.id == feature_id and each.frozen), None)
+    if feature is None:
         return None
-    called = found.id.removeprefix("sites-").replace("-", " ")
-    upgrade = f" Upgrade the site to the {found.plan} plan." if found.plan else ""
-    return f"The plan of “{site.title}” no longer includes {called}.{upgrade}"
+    feature_name = feature.id.removeprefix("sites-").replace("-", " ")
+    upgrade = f" Upgrade the site to the {feature.plan} plan." if feature.plan else ""
+    return f"The plan of “{site.title}” no longer includes {feature_name}.{upgrade}"
 
 
 class Availability:
@@ -59,68 +60,73 @@ class Availability:
         """Called when the availability of an operation changes."""
         self._send = send
         self._missing: dict[type[Operation[Any]], dict[str, str]] = {}
-        """Why each operation is unavailable, by its route if the server does not have it, by its path if the plan of one
-        organization does not include it."""
+        """Why each operation is unavailable. The inner key is a route if the server does not have the operation, and a
+        path if the plan of one organization does not include it."""
 
     async def __call__(self, op: Operation[T]) -> T:
         """Return the response to `op`. Raises ApiError."""
         try:
-            answer = await self._send(op)
+            response = await self._send(op)
         except Rejected as error:
-            if why := await self._why(op, error):
-                self._note(op, *why)
+            if unavailability := await self._unavailability(op, error):
+                self._mark(op, *unavailability)
             raise
         if type(op) in self._missing and self.unavailable(op) is not None:
             del self._missing[type(op)]
             self.changed()
-        return answer
+        return response
 
     def unavailable(self, op: Operation[Any] | type[Operation[Any]]) -> str | None:
-        """Return why an operation is unavailable, in a sentence. None if it is available, as far as is known.
+        """Return a sentence that says why an operation is unavailable. None if Octavo knows no reason.
 
-        For a type of operation, one reason of any of its paths is returned.
+        For a type of operation, return one reason, whichever path it holds for.
         """
         if isinstance(op, type):
             return next(iter(self._missing.get(op, {}).values()), None)
-        known = self._missing.get(type(op), {})
-        return (known.get(route_of(op)) or known.get(location(op))) if known else None
+        reasons = self._missing.get(type(op), {})
+        return (reasons.get(route_of(op)) or reasons.get(location(op))) if reasons else None
 
-    def lacks(self, op: Operation[Any], sentence: str) -> None:
-        """Note that the server has no such operation, for a caller who found out in another way."""
-        self._note(op, route_of(op), sentence)
+    def mark_unavailable(self, op: Operation[Any], sentence: str) -> None:
+        """Record that the server does not have an operation, for a caller who learned this without an error
+        response."""
+        self._mark(op, route_of(op), sentence)
 
-    def _note(self, op: Operation[Any], where: str, sentence: str) -> None:
+    def _mark(self, op: Operation[Any], where: str, sentence: str) -> None:
         if self._missing.setdefault(type(op), {}).get(where) != sentence:
             self._missing[type(op)][where] = sentence
             self.changed()
 
-    async def _why(self, op: Operation[Any], error: Rejected) -> tuple[str, str] | None:
-        """Return where the operation is unavailable and why. None if the refusal is about the values of the request."""
+    async def _unavailability(self, op: Operation[Any], error: Rejected) -> tuple[str, str] | None:
+        """Return the route or path where an operation is unavailable, and the reason. None if the error concerns only
+        the values of this request."""
         if error.status == NOT_PAID:
             return location(op), f"Your plan does not include this feature: {error}"
-        if error.status in NO_METHOD or (isinstance(error, NotFound) and await self._is_all_else_there(op)):
-            asked = f"{SPECS[type(op)].method} {route_of(op)}"
-            return route_of(op), f"This server does not support this operation: it returned {error.status} for {asked}."
+        if error.status in NO_METHOD or (isinstance(error, NotFound) and await self._is_parent_found(op)):
+            route = f"{SPECS[type(op)].method} {route_of(op)}"
+            return route_of(op), f"This server does not support this operation: it returned {error.status} for {route}."
         return None
 
-    async def _is_all_else_there(self, op: Operation[Any]) -> bool:
-        """Return whether a list was not found although the thing that contains the list exists.
+    async def _is_parent_found(self, op: Operation[Any]) -> bool:
+        """Return whether a list was not found although its parent resource exists.
 
-        Only for lists: an empty list is found, so its 404 means that the server does not have the operation.
+        Then the server does not have the operation: it would return an empty list with 200. Always False for other
+        operations.
         """
-        above, _, last = route_of(op).rpartition("/")
-        if not isinstance(op, Listing) or last.startswith("{") or "{" not in above:
+        parent_route, _, last = route_of(op).rpartition("/")
+        if not isinstance(op, Listing) or last.startswith("{") or "{" not in parent_route:
             return False
-        await asyncio.to_thread(load)  # reading a path takes all operations, and few lists are not found
-        address = location(op).rpartition("/")[0]
-        while not above.endswith("}"):
-            above, address = above.rpartition("/")[0], address.rpartition("/")[0]
+        await asyncio.to_thread(
+            load
+        )  # `decode` needs all operations. They are loaded only here, because 404 for a list is rare.
+        parent_path = location(op).rpartition("/")[0]
+        while not parent_route.endswith("}"):
+            parent_route, parent_path = parent_route.rpartition("/")[0], parent_path.rpartition("/")[0]
         try:
-            holder = decode(Request("GET", address))
+            parent_op = decode(Request("GET", parent_path))
         except NoSuchOperation:
             return False
         try:
-            await self._send(holder)
+            await self._send(parent_op)
         except ApiError:
             return False
         return True

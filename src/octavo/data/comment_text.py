@@ -1,4 +1,4 @@
-"""Text of a comment: in one line for lists, and the users it mentions. Pure."""
+"""Reads the Markdown of comments: as one line for lists, and for mentions of a user. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\([^()\s]{1,500}\)")
 
 
 def mention_suffix(person: str) -> str:
-    """Return the end of the link that mentions a person."""
+    """Return the second half of the Markdown link that mentions a person: `](/users/ID)`."""
     return f"](/users/{quote(person, safe=':@.+')})"
 
 
@@ -21,14 +21,14 @@ def mentions(markdown: str, me: str) -> bool:
 
 
 def plain_text(markdown: str) -> str:
-    """Return a comment as one line of text, without URLs and marks. Dots separate lines of code."""
-    said: list[str] = []
-    in_code = goes_on = False
-    for row in markdown.split("\n"):
-        words = _QUOTE.sub("", row).strip()
-        if words.startswith(("```", "~~~")):
-            in_code, goes_on = not in_code, False
-        elif words:
-            said += ["·", words] if goes_on else [words]
-            goes_on = in_code
-    return " ".join(_MARKED.sub(r"\2", _LINK.sub(r"\1", " ".join(said))).split())
+    """Return a comment as one line of text, without URLs and Markdown syntax. A middle dot separates lines of code."""
+    parts: list[str] = []
+    in_code = follows_code = False
+    for line in markdown.split("\n"):
+        text = _QUOTE.sub("", line).strip()
+        if text.startswith(("```", "~~~")):
+            in_code, follows_code = not in_code, False
+        elif text:
+            parts += ["·", text] if follows_code else [text]
+            follows_code = in_code
+    return " ".join(_MARKED.sub(r"\2", _LINK.sub(r"\1", " ".join(parts))).split())

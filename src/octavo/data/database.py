@@ -1,4 +1,4 @@
-"""SQLite files of Octavo: private, written by one thread, read by any."""
+"""SQLite files of Octavo. Only their owner can read them. One thread writes, and any thread reads."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Literal, TypeVar
 
-WAITS = 5.0
+BUSY_TIMEOUT = 5.0
 """Seconds to wait for another program that uses a file."""
 
 R = TypeVar("R")
 Transaction = Callable[[sqlite3.Connection], R]
-"""Work inside one transaction."""
+"""A function that runs inside one transaction and returns its result."""
 
 
 def private_folder(folder: Path) -> None:
@@ -38,12 +38,13 @@ def private_file(path: Path) -> None:
 
 
 def lock_file(path: Path, *, shared: bool = False) -> Callable[[], None] | None:
-    """Lock the file at `path`, made if there is none, and return what unlocks it. None if another program holds it.
+    """Lock the file at `path` and return a function that unlocks it. None if another program has locked it.
 
-    `shared`: any number of programs hold it together. This waits until no program holds it alone. Raises OSError.
-    The kernel unlocks the file when the process ends, however it ends.
+    The file is created if it does not exist. A `shared` lock can be held by several programs: then this waits until no
+    program holds an exclusive lock. The kernel unlocks the file when the process ends, even after a crash. Raises
+    OSError.
     """
-    import fcntl  # lazy: there is nothing to lock where nothing is kept
+    import fcntl  # lazy: not needed if nothing is stored
 
     handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
@@ -63,13 +64,13 @@ def connect(
     if path is None:
         return sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     if read_only:
-        return _readable(path)
-    db = sqlite3.connect(path, isolation_level=None, timeout=WAITS, check_same_thread=False)
+        return _connect_read_only(path)
+    db = sqlite3.connect(path, isolation_level=None, timeout=BUSY_TIMEOUT, check_same_thread=False)
     with closed_on_failure(db):
         db.text_factory = _text
-        mode = _journaled(db, "WAL")
+        mode = _set_journal_mode(db, "WAL")
         if mode != "wal":  # a network file system has no shared memory
-            _journaled(db, "DELETE")
+            _set_journal_mode(db, "DELETE")
             synchronous = "FULL"
         db.execute(f"PRAGMA synchronous = {synchronous}")
         db.execute("PRAGMA foreign_keys = ON")
@@ -77,12 +78,13 @@ def connect(
     return db
 
 
-def _journaled(db: sqlite3.Connection, mode: str) -> str:
-    """Set the journal mode, and return it.
+def _set_journal_mode(db: sqlite3.Connection, mode: str) -> str:
+    """Set the journal mode, and return the mode that SQLite chose.
 
-    If two programs create a file at the same moment, SQLite refuses the second without waiting: so this retries.
+    Retries for `BUSY_TIMEOUT` seconds: if two programs create a file at the same moment, SQLite refuses the second
+    immediately.
     """
-    until = time.monotonic() + WAITS
+    until = time.monotonic() + BUSY_TIMEOUT
     while True:
         try:
             return str(db.execute(f"PRAGMA journal_mode = {mode}").fetchone()[0])
@@ -93,7 +95,7 @@ def _journaled(db: sqlite3.Connection, mode: str) -> str:
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Return True if the error only says that another program is using the file."""
+    """Return True if the error means that another program is using the file."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
@@ -107,11 +109,11 @@ def closed_on_failure(db: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def _readable(path: Path) -> sqlite3.Connection:
-    """Return a read-only connection, also where no other file can be created."""
-    for how in ("mode=ro", "mode=ro&immutable=1"):
-        uri = f"{path.absolute().as_uri()}?{how}"
-        db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=WAITS, check_same_thread=False)
+def _connect_read_only(path: Path) -> sqlite3.Connection:
+    """Return a read-only connection. Works also in a folder where SQLite cannot create its other files."""
+    for options in ("mode=ro", "mode=ro&immutable=1"):
+        uri = f"{path.absolute().as_uri()}?{options}"
+        db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=BUSY_TIMEOUT, check_same_thread=False)
         db.text_factory = _text
         with suppress(sqlite3.OperationalError), closed_on_failure(db):
             db.execute("SELECT count(*) FROM sqlite_master").fetchone()
@@ -126,7 +128,7 @@ def _text(value: bytes) -> str:
 
 
 def moment(seconds: float) -> datetime:
-    """Return a stored time. 1970 if the value is not a valid time."""
+    """Return the time of a stored timestamp. 1970 if it is not a valid timestamp."""
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (ValueError, OverflowError, OSError):
@@ -163,7 +165,7 @@ def set_aside(path: Path, name: str) -> Path:
 
 
 class Writer:
-    """A daemon thread that writes with its own connection. The thread starts with the first work."""
+    """A daemon thread that writes with its own connection. It starts with the first call of `submit`."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection], name: str) -> None:
         self._connect = connect
@@ -172,7 +174,7 @@ class Writer:
         self._thread: threading.Thread | None = None
 
     def submit(self, work: Transaction[R]) -> Future[R]:
-        """Do `work` in its own transaction, after all earlier work."""
+        """Run `work` in its own transaction, after all work submitted earlier."""
         future: Future[R] = Future()
         self._queue.put((work, future))
         if self._thread is None:
@@ -180,13 +182,14 @@ class Writer:
             self._thread.start()
         return future
 
-    def close(self, within: float = 2.0) -> None:
-        """Finish the submitted work, for up to `within` seconds. With 0, the thread itself may call this."""
+    def close(self, timeout: float = 2.0) -> None:
+        """Wait for the submitted work for up to `timeout` seconds. With 0, return immediately: the writer thread itself
+        may then call this."""
         thread, self._thread = self._thread, None
         if thread is not None:
             self._queue.put(None)
-            if within:
-                thread.join(within)
+            if timeout:
+                thread.join(timeout)
 
     def _run(self) -> None:
         db: sqlite3.Connection | None = None
@@ -197,7 +200,7 @@ class Writer:
             try:
                 db = db or self._connect()
                 future.set_result(_transaction(db, work))
-            except BaseException as error:  # noqa: BLE001  # it is raised again where it is waited for
+            except BaseException as error:  # noqa: BLE001  # raised again by `Future.result`
                 future.set_exception(error)
         if db is not None:
             db.close()

@@ -13,13 +13,13 @@ from octavo.data.database import connect, private_file, set_aside
 from octavo.untrusted_input import parse_json
 
 MAX_SKIPPED_ROWS = 5000
-"""Number of unreadable rows that are skipped in a table."""
+"""Maximum number of unreadable rows that are skipped in a table."""
 TABLES = ("facts", "drafts", "sent", "once", "outbox", "inbox_marks")
-"""`sent` is before `outbox`: a sent write is not restored from a backup."""
+"""Tables in the order of their recovery. `sent` is before `outbox`, so that writes in `sent` are not restored."""
 
 
 def recover(path: Path, migrate: Callable[[sqlite3.Connection], None], now: datetime) -> str:
-    """Move the damaged file at `path` aside, and create a new file from its readable rows and from the newest backup.
+    """Rename the damaged file at `path`, and create a new file from its readable rows and from the newest backup.
 
     Return a sentence that says how much was recovered, and the path of the old file.
     """
@@ -38,7 +38,7 @@ def recover(path: Path, migrate: Callable[[sqlite3.Connection], None], now: date
 
 
 def _copy(source: Path, db: sqlite3.Connection, *, as_of_backup: bool = False) -> int:
-    """Add the rows of `source` that are not in `db` yet. Return their number."""
+    """Insert the rows of `source` that are not yet in `db`. Return the number of inserted rows."""
     try:
         old = connect(source)
     except sqlite3.Error:
@@ -52,7 +52,7 @@ def _copy(source: Path, db: sqlite3.Connection, *, as_of_backup: bool = False) -
                     if db.execute("SELECT 1 FROM sent WHERE id = ?", [row["id"]]).fetchone():
                         continue
                     row.pop("position", None)
-                    if as_of_backup and not _asks_first(row):
+                    if as_of_backup and not _mark_as_failed(row):
                         continue
                 copied += _insert(db, table, row)
     finally:
@@ -62,16 +62,18 @@ def _copy(source: Path, db: sqlite3.Connection, *, as_of_backup: bool = False) -
 
 def _rows(old: sqlite3.Connection, table: str) -> Iterator[tuple[tuple[str, ...], tuple[Any, ...]]]:
     """Yield the readable rows of `table`, and skip unreadable rows."""
-    after, leap = -1, 0
+    last_rowid, skipped = -1, 0
     for _ in range(MAX_SKIPPED_ROWS):
         try:
-            cursor = old.execute(f"SELECT rowid, * FROM {table} WHERE rowid > ? ORDER BY rowid", (after + leap,))
+            cursor = old.execute(
+                f"SELECT rowid, * FROM {table} WHERE rowid > ? ORDER BY rowid", (last_rowid + skipped,)
+            )
             columns = tuple(column[0] for column in cursor.description[1:])
             for rowid, *values in cursor:
-                after, leap = rowid, 0
+                last_rowid, skipped = rowid, 0
                 yield columns, tuple(values)
         except sqlite3.DatabaseError:
-            leap += 1
+            skipped += 1
         else:
             return
 
@@ -84,10 +86,10 @@ def _insert(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> int:
         return 0
 
 
-def _asks_first(row: dict[str, Any]) -> bool:
-    """Change a write from a backup, which may have been sent: it waits for the user, and is looked for before it is sent.
+def _mark_as_failed(row: dict[str, Any]) -> bool:
+    """Mark a write from a backup as failed, because it may already have been sent. Return False if it is unreadable.
 
-    False if it is unreadable.
+    The user then decides about the write, and Octavo searches the server for the write before sending it.
     """
     try:
         record = parse_json(row["record"])

@@ -1,7 +1,7 @@
-"""Unsent drafts. Each instance of Octavo has its own version of a draft.
+"""Stores unsent drafts. Each running Octavo process has its own version of a draft.
 
-An instance takes over the version that it showed, unless another instance has changed that version since: then both
-stay.
+A process replaces the version of another process that it has shown to the user. If the other process has changed its
+version since, both versions are kept.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from octavo.data.database import Transaction, moment
 from octavo.data.observers import Observers
 from octavo.data.state_db import NotSaved, StateDb
 
-SOON = 0.5
-"""Seconds after which an unfinished save counts as failed."""
+LATE_AFTER = 0.5
+"""Seconds after which an unfinished save counts as late."""
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Draft:
     text: str
     saved_at: datetime
     writer: str
-    """Id of the instance that wrote the version."""
+    """Id of the Octavo process that wrote the version."""
     is_late: bool = False
-    """True if the version could not be saved yet."""
+    """True if saving the version failed or takes long."""
 
 
 class Drafts:
@@ -42,49 +42,51 @@ class Drafts:
         self._state = state
         self._writer = secrets.token_hex(8)
         self._texts: dict[str, str] = {}
-        """Texts of this instance by key, newer than those on disk during a save. Empty if the draft was discarded."""
+        """Texts written by this process, by key. During a save they are newer than those on disk. A text is empty if
+        the draft was discarded."""
         self._written_at: dict[str, float] = {}
-        """Time of each of these texts, in seconds."""
+        """Timestamp of each text in `_texts`, by key."""
         self._edit_counts: dict[str, int] = {}
         self._saving: dict[str, tuple[Transaction[None], Future[None]]] = {}
-        """The last save of each draft, until it is on disk."""
+        """Transaction and result of the last save of each draft, by key, until the save has succeeded."""
         self._late: set[str] = set()
         """Keys of the drafts whose save failed or takes long."""
         self._seen: dict[str, tuple[str, int]] = {}
-        """Writer and revision of the version of another instance that was shown, by key."""
+        """Writer and revision of the version on disk that the user has seen, by key."""
         self.changed: Observers[[]] = Observers()
 
     def observe(self, observer: Callable[[], None]) -> Callable[[], None]:
-        """Call `observer` after this instance edits, saves or discards a draft. Returns a function that ends this."""
+        """Call `observer` after this process edits, saves or discards a draft. Returns a function that removes
+        `observer`."""
         return self.changed.add(observer)
 
     def keys(self) -> frozenset[str]:
-        """Return the keys of all drafts on disk, and of the drafts that could not be saved."""
+        """Return the keys of all drafts on disk, and of the drafts whose save failed or takes long."""
         rows = self._state.rows("SELECT DISTINCT place FROM drafts WHERE namespace = ?", self._state.namespace)
         on_disk = {str(key) for (key,) in rows if self._texts.get(key) != ""}
         return frozenset(on_disk | self.late_keys())
 
     def unsaved(self) -> tuple[Draft, ...]:
-        """Return the texts of this instance that are not on disk."""
-        behind = (key for key in self._unsaved_keys() if self._texts.get(key))
-        return tuple(Draft(key, self._texts[key], moment(self._written_at[key]), self._writer) for key in behind)
+        """Return the drafts of this process that are not on disk."""
+        unsaved_keys = (key for key in self._unsaved_keys() if self._texts.get(key))
+        return tuple(Draft(key, self._texts[key], moment(self._written_at[key]), self._writer) for key in unsaved_keys)
 
     def late_keys(self) -> frozenset[str]:
         """Return the keys of `unsaved` drafts whose save failed or takes long."""
-        behind = self._unsaved_keys()
-        return frozenset(key for key in self._late if key in behind and self._texts.get(key))
+        unsaved_keys = self._unsaved_keys()
+        return frozenset(key for key in self._late if key in unsaved_keys and self._texts.get(key))
 
     @property
     def unsaved_reason(self) -> str:
-        """Return why drafts are not saved, as the end of a sentence."""
+        """Return the cause of failed or late saves, to complete a sentence."""
         return self._state.save_error_cause or "another program is using the file, or the disk is slow"
 
     def drop_unsaved(self) -> None:
-        """Give up all unsaved texts."""
+        """Stop trying to save the drafts that are not on disk."""
         self._saving.clear()
 
     async def save_again(self) -> None:
-        """Save the drafts whose save failed. Raises any error but NotSaved."""
+        """Save the drafts whose save failed. NotSaved is not raised if a save fails again; other errors are."""
         waiting = []
         for key, (work, future) in tuple(self._saving.items()):
             if future.done() and key in self._unsaved_keys():
@@ -107,7 +109,8 @@ class Drafts:
         return future
 
     def get(self, key: str) -> str | None:
-        """Return the text of a draft: of this instance, else the newest on disk. None if there is no draft."""
+        """Return the text that this process wrote for a draft, else the newest text on disk. None if there is no
+        draft."""
         if (text := self._texts.get(key)) is not None:
             return text or None
         rows = self._state.rows(
@@ -136,32 +139,31 @@ class Drafts:
                 newest[key] = Draft(key, text, moment(self._written_at[key]), self._writer, key in late)
         return tuple(sorted(newest.values(), key=lambda draft: draft.saved_at, reverse=True))
 
-    def with_prefix(self, begin: str) -> tuple[Draft, ...]:
+    def with_prefix(self, prefix: str) -> tuple[Draft, ...]:
         """Return the drafts whose keys begin with `begin`, the newest first."""
-        found: dict[str, Draft] = {}
+        drafts: dict[str, Draft] = {}
         rows = self._state.rows(
             "SELECT place, text, saved_at, writer, revision FROM drafts"
             " WHERE namespace = ? AND substr(place, 1, ?) = ? ORDER BY saved_at DESC",
-            *(self._state.namespace, len(begin), begin),
+            *(self._state.namespace, len(prefix), prefix),
         )
         for key, text, saved_at, writer, revision in rows:
             text = self._texts.get(key, text)
-            if text and key not in found:
-                found[key] = Draft(key, text, moment(saved_at), writer)
+            if text and key not in drafts:
+                drafts[key] = Draft(key, text, moment(saved_at), writer)
                 self._seen[key] = (writer, revision)
-        return tuple(found.values())
+        return tuple(drafts.values())
 
     def save(self, key: str, text: str) -> Awaitable[None]:
-        """Return an awaitable that ends when `text` is on disk. A blank text discards the draft. Awaiting raises
-        NotSaved.
+        """Start to save `text`, and return an awaitable that ends when it is on disk. A blank text discards the draft.
 
-        The order of the calls decides which text is stored, not the order of awaiting.
+        The text of the last call is stored, in whatever order the results are awaited. Awaiting raises NotSaved.
         """
-        work = self._accept(key, text)
+        work = self._stage(key, text)
         return self._wait_saved(key, self._edit_counts[key], self._submit(key, work))
 
     async def _wait_saved(self, key: str, count: int, future: Future[None]) -> None:
-        late = asyncio.get_running_loop().call_later(SOON, self._mark_late, key, count)
+        late = asyncio.get_running_loop().call_later(LATE_AFTER, self._mark_late, key, count)
         try:
             await self._state.wait_written(future)
         except NotSaved:
@@ -184,7 +186,7 @@ class Drafts:
 
     def save_now(self, key: str, text: str) -> None:
         """Save a draft in a signal handler. Waits for up to two seconds. Raises NotSaved."""
-        work = self._accept(key, text)
+        work = self._stage(key, text)
         count, future = self._edit_counts[key], self._submit(key, work)
         try:
             self._state.wait_written_now(future)
@@ -198,16 +200,16 @@ class Drafts:
         self._state.write_now(lambda db: None)
 
     async def discard(self, key: str) -> None:
-        """Discard the draft of this instance. Raises NotSaved."""
+        """Discard the draft as far as this process has written or shown it. Raises NotSaved."""
         await self.save(key, "")
 
     def edit_count(self, key: str) -> int:
-        """Return the number of edits that this instance has made to a draft."""
+        """Return the number of edits that this process has made to a draft."""
         return self._edit_counts.get(key, 0)
 
     def removal(self, key: str) -> Transaction[None]:
-        """Return the deletion of a draft, for the transaction of another write. Call `forget` after that
-        transaction."""
+        """Return the deletion of a draft as part of another transaction. The caller must call `forget` after the
+        commit."""
         namespace, writer, seen = self._state.namespace, self._writer, self._seen.get(key)
 
         def remove(db: sqlite3.Connection) -> None:
@@ -216,16 +218,16 @@ class Drafts:
         return remove
 
     def forget(self, key: str, count: int) -> None:
-        """Forget the text in memory, because it is deleted on disk. Does nothing if the draft was edited since
-        `count`."""
+        """Remove the text from memory after its deletion on disk. Does nothing if `edit_count` is no longer `count`."""
         if self.edit_count(key) == count:
             self._texts.pop(key, None)
             self._seen.pop(key, None)
             self._saving.pop(key, None)
             self.changed.notify()
 
-    def _accept(self, key: str, text: str) -> Transaction[None]:
-        """Take over `text`, and return its save, which must be submitted in the order of these calls."""
+    def _stage(self, key: str, text: str) -> Transaction[None]:
+        """Store `text` in memory, and return the transaction that saves it. Submit the transactions in the order of the
+        calls."""
         self._edit_counts[key] = self.edit_count(key) + 1
         self._texts[key] = text if text.strip() else ""
         self._written_at[key] = self._state.now().timestamp()
@@ -248,11 +250,11 @@ class Drafts:
 
 
 StoredDraft = tuple[str, str, str, int, float]
-"""A version as it is stored: key, writer, text, revision and time of the save."""
+"""A stored version of a draft: key, writer, text, revision and time of the save."""
 
 
 def delete_drafts(db: sqlite3.Connection, namespace: str, keys: Sequence[str]) -> list[StoredDraft]:
-    """Delete every version of the drafts `keys`, and return these versions."""
+    """Delete and return every version of the drafts with these keys."""
     found: list[StoredDraft] = []
     for key in keys:
         found += db.execute(
@@ -263,7 +265,7 @@ def delete_drafts(db: sqlite3.Connection, namespace: str, keys: Sequence[str]) -
 
 
 def restore_drafts(db: sqlite3.Connection, namespace: str, versions: Sequence[StoredDraft]) -> None:
-    """Undo `delete_drafts`. A newer version stays, and the restored version is added."""
+    """Undo `delete_drafts`. If the same process has written a newer version since, keep both."""
     insert = (
         "INSERT OR IGNORE INTO drafts (place, writer, text, revision, saved_at, namespace) VALUES (?, ?, ?, ?, ?, ?)"
     )
@@ -273,7 +275,7 @@ def restore_drafts(db: sqlite3.Connection, namespace: str, versions: Sequence[St
 
 
 def store_returned(db: sqlite3.Connection, namespace: str, key: str, text: str, entry_id: str, now: datetime) -> None:
-    """Store the text of a write that was not sent as a draft. Another version of the draft stays."""
+    """Store the text of a canceled write as a draft again. Other versions of the draft are kept."""
     db.execute(
         "INSERT OR REPLACE INTO drafts VALUES (?, ?, ?, ?, 1, ?)",
         (namespace, key, _returned(entry_id), text, now.timestamp()),

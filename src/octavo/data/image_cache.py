@@ -1,4 +1,4 @@
-"""Image files on disk, which can be downloaded again."""
+"""Caches downloaded image files on disk."""
 
 from __future__ import annotations
 
@@ -11,22 +11,19 @@ from pathlib import Path
 
 from octavo.data.database import private_folder
 
-MOST_BYTES = 64_000_000
+MAX_BYTES = 64_000_000
 
 
 class ImageCache:
-    """Images by URL. Without a folder nothing is stored.
+    """Images on disk, by URL. Without a folder nothing is stored. All methods block: call them in a thread."""
 
-    All methods block: call them in a thread.
-    """
-
-    def __init__(self, folder: Path | None, namespace: str = "", *, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, folder: Path | None, namespace: str = "", *, max_bytes: int = MAX_BYTES) -> None:
         name = hashlib.sha256(namespace.encode()).hexdigest()[:16]
         self._folder = folder / "pictures" / name if folder is not None else None
-        self._most_bytes = most_bytes
+        self._most_bytes = max_bytes
 
     def get(self, name: str) -> bytes | None:
-        """Return the image stored as `name`. None if there is none."""
+        """Return the content of the image stored as `name`. None if it is not stored."""
         path = self._path(name)
         if path is None or path.is_symlink():
             return None
@@ -38,7 +35,8 @@ class ImageCache:
         return data
 
     def put(self, name: str, data: bytes) -> None:
-        """Store an image, and delete the images used the longest ago if the cache is too large. Raises nothing."""
+        """Store an image. If the cache is too large, delete the least recently used images. Errors of the disk are
+        ignored."""
         path = self._path(name)
         if path is None or len(data) > self._most_bytes:
             return
@@ -65,11 +63,11 @@ class ImageCache:
 
     def _evict(self) -> None:
         assert self._folder is not None, "the cache must have a folder"
-        kept = []
+        images = []
         with suppress(OSError), os.scandir(self._folder) as entries:
-            kept = [(entry.stat().st_mtime_ns, entry.stat().st_size, entry.path) for entry in entries]
-        total = sum(size for _, size, _ in kept)
-        for _, size, path in sorted(kept):
+            images = [(entry.stat().st_mtime_ns, entry.stat().st_size, entry.path) for entry in entries]
+        total = sum(size for _, size, _ in images)
+        for _, size, path in sorted(images):
             if total <= self._most_bytes:
                 return
             with suppress(OSError):

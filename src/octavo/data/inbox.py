@@ -1,14 +1,16 @@
-"""Builds the rows of the inbox from cached responses, the most urgent first. Sends nothing and reads no files.
+"""Builds the rows of the inbox from cached responses, the most urgent first. Pure.
 
     inbox = inbox_of(InboxFacts(me=mia, spaces=..., change_requests=..., reviews=...))
     for row in inbox.rows: ...                 # reason, title, place, time
     inbox.unknown.words                        # "not loaded yet: reviews of 12 change requests"
 
-The API has no notifications: each row follows from responses. A response that is not loaded makes no row, and is counted.
-A thread or change request has at most one row. The user's own actions make no row.
+The API has no notifications, so Octavo computes each row from other responses. `Unknown` counts the responses that are
+not loaded and may lead to more rows. A thread or change request has at most one row. The user's own actions make no
+row.
 
-The API names no author of a page or revision. So a thread on a page makes a row for its author only if the page belongs to
-a change request of the user. No list tells of conflicts either: a row says that the change request is outdated instead.
+The API names no author of a page. So a thread of others makes a row only in a change request of the user, after a
+reply of the user, or if it mentions the user. The API does not report conflicts either: a row says instead that the
+change request is outdated.
 """
 
 from __future__ import annotations
@@ -88,15 +90,14 @@ class DraftRef:
 
 @dataclass(frozen=True, slots=True)
 class WriteRef:
-    """A write that was not sent, or of which nobody knows whether it arrived."""
+    """A write of the outbox that was not sent, or that may have been sent."""
 
     entry_id: str
 
 
 @dataclass(frozen=True, slots=True)
 class MessageFacts:
-    """The parts of a message that inbox rows depend on. Complete messages of thousands of threads take ten times the
-    memory."""
+    """The parts of a message that inbox rows depend on. Keeping complete messages would take ten times the memory."""
 
     id: str
     by: str
@@ -111,31 +112,31 @@ RowTarget = ChangeRequestRef | ThreadRef | DraftRef | WriteRef
 
 @dataclass(frozen=True)
 class InboxRow:
-    """A row of the inbox, and why it needs the user."""
+    """A row of the inbox, with the reasons why the user should look at it."""
 
     key: str
-    """Identifies the row. It never changes."""
+    """Id of the row, the same in all builds of the inbox."""
     reason: Reason
     """The most urgent reason."""
-    also: tuple[Reason, ...]
+    other_reasons: tuple[Reason, ...]
     """The other reasons, the most urgent first."""
-    words: str
+    reason_text: str
     """All reasons as a sentence for the user."""
     title: str
     context: str
-    """The place of the row, and the users concerned."""
+    """Space, page and users concerned, as one line of text."""
     moment: datetime | None
     """Time of the event behind `reason`. None if unknown."""
     space_id: str
     """Empty if the row belongs to no space."""
     target: RowTarget
     stamp: str
-    """Differs after each new event of the row, and only then."""
+    """Text that changes with each new event in the row, and only then."""
 
 
 @dataclass(frozen=True)
 class Unknown:
-    """Numbers of responses that are not loaded, and may lead to more rows."""
+    """Number of responses of each kind that are not loaded and may lead to more rows."""
 
     me: bool = False
     """True if the signed-in user is unknown."""
@@ -147,12 +148,12 @@ class Unknown:
     """Number of spaces and change requests whose threads are not loaded."""
     replies: int = 0
     """Number of threads whose replies are not loaded."""
-    is_being_read: bool = False
+    is_loading: bool = False
     """True while the missing responses are being loaded in the background."""
 
     @property
-    def words(self) -> str:
-        """Return what is not loaded, as a remark for the user. Empty if everything is loaded."""
+    def summary(self) -> str:
+        """Return a remark for the user that lists the missing responses. Empty if all are loaded."""
         parts = [
             "your account" if self.me else "",
             _count_of("reviews of", self.reviews, "change request"),
@@ -161,12 +162,12 @@ class Unknown:
             _count_of("replies in", self.replies, "thread"),
         ]
         missing = ", ".join(filter(None, parts))
-        return f"{'loading' if self.is_being_read else 'not loaded yet'}: {missing}" if missing else ""
+        return f"{'loading' if self.is_loading else 'not loaded yet'}: {missing}" if missing else ""
 
 
 @dataclass(frozen=True)
 class InboxFacts:
-    """The responses that the inbox is built from. A key that a mapping lacks was not loaded."""
+    """The responses that the inbox is built from. A key is missing from a mapping if its response is not loaded."""
 
     me: User | None = None
     teams: frozenset[str] = frozenset()
@@ -180,9 +181,9 @@ class InboxFacts:
     requested: Mapping[ChangeRequestRef, Sequence[RequestedReviewer]] = field(default_factory=dict)
     threads: Mapping[Discussion, Sequence[Comment]] = field(default_factory=dict)
     replies: Mapping[Discussion, Mapping[str, Sequence[MessageFacts]]] = field(default_factory=dict)
-    """The replies of each thread, by place and thread id. A thread without replies has no entry."""
+    """The replies by space or change request, then by thread id. A thread without replies has no entry."""
     entries: Sequence[OutboxEntry] = ()
-    """Entries that are not done, and entries that were done after these responses were read."""
+    """Writes of the outbox that are not done, or that were done after these responses were fetched."""
     drafts: Sequence[Draft] = ()
 
 
@@ -199,7 +200,7 @@ class _RowReason:
     """One reason why a row needs the user."""
 
     reason: Reason
-    words: str
+    text: str
     moment: datetime | None
     stamp: str
 
@@ -209,32 +210,32 @@ class _UnsortedRow:
     """A row whose reasons are still being collected."""
 
     key: str
-    about: RowTarget
+    target: RowTarget
     title: str
     context: str
     space_id: str
     reasons: list[_RowReason] = field(default_factory=list)
 
     def row(self) -> InboxRow:
-        claims = sorted(self.reasons, key=lambda each: _RANK[each.reason])
-        reasons = tuple(dict.fromkeys(each.reason for each in claims))
+        sorted_reasons = sorted(self.reasons, key=lambda each: _RANK[each.reason])
+        reasons = tuple(dict.fromkeys(each.reason for each in sorted_reasons))
         return InboxRow(
             key=self.key,
             reason=reasons[0],
-            also=reasons[1:],
-            words=" · ".join(each.words for each in claims),
+            other_reasons=reasons[1:],
+            reason_text=" · ".join(each.text for each in sorted_reasons),
             title=self.title,
             context=self.context,
-            moment=claims[0].moment,
+            moment=sorted_reasons[0].moment,
             space_id=self.space_id,
-            target=self.about,
-            stamp=" ".join(f"{each.reason}:{each.stamp}" for each in claims),
+            target=self.target,
+            stamp=" ".join(f"{each.reason}:{each.stamp}" for each in sorted_reasons),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class _ThreadInputs:
-    """Everything that the reasons of the threads in one place are computed from."""
+    """All inputs from which the reasons of the threads in one space or change request are computed."""
 
     me: str
     request: ChangeRequest | None
@@ -243,7 +244,8 @@ class _ThreadInputs:
     answered: frozenset[str]
 
     def is_equivalent(self, other: _ThreadInputs) -> bool:
-        """Return whether both lead to the same reasons. Responses that have not changed are the same objects."""
+        """Return whether both inputs lead to the same reasons. Compares by identity where an unchanged response stays
+        the same object."""
         return (
             self.threads is other.threads
             and self.request is other.request
@@ -254,25 +256,26 @@ class _ThreadInputs:
 
 @dataclass(frozen=True, slots=True)
 class _PlaceReasons:
-    """The reasons of the rows for the threads in one place."""
+    """The reasons found for the threads in one space or change request."""
 
     inputs: _ThreadInputs
-    found: tuple[tuple[Comment, tuple[_RowReason, ...]], ...]
+    reasons: tuple[tuple[Comment, tuple[_RowReason, ...]], ...]
     not_loaded: int
     """Number of threads whose replies are not loaded."""
 
 
 class ReasonCache:
-    """The reasons that the last build found in each place. A place that has not changed is not searched again."""
+    """The reasons that the last build found in each space and change request, so that unchanged ones are not searched
+    again."""
 
     def __init__(self) -> None:
         self.places: dict[Discussion, _PlaceReasons] = {}
         self.searched = 0
-        """Number of places that were searched."""
+        """Number of searches so far. Tests read it."""
 
 
 def inbox_of(facts: InboxFacts, cache: ReasonCache | None = None) -> Inbox:
-    """Return the inbox for `facts`. Uses and updates `cache`, so that unchanged places are not searched again."""
+    """Build the inbox from `facts`. With a `cache`, only changed spaces and change requests are searched."""
     return _InboxBuild(facts, cache or ReasonCache()).inbox()
 
 
@@ -281,14 +284,14 @@ def sort_rows(rows: Sequence[InboxRow]) -> tuple[InboxRow, ...]:
     return tuple(sorted(rows, key=lambda row: (_RANK[row.reason], -_seconds(row.moment), row.key)))
 
 
-def matches(row: InboxRow, by: InboxFilter, space: str) -> bool:
-    """Return whether a saved filter includes `row`. `space` is the title of the space of the row."""
-    if by.reasons and not {row.reason, *row.also}.intersection(by.reasons):
+def matches(row: InboxRow, row_filter: InboxFilter, space: str) -> bool:
+    """Return whether a row passes a saved filter. `space` is the title of the space of the row."""
+    if row_filter.reasons and not {row.reason, *row.other_reasons}.intersection(row_filter.reasons):
         return False
-    if by.space and by.space != row.space_id and fold(by.space) != fold(space):
+    if row_filter.space and row_filter.space != row.space_id and fold(row_filter.space) != fold(space):
         return False
-    text = fold(f"{row.title} {row.context} {row.words}")
-    return all(word in text for word in fold(by.words).split())
+    text = fold(f"{row.title} {row.context} {row.reason_text}")
+    return all(word in text for word in fold(row_filter.words).split())
 
 
 def message_facts(message: Message) -> MessageFacts:
@@ -426,14 +429,15 @@ class _InboxBuild:
                 " ".join(sorted(e.id for e in refusals_now)),
             )
         elif approvals and not refusals and request.status == "open" and not request.outdated:
-            may = self._may_merge(request, reviews)
-            if may is not None:
-                words = f"approved by {_reviewers(approvals)}{may}"
+            merge_remark = self._merge_remark(request, reviews)
+            if merge_remark is not None:
+                words = f"approved by {_reviewers(approvals)}{merge_remark}"
                 stamp = " ".join(sorted(each.id for each in approvals))
                 self._add_reason(at, request, "approved", words, _latest(approvals), stamp)
 
-    def _may_merge(self, request: ChangeRequest, reviews: Sequence[Review]) -> str | None:
-        """Return a remark about merging to add to a row. None if the user cannot merge the change request now."""
+    def _merge_remark(self, request: ChangeRequest, reviews: Sequence[Review]) -> str | None:
+        """Return a remark about merging, to append to the reason of a row. None if the user cannot merge the change
+        request now."""
         space = self._facts.spaces.get(request.space or "")
         if space is None:
             return ""
@@ -463,7 +467,7 @@ class _InboxBuild:
             place = self._cache.places[at] = self._find_thread_reasons(inputs)
             self._cache.searched += 1
         self._not_loaded["replies"] += place.not_loaded
-        for root, reasons in place.found:
+        for root, reasons in place.reasons:
             self._thread_row(ThreadRef(at, root.id), root).reasons.extend(reasons)
 
     def _find_thread_reasons(self, inputs: _ThreadInputs) -> _PlaceReasons:
@@ -517,7 +521,7 @@ class _InboxBuild:
         return row
 
     def _count_places(self) -> None:
-        """Count the places that have open threads which are not loaded."""
+        """Count the spaces and change requests whose open threads are not loaded."""
         places: list[tuple[Discussion, int]] = [
             *((_space_at(each.id), each.comments) for each in self._facts.spaces.values()),
             *((at, request.comments) for at, request in self._requests.items()),
@@ -593,7 +597,8 @@ class _InboxBuild:
         self._request_row(at, request.title).reasons.append(_RowReason(reason, words, moment, stamp))
 
     def _request_row(self, at: ChangeRequestRef, title: str) -> _UnsortedRow:
-        """Return the row of a change request. `title` is its title if the change request is not loaded."""
+        """Return the row of a change request, a new one if necessary. `title` is used if the change request is not
+        loaded."""
         key = f"change request {' '.join(_ids(at))}"
         if (row := self._rows.get(key)) is None:
             context = self._context(at.space_id)
@@ -628,8 +633,8 @@ def _reviewers(reviews: Sequence[Review]) -> str:
 
 def _join_names(people: Sequence[str]) -> str:
     """Return up to two names, and the number of the others."""
-    once = list(dict.fromkeys(people))
-    return " and ".join(once) if len(once) < 3 else f"{once[0]}, {once[1]}, and {len(once) - 2} more"
+    unique = list(dict.fromkeys(people))
+    return " and ".join(unique) if len(unique) < 3 else f"{unique[0]}, {unique[1]}, and {len(unique) - 2} more"
 
 
 def _latest(reviews: Sequence[Review]) -> datetime | None:
@@ -644,8 +649,8 @@ def _seconds(moment: datetime | None) -> float:
     return moment.timestamp() if moment is not None else 0.0
 
 
-def _count_of(what: str, number: int, of: str) -> str:
-    return f"{what} {_count(number, of)}" if number else ""
+def _count_of(prefix: str, number: int, noun: str) -> str:
+    return f"{prefix} {_count(number, noun)}" if number else ""
 
 
 def _count(number: int, one: str, many: str = "") -> str:

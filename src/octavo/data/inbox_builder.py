@@ -1,5 +1,5 @@
-"""Schedules the builds of the inbox rows, and encodes the rows that are stored for the next start. Building them again from
-thousands of threads would take seconds."""
+"""Schedules the builds of the inbox rows, and encodes rows for storage.
+The stored rows are shown at the next start, because building rows from thousands of threads takes seconds."""
 
 from __future__ import annotations
 
@@ -15,21 +15,34 @@ from octavo.concurrency import Tasks
 from octavo.data.inbox import REASONS, DraftRef, Inbox, InboxRow, ReasonCache, RowTarget, ThreadRef, WriteRef
 from octavo.untrusted_input import parse_json
 
-MOST = 1000
-"""Most rows that are stored."""
-_PLAIN = ("key", "reason", "also", "words", "title", "context", "space_id", "stamp")
+MAX_STORED_ROWS = 1000
+"""Maximum number of rows that are stored."""
+_STORED_NAMES = {
+    "key": "key",
+    "reason": "reason",
+    "other_reasons": "also",
+    "reason_text": "words",
+    "title": "title",
+    "context": "context",
+    "space_id": "space_id",
+    "stamp": "stamp",
+}
+"""The stored name of each field of InboxRow that is stored unchanged."""
 
 
 class InboxBuilder:
-    """The rows of the inbox, and the task that builds them. Responses that arrive close together cause one build."""
+    """The rows of the inbox, and the task that builds them. Responses that arrive at nearly the same time cause one
+    build."""
 
-    def __init__(self, build: Callable[[ReasonCache, bool], Awaitable[Inbox | None]], show: Callable[[], None]) -> None:
-        """`build` returns the new rows, or None if nothing has changed. Its second argument is true if something is known to
-        have changed. `show` is called after each build."""
+    def __init__(
+        self, build: Callable[[ReasonCache, bool], Awaitable[Inbox | None]], on_built: Callable[[], None]
+    ) -> None:
+        """`build` returns the new inbox, or None if nothing has changed. Its second argument is True if the caller of
+        `schedule` knows of a change. `show` is called after each build."""
         self.inbox = Inbox()
         self.can_build = False
-        """Whether enough is loaded to build rows. Before, the rows are those of an earlier run."""
-        self._build, self._show = build, show
+        """Whether enough is loaded to build rows. Until then, the rows of an earlier run are shown."""
+        self._build, self._on_built = build, on_built
         self._cache = ReasonCache()
         self._tasks = Tasks("Building the rows of the inbox")
         self._task: asyncio.Task[None] | None = None
@@ -38,8 +51,8 @@ class InboxBuilder:
         self._rescheduled = asyncio.Event()
 
     def schedule(self, wait: float, *, is_stale: bool = True) -> None:
-        """Build and show the rows within `wait` seconds. With `is_stale=False`, `build` has to find out whether anything has
-        changed."""
+        """Build and show the rows within `wait` seconds. Pass `is_stale=False` if `build` must check whether anything
+        has changed."""
         loop = asyncio.get_running_loop()
         at = loop.time() + wait
         self._build_at = min(self._build_at, at) if self._is_due else at
@@ -55,12 +68,12 @@ class InboxBuilder:
 
     @property
     def is_building(self) -> bool:
-        """Return whether a build is running or starts now, so that the rows are about to change."""
+        """Return whether a build is running or due now. The rows are then about to change."""
         is_due = self._is_due and self._build_at <= asyncio.get_running_loop().time()
         return self._is_building or is_due
 
     async def wait_idle(self) -> None:
-        """Build the rows now, and wait for them."""
+        """Build the rows now if anything has changed, and wait for the build."""
         self.schedule(0.0, is_stale=False)
         while self._task is not None and not self._task.done():
             await asyncio.wait([self._task])
@@ -85,45 +98,51 @@ class InboxBuilder:
                 self.inbox = await self._build(self._cache, is_stale) or self.inbox
             finally:
                 self._is_building = False
-            self._show()
+            self._on_built()
 
 
 def pack_rows(rows: tuple[InboxRow, ...]) -> bytes:
     """Return rows as JSON bytes, to be stored."""
-    return json.dumps([_packed(row) for row in rows[:MOST]], ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return json.dumps([_packed(row) for row in rows[:MAX_STORED_ROWS]], ensure_ascii=False).encode(
+        "utf-8", "surrogatepass"
+    )
 
 
-def unpack_rows(kept: bytes) -> tuple[InboxRow, ...]:
+def unpack_rows(stored: bytes) -> tuple[InboxRow, ...]:
     """Return stored rows. Empty if they cannot be read, because another version of Octavo wrote them."""
     try:
-        return tuple(_unpacked(each) for each in parse_json(kept.decode("utf-8", "surrogatepass")))
+        return tuple(_unpacked(each) for each in parse_json(stored.decode("utf-8", "surrogatepass")))
     except (ValueError, TypeError, KeyError, IndexError):
         return ()
 
 
 def _packed(row: InboxRow) -> dict[str, Any]:
-    about = row.target
-    match about:
+    target = row.target
+    match target:
         case ThreadRef(at=at, comment_id=comment):
-            thing = ["thread", comment, *_place(at)]
+            packed_target = ["thread", comment, *_place(at)]
         case DraftRef(draft_key=place):
-            thing = ["draft", place]
+            packed_target = ["draft", place]
         case WriteRef(entry_id=entry):
-            thing = ["write", entry]
+            packed_target = ["write", entry]
         case _:
-            thing = ["request", *_place(about)]
+            packed_target = ["request", *_place(target)]
     moment = row.moment.isoformat() if row.moment is not None else None
-    return {**{name: getattr(row, name) for name in _PLAIN}, "moment": moment, "about": thing}
+    return {
+        **{stored: getattr(row, name) for name, stored in _STORED_NAMES.items()},
+        "moment": moment,
+        "about": packed_target,
+    }
 
 
-def _unpacked(kept: dict[str, Any]) -> InboxRow:
-    kind, *rest = kept["about"]
-    plain = {name: kept[name] for name in _PLAIN}
-    plain["also"] = tuple(plain["also"])
-    if not {plain["reason"], *plain["also"]} <= set(REASONS):
+def _unpacked(stored: dict[str, Any]) -> InboxRow:
+    kind, *rest = stored["about"]
+    values = {name: stored[key] for name, key in _STORED_NAMES.items()}
+    values["other_reasons"] = tuple(values["other_reasons"])
+    if not {values["reason"], *values["other_reasons"]} <= set(REASONS):
         raise ValueError("a reason from another version of Octavo")
-    moment = datetime.fromisoformat(kept["moment"]) if kept["moment"] is not None else None
-    return InboxRow(**plain, moment=moment, target=_THINGS[kind](*rest))
+    moment = datetime.fromisoformat(stored["moment"]) if stored["moment"] is not None else None
+    return InboxRow(**values, moment=moment, target=_TARGET_DECODERS[kind](*rest))
 
 
 def _place(at: Discussion) -> list[str]:
@@ -136,10 +155,10 @@ def _discussion(space: str, change_request: str = "") -> Discussion:
     return SpaceRef(space_id=space)
 
 
-_THINGS: dict[str, Callable[..., RowTarget]] = {
+_TARGET_DECODERS: dict[str, Callable[..., RowTarget]] = {
     "thread": lambda comment, *place: ThreadRef(_discussion(*place), comment),
     "draft": DraftRef,
     "write": WriteRef,
     "request": lambda space, request: ChangeRequestRef(space_id=space, change_request_id=request),
 }
-assert {*_PLAIN, "moment", "target"} == {each.name for each in fields(InboxRow)}, "each field of a row is stored"
+assert {*_STORED_NAMES, "moment", "target"} == {each.name for each in fields(InboxRow)}, "each field of a row is stored"

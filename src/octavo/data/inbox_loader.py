@@ -31,7 +31,7 @@ from octavo.concurrency import Tasks
 from octavo.data.drafts import Draft, Drafts
 from octavo.data.inbox import Inbox, InboxFacts, InboxRow, ReasonCache, RowTarget, ThreadRef, Unknown, inbox_of
 from octavo.data.inbox_builder import InboxBuilder, pack_rows, unpack_rows
-from octavo.data.inbox_plan import KEEPER, MAX_ITEMS, FinishedWrite, InboxPlanner, Lists, discussion_of, url_of
+from octavo.data.inbox_plan import MAX_ITEMS, OWNER, FinishedWrite, InboxPlanner, Lists, discussion_of, url_of
 from octavo.data.inbox_responses import InboxResponses
 from octavo.data.live import Live
 from octavo.data.live_response import Snapshot
@@ -41,9 +41,9 @@ from octavo.data.sync_queue import Rank
 from octavo.data.syncer import LoadFailure, RoundKind
 
 BUILD_INTERVAL_LOADING, BUILD_INTERVAL = 0.25, 3.0
-"""Shortest time in seconds between two builds of the rows while responses arrive: in a round, and after it."""
+"""Minimum seconds between two builds of the rows: during a round, and outside rounds."""
 CACHED_ROWS_TIMEOUT = 3.0
-"""Seconds after which rows are built from responses on disk if the lists have not arrived."""
+"""Seconds to wait for the lists before rows are built from responses on disk."""
 _LISTS = ("spaces", *UNDECIDED)
 _LABELS = {
     "spaces": "the spaces",
@@ -63,7 +63,7 @@ class InboxFailure:
     cause: str
     """The sentence of the error."""
     is_unreached: bool = False
-    """True if the server was not reached. Then cached rows are shown."""
+    """True if the server could not be reached. The rows then come from cached responses."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class InboxSnapshot:
     unknown: Unknown = _ALL_UNKNOWN
     """Responses that are not loaded yet and may lead to rows."""
     fetched: int = 0
-    """Number of the `due` responses that have arrived."""
+    """Number of responses of this round that have arrived."""
     due: int = 0
     """Number of responses that this round fetches."""
     is_loading: bool = False
@@ -82,7 +82,7 @@ class InboxSnapshot:
     is_known: bool = False
     """Whether the lists have been loaded, in this run or an earlier one."""
     is_first: bool = False
-    """Whether this is the first round and no rows were cached, so that rows appear one by one."""
+    """Whether this is the first round and no rows were cached. The rows then appear one by one."""
 
 
 class InboxLoader:
@@ -112,16 +112,17 @@ class InboxLoader:
         self._is_quiet = False
         """Whether the current round does not show that it is loading."""
         self._shown: InboxSnapshot | None = None
-        self._builder = InboxBuilder(self._build, self._show)
+        self._builder = InboxBuilder(self._build, self._publish)
         self._cached_as = f"inbox of {organization.id}"
         self._cached: tuple[InboxRow, ...] | None = None
-        """The rows that are stored for the next start. None if there are none."""
+        """The rows stored on disk. None if no rows are stored."""
         live.outbox.observe_done(lambda entry: self._plan.finished.append(FinishedWrite(entry, live.now())))
 
     def subscribe(self, callback: Callable[[InboxSnapshot], None]) -> Callable[[], None]:
-        """Call `callback` now with the snapshot, and again on each change. Returns a function that ends this.
+        """Call `callback` now with the snapshot, and again on each change. Returns a function that removes the
+        subscriber.
 
-        The first subscriber begins a round. After the last one has left, no requests are sent.
+        The first subscriber starts a round. After the last subscriber has left, no requests are sent.
         """
         is_first, remove = not self._observers, self._observers.add(callback)
         if is_first:
@@ -129,10 +130,10 @@ class InboxLoader:
                 self._cached = unpack_rows(cached)
                 self._builder.inbox = Inbox(self._cached)
             for name, op in self._listings.items():
-                self._leaving.append(self._live.watch(op, partial(self._list_loaded, name), refetch=False))
+                self._leaving.append(self._live.watch(op, partial(self._on_list_loaded, name), refetch=False))
             self._leaving.append(self._live.outbox.observe(self.rebuild))
-            self._leaving.append(self._live.syncer.changed.add(self._progressed))
-            self._begin("start")
+            self._leaving.append(self._live.syncer.changed.add(self._on_progress))
+            self._begin_round("start")
         callback(self.snapshot())
 
         def leave() -> None:
@@ -143,16 +144,17 @@ class InboxLoader:
         return leave
 
     async def refresh(self) -> None:
-        """Fetch the lists and all responses that have changed, or wait for the running round. Sends nothing without
-        subscribers."""
+        """Fetch the lists and all responses that have changed. If a round is running, only wait for it. Does nothing
+        without subscribers."""
         if self._observers:
-            await asyncio.wait([self._begin("refresh")])
+            await asyncio.wait([self._begin_round("refresh")])
             await self._builder.wait_idle()
 
     async def poll(self) -> None:
-        """Fetch all responses that have changed according to the present lists, or wait for the running round."""
+        """Fetch all responses that have changed according to the lists in memory. If a round is running, only wait for
+        it. Does nothing without subscribers."""
         if self._observers:
-            await asyncio.wait([self._begin("poll")])
+            await asyncio.wait([self._begin_round("poll")])
             await self._builder.wait_idle()
 
     def rebuild(self) -> None:
@@ -161,19 +163,19 @@ class InboxLoader:
             self._builder.schedule(self._pause if self.is_loading else 0.0)
 
     async def wait_for_rows(self) -> None:
-        """Build the rows from everything that is loaded, and wait for them. Sends nothing."""
+        """Build the rows from everything that is loaded, and wait for the build. Sends nothing."""
         self.rebuild()
         await self._builder.wait_idle()
 
     @property
     def is_loading(self) -> bool:
-        """Return whether a round runs."""
+        """Return whether a round is running."""
         return self._round is not None and not self._round.done()
 
     @property
     def is_idle(self) -> bool:
         """Return whether nothing is being loaded and the rows are up to date with everything that is loaded."""
-        return not self.is_loading and self._builder.is_idle and self._live.syncer.is_idle(KEEPER)
+        return not self.is_loading and self._builder.is_idle and self._live.syncer.is_idle(OWNER)
 
     @property
     def lists(self) -> tuple[Listing[Any], ...]:
@@ -182,20 +184,20 @@ class InboxLoader:
 
     @property
     def as_of(self) -> datetime | None:
-        """Return when the oldest of the lists was fetched. None if one of them never was."""
+        """Return when the oldest of the lists was fetched. None if a list was never fetched."""
         lists = [self._live.as_of(self._listings[name]) for name in _LISTS if name in self._lists]
         fetched = [each for each in lists if each is not None]
         return min(fetched) if len(fetched) == len(_LISTS) else None
 
     def snapshot(self) -> InboxSnapshot:
-        """Return the present snapshot. Sends nothing."""
+        """Return the current snapshot. Sends nothing."""
         inbox, syncer = self._builder.inbox, self._live.syncer
         is_first_build = self._cached is None and self._builder.is_building
         is_loading = (self.is_loading or is_first_build) and not self._is_quiet
-        progress = syncer.progress(KEEPER, Rank.AHEAD)
+        progress = syncer.progress(OWNER, Rank.PREFETCH)
         return InboxSnapshot(
             rows=inbox.rows,
-            unknown=replace(inbox.unknown, is_being_read=not (is_loading or syncer.is_idle(KEEPER))),
+            unknown=replace(inbox.unknown, is_loading=not (is_loading or syncer.is_idle(OWNER))),
             fetched=progress.due - progress.missing if is_loading else 0,
             due=progress.due if is_loading else 0,
             is_loading=is_loading,
@@ -205,29 +207,29 @@ class InboxLoader:
         )
 
     def change_request(self, at: ChangeRequestRef) -> ChangeRequest | None:
-        """Return a change request from the lists. None if no list has it."""
+        """Return a change request from the lists. None if no list contains it."""
         listed = chain(self._items("open"), self._items("draft"))
         return next((each for each in listed if each.id == at.change_request_id and each.space == at.space_id), None)
 
     @property
     def threads_of_requests(self) -> dict[ChangeRequestRef, tuple[Comment, ...]]:
-        """Return the open threads of each change request. A list that has not changed stays the same object."""
-        found = {}
+        """Return the open threads of each change request. An unchanged list stays the same object between calls."""
+        threads = {}
         for url, want in self._plan.all_wants.items():
             items = self._responses.values.get(url)
             if items is not None and isinstance(want.op, comments.List) and isinstance(want.op.at, ChangeRequestRef):
-                found[want.op.at] = items
-        return found
+                threads[want.op.at] = items
+        return threads
 
     def comment(self, thread: RowTarget) -> Comment | None:
-        """Return the first comment of a thread, from memory or disk. None if it was not loaded, or for another target."""
+        """Return the first comment of a thread, from memory or disk. None if it was not loaded or `thread` is no thread."""
         if not isinstance(thread, ThreadRef):
             return None
-        found: Sequence[Comment] | None = self._responses.values.get(url_of(comments.List, thread.at))
-        if found is None:
+        threads: Sequence[Comment] | None = self._responses.values.get(url_of(comments.List, thread.at))
+        if threads is None:
             cached = self._live.cache.get(open_threads_of(thread.at))
-            found = cached[0].items if cached is not None else ()
-        return next((each for each in found if each.id == thread.comment_id), None)
+            threads = cached[0].items if cached is not None else ()
+        return next((each for each in threads if each.id == thread.comment_id), None)
 
     def _stop(self) -> None:
         """End all requests, because the last subscriber has left."""
@@ -238,22 +240,22 @@ class InboxLoader:
         current, self._round, self._shown = self._round, None, None
         if current is not None:
             current.cancel()
-        self._live.syncer.drop(KEEPER)
+        self._live.syncer.drop(OWNER)
 
     # Rounds
 
-    def _begin(self, kind: RoundKind) -> asyncio.Task[None]:
-        """Begin a round, or return the running one.
+    def _begin_round(self, kind: RoundKind) -> asyncio.Task[None]:
+        """Begin a round, or return the task of the running round.
 
-        A `start` waits for the lists that are being fetched, a `refresh` fetches them, `poll` and `moved` use the present
-        ones.
+        A `start` waits for lists that are being fetched. A `refresh` fetches the lists again. `poll` and `moved` use
+        the lists in memory.
         """
         if self._round is None or self._round.done():
-            self._round = self._tasks.start(self._load(kind), name=f"inbox, {kind}")
-            self._round.add_done_callback(self._ended)
+            self._round = self._tasks.start(self._run_round(kind), name=f"inbox, {kind}")
+            self._round.add_done_callback(self._on_round_ended)
         return self._round
 
-    async def _load(self, kind: RoundKind) -> None:
+    async def _run_round(self, kind: RoundKind) -> None:
         self._is_quiet = kind == "poll"
         await self._load_user()
         if kind == "start" and self._cached is None:
@@ -264,30 +266,30 @@ class InboxLoader:
         if kind == "start":
             await self._plan_round(kind, is_from_disk=True)
         await self._plan_round(kind)
-        await self._live.syncer.wait_idle(KEEPER, Rank.AHEAD)
+        await self._live.syncer.wait_idle(OWNER, Rank.PREFETCH)
         if (drafts := self._drafts.all()) != self._drafts_before:
             self._drafts_before = drafts
             self.rebuild()
 
     async def _plan_round(self, kind: RoundKind, *, is_from_disk: bool = False) -> None:
-        """Let the syncer fetch or read from disk the responses that follow from the present lists. With `is_from_disk`, they
-        are only read from disk."""
+        """Make the syncer load the responses that follow from the lists in memory. With `is_from_disk`, only the disk
+        is read."""
         plan, entries, syncer = self._plan, self._live.outbox.entries, self._live.syncer
         plan.lists, plan.is_from_disk = self._current_lists(), is_from_disk
         sending = [each for each in entries if each.state in ("held", "queued", "sending") and not each.needs_user]
         plan.busy_places = frozenset(each.at for each in sending)
         syncer.run(plan, kind)
-        await syncer.wait_idle(KEEPER, Rank.NOW)
+        await syncer.wait_idle(OWNER, Rank.NOW)
         plan.is_from_disk = False
         if not self._builder.can_build:
             self._builder.can_build = True
             self.rebuild()
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _on_round_ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and task.exception() is None:
             self._builder.can_build = True
             if task is self._round and not self._plan.is_computed_from(self._current_lists()):
-                self._begin("moved")
+                self._begin_round("moved")
         if self._observers:  # else the cache may be closed by now
             self._builder.schedule(0.0, is_stale=False)
 
@@ -299,7 +301,7 @@ class InboxLoader:
         except ApiError as error:
             self._errors["me"] = error
         if self._me != before:
-            self._live.syncer.drop(KEEPER)  # all responses are read again, because other threads concern this user
+            self._live.syncer.drop(OWNER)  # read all responses again: other threads concern the new user
             self._plan.me = self._me.id if self._me is not None else ""
             self.rebuild()
 
@@ -317,7 +319,7 @@ class InboxLoader:
         await (self._live.refresh(op) if again else self._live.wait_loaded(op))
         await self._live.fetch_pages(op, MAX_ITEMS)
 
-    def _list_loaded(self, name: str, snapshot: Snapshot[ListPage[Any]]) -> None:
+    def _on_list_loaded(self, name: str, snapshot: Snapshot[ListPage[Any]]) -> None:
         items, before = self._items(name), self._lists.get(name)
         self._lists[name] = snapshot
         self._errors.pop(name, None)
@@ -326,10 +328,10 @@ class InboxLoader:
         self._builder.schedule(self._pause if self.is_loading else 0.0, is_stale=self._items(name) is not items)
         if self.is_loading or snapshot.loading or self._round is None:
             return
-        if before is not None and _is_cut_off(before) and not any(map(_is_cut_off, self._lists.values())):
-            self._begin("start")  # the server responds again: repeat failed requests
+        if before is not None and _is_unreached(before) and not any(map(_is_unreached, self._lists.values())):
+            self._begin_round("start")  # the server responds again: repeat failed requests
         elif not self._plan.is_computed_from(self._current_lists()):
-            self._begin("moved")
+            self._begin_round("moved")
 
     def _current_lists(self) -> Lists:
         return tuple(self._items(name) for name in _LISTS)
@@ -344,12 +346,12 @@ class InboxLoader:
     def _pause(self) -> float:
         return BUILD_INTERVAL_LOADING if self.is_loading else BUILD_INTERVAL
 
-    def _progressed(self, keeper: str) -> None:
-        if keeper == KEEPER:
+    def _on_progress(self, owner: str) -> None:
+        if owner == OWNER:
             self._builder.schedule(self._pause, is_stale=False)
 
     async def _build(self, cache: ReasonCache, is_stale: bool) -> Inbox | None:
-        """Return the rows from everything that is loaded. None if nothing has changed since the last build."""
+        """Build the inbox from everything that is loaded. Return None if nothing has changed since the last build."""
         new = self._responses.take_new()
         is_stale = self._plan.drop_finished() or is_stale
         for op, _ in new.values():
@@ -360,7 +362,7 @@ class InboxLoader:
             return None
         return await asyncio.to_thread(inbox_of, self._facts(), cache)
 
-    def _show(self) -> None:
+    def _publish(self) -> None:
         snapshot, rows = self.snapshot(), self._builder.inbox.rows
         if not (self.is_loading or snapshot.failed) and rows is not self._cached and snapshot.is_known:
             self._cached = rows
@@ -371,43 +373,47 @@ class InboxLoader:
 
     def _facts(self) -> InboxFacts:
         values = self._responses.values
-        of: dict[type[Any], dict[Any, Sequence[Any]]] = {reviews.List: {}, reviews.ListRequested: {}, comments.List: {}}
+        by_operation: dict[type[Any], dict[Any, Sequence[Any]]] = {
+            reviews.List: {},
+            reviews.ListRequested: {},
+            comments.List: {},
+        }
         replies: dict[Discussion, dict[str, Sequence[Any]]] = {}
         for url, want in self._plan.all_wants.items():
             if (items := values.get(url)) is not None:
                 if isinstance(want.op, comments.ListReplies):
                     replies.setdefault(want.op.at, {})[want.op.comment_id] = items
                 else:
-                    of[type(want.op)][discussion_of(want)] = items
+                    by_operation[type(want.op)][discussion_of(want)] = items
         return InboxFacts(
             me=self._me or self._live.outbox.me,
             teams=frozenset(each.team.id for each in values.get(self._plan.teams_url, ())),
             organization=self._organization,
             spaces={each.id: each for each in self._items("spaces")},
             change_requests=(*self._items("open"), *self._items("draft")),
-            reviews=of[reviews.List],
-            requested=of[reviews.ListRequested],
-            threads=of[comments.List],
+            reviews=by_operation[reviews.List],
+            requested=by_operation[reviews.ListRequested],
+            threads=by_operation[comments.List],
             replies=replies,
             entries=(*self._live.outbox.entries, *(each.entry for each in self._plan.finished)),
             drafts=self._drafts.all(),
         )
 
     def _failed(self) -> tuple[InboxFailure, ...]:
-        """Return the failures, one for each kind of response and cause. While a round runs, a failure of the last round stays
-        until its response arrives."""
+        """Return the failures, grouped by kind of response and cause. Failures of the last round are kept until their
+        response arrives or the round ends."""
         syncer = self._live.syncer
-        waiting = syncer.queue.waiting(KEEPER) if self.is_loading else frozenset[str]()
+        waiting = syncer.queue.waiting(OWNER) if self.is_loading else frozenset[str]()
         self._failures = {url: each for url, each in self._failures.items() if url in waiting}
-        self._failures |= {each.want.url: each for each in syncer.failures(KEEPER)}
-        found = [(_LABELS[name], str(error), isinstance(error, NotSent)) for name, error in self._errors.items()]
-        found += [(want.label, why, is_unreached) for want, why, is_unreached in self._failures.values()]
+        self._failures |= {each.want.url: each for each in syncer.failures(OWNER)}
+        failures = [(_LABELS[name], str(error), isinstance(error, NotSent)) for name, error in self._errors.items()]
+        failures += [(want.label, cause, is_unreached) for want, cause, is_unreached in self._failures.values()]
         return tuple(
-            InboxFailure(f"{label} in {number} locations" if number > 1 else label, why, is_unreached)
-            for (label, why, is_unreached), number in Counter(found).items()
+            InboxFailure(f"{label} in {number} locations" if number > 1 else label, cause, is_unreached)
+            for (label, cause, is_unreached), number in Counter(failures).items()
         )
 
 
-def _is_cut_off(snapshot: Snapshot[Any]) -> bool:
-    """Return whether the last request did not reach the server."""
+def _is_unreached(snapshot: Snapshot[Any]) -> bool:
+    """Return whether the last request for a list did not reach the server."""
     return isinstance(snapshot.error, NotSent)

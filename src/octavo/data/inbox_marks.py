@@ -2,13 +2,13 @@
 
     marks = InboxMarks(state)
     await marks.mark_done(row)                 # hides the row until its next change
-    await marks.snooze(row, until=tomorrow)    # hides the row until then; None: until its next change
+    await marks.snooze(row, until=tomorrow)    # hides the row until then. With None, until its next change
     await marks.mark_read(row)
-    await marks.undo()                         # undoes the last of these
+    await marks.undo()                         # undoes the last change of marks
     marks.sort(rows).here                      # the rows that still need the user
 
-A mark has the stamp of its row. Marks have their own table, as there are many, several instances write them, and old marks
-are deleted.
+A mark stores the stamp that its row had, so that a changed row appears again. Marks have their own table in state.db,
+because there are many, several instances write them, and old marks are deleted.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from octavo.data.state_db import NotSaved, StateDb
 
 MarkKind = Literal["done", "snoozed", "read"]
 MOST_MARKS = 5000
-"""Most marks of a profile. The oldest are deleted when there are more."""
+"""Maximum number of marks of a profile. Beyond it, the oldest marks are deleted."""
 REMEMBERED = 100
-"""Number of marks that can be undone, in order."""
+"""Maximum number of changes that `undo` can undo, the newest first."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A mark of a row, and the row as it was then."""
+    """A mark of a row, with the texts of the row at that time."""
 
     key: str
     kind: MarkKind
@@ -40,12 +40,12 @@ class Mark:
     marked_at: datetime
     until: datetime | None = None
     """End of a snooze. None if the row returns at its next change."""
-    words: str = ""
+    reason_text: str = ""
     title: str = ""
     context: str = ""
 
     def hides(self, stamp: str, now: datetime) -> bool:
-        """Return True if the mark hides a row that has `stamp` now."""
+        """Return True if the mark hides its row, whose current stamp is `stamp`."""
         if self.kind == "snoozed" and self.until is not None:
             return now < self.until
         return self.kind != "read" and self.stamp == stamp
@@ -53,19 +53,19 @@ class Mark:
 
 @dataclass(frozen=True)
 class MarkedRows:
-    """The rows of an inbox by their marks."""
+    """The rows of an inbox, grouped by their marks."""
 
-    here: tuple[InboxRow, ...] = ()
-    """Rows that need the user, in the order of the inbox."""
+    active: tuple[InboxRow, ...] = ()
+    """Rows that are neither done nor snoozed, in the order of the inbox."""
     unread: frozenset[str] = frozenset()
     """Keys of the rows that changed since the user read them."""
     snoozed: tuple[tuple[InboxRow, datetime | None], ...] = ()
-    """Snoozed rows with the end of their snooze, the next to return first. Rows without an end are last."""
+    """Snoozed rows with the end of their snooze, the earliest end first. Rows without an end are last."""
     done: tuple[InboxRow, ...] = ()
 
 
 Marks = dict[tuple[str, bool], Mark]
-"""Marks by row key, and True for a read mark. A row may have a read mark and another mark."""
+"""Marks by row key and whether the mark is `read`. A row may have a read mark and another mark."""
 
 
 class InboxMarks:
@@ -75,32 +75,32 @@ class InboxMarks:
         self._state = state
         self._marks: Marks | None = None
         self._history: list[list[tuple[tuple[str, bool], Mark | None]]] = []
-        """The previous marks of each change, for undo."""
+        """For each change that can be undone: the affected keys, with the marks before the change."""
 
-    def sort(self, rows: Iterable[InboxRow]) -> MarkedRows:
-        """Return `rows` by their current marks."""
+    def group(self, rows: Iterable[InboxRow]) -> MarkedRows:
+        """Group `rows` by their current marks."""
         now, marks = self._state.now(), self._all()
-        here: list[InboxRow] = []
-        asleep: list[tuple[InboxRow, datetime | None]] = []
+        active: list[InboxRow] = []
+        snoozed: list[tuple[InboxRow, datetime | None]] = []
         done: list[InboxRow] = []
         unread: set[str] = set()
         for row in rows:
-            away, seen = marks.get((row.key, False)), marks.get((row.key, True))
-            if away is None or not away.hides(row.stamp, now):
-                here.append(row)
-                if seen is None or seen.stamp != row.stamp:
+            hiding_mark, read_mark = marks.get((row.key, False)), marks.get((row.key, True))
+            if hiding_mark is None or not hiding_mark.hides(row.stamp, now):
+                active.append(row)
+                if read_mark is None or read_mark.stamp != row.stamp:
                     unread.add(row.key)
-            elif away.kind == "snoozed":
-                asleep.append((row, away.until))
+            elif hiding_mark.kind == "snoozed":
+                snoozed.append((row, hiding_mark.until))
             else:
                 done.append(row)
-        asleep.sort(key=lambda each: (each[1] is None, each[1].timestamp() if each[1] else 0.0))
-        return MarkedRows(tuple(here), frozenset(unread), tuple(asleep), tuple(done))
+        snoozed.sort(key=lambda each: (each[1] is None, each[1].timestamp() if each[1] else 0.0))
+        return MarkedRows(tuple(active), frozenset(unread), tuple(snoozed), tuple(done))
 
     def done_since(self, since: datetime) -> tuple[Mark, ...]:
-        """Return the rows marked as done since a time, the newest first. Their rows may no longer exist."""
-        found = [each for each in self._all().values() if each.kind == "done" and each.marked_at >= since]
-        return tuple(sorted(found, key=lambda each: each.marked_at, reverse=True))
+        """Return the done marks set since a time, the newest first. Their rows may no longer exist."""
+        done_marks = [each for each in self._all().values() if each.kind == "done" and each.marked_at >= since]
+        return tuple(sorted(done_marks, key=lambda each: each.marked_at, reverse=True))
 
     async def mark_done(self, *rows: InboxRow) -> None:
         """Mark rows as done: they are hidden until their next change. Raises NotSaved, and then no row is marked."""
@@ -135,13 +135,15 @@ class InboxMarks:
         return tuple(key for (key, _), _ in before)
 
     def reload(self) -> None:
-        """Read the marks from disk again: another instance may have changed them."""
+        """Read the marks from disk again at the next use, because another instance may have changed them."""
         self._marks = None
 
     async def _mark(self, kind: MarkKind, rows: Iterable[InboxRow], until: datetime | None = None) -> None:
         now = self._state.now()
         new: dict[tuple[str, bool], Mark | None] = {
-            (row.key, kind == "read"): Mark(row.key, kind, row.stamp, now, until, row.words, row.title, row.context)
+            (row.key, kind == "read"): Mark(
+                row.key, kind, row.stamp, now, until, row.reason_text, row.title, row.context
+            )
             for row in rows
         }
         await self._put(new)
@@ -150,7 +152,8 @@ class InboxMarks:
             await self._put({place: None for place, _ in oldest}, remember=False)
 
     async def _put(self, changes: dict[tuple[str, bool], Mark | None], *, remember: bool = True) -> None:
-        """Set or delete (None) marks, in memory now and on disk before this returns. Raises NotSaved."""
+        """Set marks, or delete those whose value is None. Memory changes immediately, and the disk before this returns.
+        Raises NotSaved, and then all marks are as before."""
         marks = self._all()
         before = [(place, marks.get(place)) for place in changes]
         _apply(marks, changes.items())
@@ -185,7 +188,7 @@ _DELETE = "DELETE FROM inbox_marks WHERE namespace = ? AND key = ? AND is_read =
 
 def _columns(mark: Mark) -> tuple[object, ...]:
     until = mark.until.timestamp() if mark.until is not None else None
-    return mark.kind, mark.stamp, mark.marked_at.timestamp(), until, mark.words, mark.title, mark.context
+    return mark.kind, mark.stamp, mark.marked_at.timestamp(), until, mark.reason_text, mark.title, mark.context
 
 
 def _mark_of(
@@ -195,21 +198,21 @@ def _mark_of(
     stamp: str,
     marked_at: float,
     until: float | None,
-    words: str,
+    reason_text: str,
     title: str,
     context: str,
 ) -> Mark:
-    known: MarkKind = "read" if is_read else "snoozed" if kind == "snoozed" else "done"
-    comes_back = moment(until) if until is not None else None
-    return Mark(key, known, stamp, moment(marked_at), comes_back, words, title, context)
+    mark_kind: MarkKind = "read" if is_read else "snoozed" if kind == "snoozed" else "done"
+    until_time = moment(until) if until is not None else None
+    return Mark(key, mark_kind, stamp, moment(marked_at), until_time, reason_text, title, context)
 
 
 def _apply(marks: Marks, changes: Iterable[tuple[tuple[str, bool], Mark | None]]) -> None:
-    for place, mark in changes:
+    for mark_key, mark in changes:
         if mark is None:
-            marks.pop(place, None)
+            marks.pop(mark_key, None)
         else:
-            marks[place] = mark
+            marks[mark_key] = mark
 
 
 def snooze_until(choice: Literal["hour", "tomorrow", "next week"], now: datetime, morning: int = 8) -> datetime:

@@ -1,12 +1,12 @@
-"""Computes which responses the inbox needs, and when they are fetched again. Sends nothing and does not read the disk.
+"""Computes the wants of the inbox: which responses it needs, and which of them are fetched again. Pure.
 
 The lists of an organization contain the time of the last update and the number of open threads of each space and change
 request. A response is fetched again when its stamp (`stamps.py`) has changed. Lists do not show every change: a server
 need not change `updatedAt` when a review is requested or withdrawn, and these lists do not count replies. So each round
-also fetches a few other responses again, the oldest first: no change is missed forever.
+also fetches a few other responses again, the oldest first, so that no change is missed forever.
 
-The replies are wanted for each thread in a list of threads. Only they show whether a thread of others mentions the user
-or has a reply by the user. There may be thousands of such threads: in each round, the replies of
+There is a want for the replies of each thread. Only the replies show whether a thread of others mentions the user or
+has a reply by the user. There may be thousands of such threads. So in each round, the replies of
 `MAX_UNCERTAIN_THREADS` of them have rank NEEDED, and all others rank LATER.
 """
 
@@ -41,7 +41,7 @@ from octavo.data.writes.machine import OutboxEntry
 
 
 class Priority(IntEnum):
-    """The order of the wants within a rank, the first ones first."""
+    """Order of the wants within a rank, the smallest number first."""
 
     REQUESTED_REVIEWERS = 0
     MY_REVIEWS = 1
@@ -56,38 +56,38 @@ class Priority(IntEnum):
     """Replies that may concern the user."""
 
 
-KEEPER = "inbox"
+OWNER = "inbox"
 MAX_ITEMS = 10_000
-"""Most items of a list that are fetched."""
+"""Maximum number of items fetched of a list."""
 MAX_UNCERTAIN_THREADS = 200
-"""Most threads of others whose replies are needed in one round."""
+"""Maximum number of threads of others whose replies get rank NEEDED in a round."""
 MAX_RECHECKED_PAGES = 5
-"""Most pages of lists of threads that are fetched again in a round although their stamps are the same."""
+"""Maximum number of pages of thread lists that a round fetches again although their stamps are unchanged."""
 TEAMS_MAX_AGE = timedelta(hours=1)
-"""Age from which the teams of the user are fetched again at a start."""
+"""Age after which the teams of the user are fetched again at a start."""
 _MIN_INTERVAL = timedelta(hours=1)
 _LONGER_THAN_ANY_TIME = 1e11
-"""Seconds, more than any timestamp has: so the priority decides before the time of the update."""
+"""A number larger than any timestamp, so that the priority always outweighs the time of the last update."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 Lists: TypeAlias = tuple[tuple[Any, ...], ...]
-"""The items of the lists of an organization: the spaces, then the change requests of each status."""
+"""The items of the lists of an organization: first the spaces, then the change requests of each status."""
 _by_order = attrgetter("order")
 
 
 @dataclass(eq=False)
 class FinishedWrite:
-    """A confirmed write whose changed responses have not all been fetched again yet."""
+    """A confirmed write. It is kept until all responses that it changed have been fetched again."""
 
     entry: OutboxEntry
     done_at: datetime
     unfetched: set[str] | None = None
-    """The URLs of the changed responses that have not been fetched since. None if no round has begun since."""
+    """URLs of the changed responses not yet fetched after the write. None until the first round after the write."""
 
 
 class InboxPlanner:
     """Returns the wants of the inbox of one organization."""
 
-    keeper = KEEPER
+    owner = OWNER
 
     def __init__(
         self,
@@ -96,14 +96,15 @@ class InboxPlanner:
         version_of: Callable[[str], Version | None],
         now: Callable[[], datetime],
     ) -> None:
-        """`version_of` returns the version of a URL on disk, None if there is none. `responses` gets the values."""
+        """`responses` receives the fetched values. `version_of` returns the version on disk of a URL, or None."""
         self.me = ""
         """The id of the user. Empty if it is not known."""
         self.lists: Lists = ()
         self.is_from_disk = False
-        """Whether only responses on disk are wanted, even if they are outdated."""
+        """Whether to read responses only from disk, even if they are outdated."""
         self.busy_places: frozenset[Discussion] = frozenset()
-        """Spaces and change requests that a write is being sent to. Their responses are not fetched meanwhile."""
+        """Spaces and change requests to which a write is being sent. Until it is sent, their responses are not
+        fetched."""
         self.finished: list[FinishedWrite] = []
         self._at, self._responses, self._version_of, self._now = at, responses, version_of, now
         self._computed_from: tuple[str, Lists] = ("", ())
@@ -116,7 +117,7 @@ class InboxPlanner:
         """The wants for replies that follow from each list of threads, by the URL of the list."""
         self._all: dict[str, Want] | None = None
         self._uncertain_left = 0
-        """Number of further threads of others whose replies may get rank NEEDED in this round."""
+        """How many more threads of others may get rank NEEDED for their replies in this round."""
 
     @property
     def all_wants(self) -> dict[str, Want]:
@@ -135,7 +136,7 @@ class InboxPlanner:
         return self._computed_from[1] == lists
 
     def wants(self, round_kind: RoundKind) -> Iterator[Want]:
-        """Return all wants. Those that are fetched again although their stamps are the same are repeated at the end."""
+        """Return all wants. Wants to fetch again in spite of an unchanged stamp are repeated at the end, as due."""
         now = self._now()
         if self.me:
             yield from self._as_allowed(self._teams_want(round_kind))
@@ -149,7 +150,7 @@ class InboxPlanner:
             for want in self._places.values():
                 yield from self._as_allowed(want)
         self._uncertain_left = MAX_UNCERTAIN_THREADS
-        yield from self._raise_needed(chain.from_iterable(self._replies.values()), now)
+        yield from self._promote_needed(chain.from_iterable(self._replies.values()), now)
         if self.is_from_disk:
             return
         again = list(self._changed_by_writes()) if round_kind != "moved" else []
@@ -159,8 +160,8 @@ class InboxPlanner:
             yield from self._as_allowed(want)
         self._responses.keep_only(self.all_wants.keys() | {self.teams_url})
 
-    def follow(self, want: Want, value: Any) -> Iterable[Want]:
-        """Store a response. Return the wants for the replies of its threads, if it is a list of threads."""
+    def on_response(self, want: Want, value: Any) -> Iterable[Want]:
+        """Store a response. If it is a list of threads, return the wants for their replies."""
         self._responses.new[want.url] = want.op, value.items
         version = self._version_of(want.url)
         for each in self.finished:
@@ -171,10 +172,10 @@ class InboxPlanner:
         at = want.op.at
         found = list(reply_wants(at, value.items, self.me, at in self._mine)) if self.me else []
         self._replies[want.url], self._all = found, None
-        return list(self._raise_needed(found, self._now()))
+        return list(self._promote_needed(found, self._now()))
 
     def drop_finished(self) -> bool:
-        """Forget the writes whose changed responses have all been fetched. Return whether there were such writes."""
+        """Remove the writes whose changed responses have all been fetched. Return whether any were removed."""
         before = len(self.finished)
         self.finished = [each for each in self.finished if each.unfetched is None or each.unfetched]
         return len(self.finished) != before
@@ -195,21 +196,22 @@ class InboxPlanner:
 
     def _teams_want(self, round_kind: RoundKind) -> Want:
         max_age, url = TEAMS_MAX_AGE if round_kind == "start" else None, self.teams_url
-        return Want(self._teams_op(), url, KEEPER, Rank.NEEDED, "teams", 0.0, "your teams", max_age, needs_value=True)
+        return Want(self._teams_op(), url, OWNER, Rank.NEEDED, "teams", 0.0, "your teams", max_age, needs_value=True)
 
     def _teams_op(self) -> teams.ListOfMember:
         return teams.ListOfMember(at=self._at, user_id=self.me, limit=PAGE_LIMIT)
 
     def _as_allowed(self, want: Want) -> Iterator[Want]:
-        """Yield a want. If it must not be fetched now, yield it with the stamp of the copy on disk, so that it is only read.
-        Yields nothing if there is no copy."""
+        """Yield a want. If its response must not be fetched now, yield the want with the stamp of the copy on disk, so
+        that the Syncer only reads the copy. Yield nothing if there is no copy."""
         if not self.is_from_disk and getattr(want.op, "at", None) not in self.busy_places:
             yield want
         elif (version := self._version_of(want.url)) is not None and version.stamp:
             yield replace(want, stamp=version.stamp, max_age=None, is_unverified=True)
 
-    def _raise_needed(self, wants: Iterable[Want], now: datetime) -> Iterator[Want]:
-        """Return the wants, but raise the first due ones of rank LATER to NEEDED, as far as this round allows."""
+    def _promote_needed(self, wants: Iterable[Want], now: datetime) -> Iterator[Want]:
+        """Return the wants, with the first due wants of rank LATER raised to NEEDED, up to `MAX_UNCERTAIN_THREADS` in a
+        round."""
         allowed = [each for want in wants for each in self._as_allowed(want)]
         later = (each for each in allowed if each.rank is Rank.LATER and is_due(each, self._version_of(each.url), now))
         needed = {each.url for each in heapq.nsmallest(self._uncertain_left, later, key=_by_order)}
@@ -217,7 +219,7 @@ class InboxPlanner:
         return (replace(each, rank=Rank.NEEDED) if each.url in needed else each for each in allowed)
 
     def _changed_by_writes(self) -> Iterator[Want]:
-        """Return the wants of the responses that finished writes have changed since they were fetched, as due."""
+        """Return the wants of the responses that were fetched before a finished write changed them. They are due."""
         for each in self.finished:
             each.unfetched = set()
             for url in changed_by(each.entry):
@@ -226,50 +228,50 @@ class InboxPlanner:
                     each.unfetched.add(url)
                     yield replace(self.all_wants[url], max_age=timedelta())
 
-    def _rechecks(self, taken: set[str], now: datetime) -> list[Want]:
-        """Choose a few wants that are not due, except those in `taken`, and return them as due.
+    def _rechecks(self, excluded: set[str], now: datetime) -> list[Want]:
+        """Choose a few wants that are not due and whose URLs are not in `taken`, and return them as due.
 
-        Places where somebody has recently posted in a thread of the user are chosen often, all others in turn.
+        Spaces and change requests with recent posts in threads of the user are chosen often, all others in turn.
         """
         not_due = [
             want
             for want in self.all_wants.values()
-            if want.url not in taken and not is_due(want, self._version_of(want.url), now)
+            if want.url not in excluded and not is_due(want, self._version_of(want.url), now)
         ]
         posts = self._last_posts()
         threads = [want for want in not_due if isinstance(want.op, comments.List)]
-        near = [want for want in threads if discussion_of(want) in posts]
-        far = [want for want in threads if discussion_of(want) not in posts]
+        recent = [want for want in threads if discussion_of(want) in posts]
+        others = [want for want in threads if discussion_of(want) not in posts]
         requests = [want for want in not_due if isinstance(want.op, reviews.List | reviews.ListRequested)]
-        pages, room = self._responses.pages, MAX_RECHECKED_PAGES
+        pages, pages_left = self._responses.pages, MAX_RECHECKED_PAGES
 
         def chosen(
-            wants: Iterable[Want], most: int, expected_interval: Callable[[Want], timedelta] | None = None
+            wants: Iterable[Want], max_pages: int, expected_interval: Callable[[Want], timedelta] | None = None
         ) -> list[Want]:
-            nonlocal room
+            nonlocal pages_left
             by = {"expected_interval": expected_interval} if expected_interval is not None else {}
-            found = recheck(wants, self._version_of, most, now, pages=pages, **by)
-            room -= sum(pages.get(want.url, 1) for want in found)
+            found = recheck(wants, self._version_of, max_pages, now, pages=pages, **by)
+            pages_left -= sum(pages.get(want.url, 1) for want in found)
             return found
 
-        again = chosen(far, 1)
-        again += chosen(near, room, lambda want: max(now - posts[discussion_of(want)], _MIN_INTERVAL))
-        first = {want.url for want in again}
-        fits = [want for want in far if want.url not in first and pages.get(want.url, 1) <= room]
-        again += chosen(fits, room)
-        few = {discussion_of(want) for want in recheck(requests, self._version_of, 1, now)}
-        return again + [replace(want, max_age=timedelta()) for want in requests if discussion_of(want) in few]
+        again = chosen(others, 1)
+        again += chosen(recent, pages_left, lambda want: max(now - posts[discussion_of(want)], _MIN_INTERVAL))
+        chosen_urls = {want.url for want in again}
+        affordable = [want for want in others if want.url not in chosen_urls and pages.get(want.url, 1) <= pages_left]
+        again += chosen(affordable, pages_left)
+        chosen_places = {discussion_of(want) for want in recheck(requests, self._version_of, 1, now)}
+        return again + [replace(want, max_age=timedelta()) for want in requests if discussion_of(want) in chosen_places]
 
     def _last_posts(self) -> dict[Discussion, datetime]:
-        """Return the time of the last post in the threads of the user in each place."""
-        found: dict[Discussion, datetime] = {}
+        """Return the time of the last post in threads of the user, by space or change request."""
+        last_posts: dict[Discussion, datetime] = {}
         for url, want in self.all_wants.items():
             is_near = want.rank is not Rank.LATER
             last = self._responses.last_post(want.op, url, self.me, is_mine=is_near)
             if last is not None:
                 at = discussion_of(want)
-                found[at] = max(found.get(at, last), last)
-        return found
+                last_posts[at] = max(last_posts.get(at, last), last)
+        return last_posts
 
 
 def change_request_wants(requests: Iterable[ChangeRequest], me: str) -> Iterator[Want]:
@@ -278,15 +280,15 @@ def change_request_wants(requests: Iterable[ChangeRequest], me: str) -> Iterator
         if not is_undecided(request):
             continue
         at, mine, is_open = ref_of(request), is_mine(request, me), request.status == "open"
-        stamp, when = stamps.reviews_stamp(request), request.updated_at
+        stamp, updated_at = stamps.reviews_stamp(request), request.updated_at
         others = Priority.REVIEWS_OF_OTHERS if is_open else Priority.DRAFTS
-        yield _want(reviews.List, at, stamp, Priority.MY_REVIEWS if mine else others, when)
+        yield _want(reviews.List, at, stamp, Priority.MY_REVIEWS if mine else others, updated_at)
         yield _want(
             reviews.ListRequested,
             at,
             stamp,
             Priority.REQUESTED_REVIEWERS if is_open and not mine else Priority.DRAFTS,
-            when,
+            updated_at,
         )
         if request.comments > 0:
             yield _want(
@@ -294,7 +296,7 @@ def change_request_wants(requests: Iterable[ChangeRequest], me: str) -> Iterator
                 at,
                 stamps.open_threads_stamp(request),
                 Priority.THREADS_ON_MINE if mine else Priority.THREADS_OF_OTHERS,
-                when,
+                updated_at,
             )
 
 
@@ -309,23 +311,25 @@ def space_wants(spaces: Iterable[Space]) -> Iterator[Want]:
 def reply_wants(at: Discussion, threads: Sequence[Comment], me: str, on_mine: bool) -> Iterator[Want]:
     """Return the wants for the replies of the open threads of a place.
 
-    They have rank NEEDED if the thread concerns the user as far as is known: the user wrote in it or is mentioned in its
-    first comment, or `on_mine`, the place is a change request of the user. Else they have rank LATER. Only newer
-    servers list who has replied.
+    They have rank NEEDED if the thread is known to concern the user: the user wrote in it, its first comment mentions
+    the user, or `on_mine` is True because the place is a change request of the user. All others have rank LATER.
+    Only newer servers list who has replied.
     """
-    naming = mention_suffix(me)
+    mention = mention_suffix(me)
     for thread in threads:
         if thread.is_open_thread and thread.replies > 0:
-            by, stamp = thread.repliers or (), stamps.replies_stamp(thread)
+            repliers, stamp = thread.repliers or (), stamps.replies_stamp(thread)
             is_sure = (
-                on_mine or naming in thread.body.text or me in (thread.posted_by.id, *(each.user.id for each in by))
+                on_mine
+                or mention in thread.body.text
+                or me in (thread.posted_by.id, *(each.user.id for each in repliers))
             )
-            last = max((each.updated_at for each in by if each.updated_at is not None), default=None)
-            when = last or thread.posted_at
+            last = max((each.updated_at for each in repliers if each.updated_at is not None), default=None)
+            updated_at = last or thread.posted_at
             if is_sure:
-                yield _want(comments.ListReplies, at, stamp, Priority.MY_REPLIES, when, thread.id)
+                yield _want(comments.ListReplies, at, stamp, Priority.MY_REPLIES, updated_at, thread.id)
             else:
-                yield _want(comments.ListReplies, at, stamp, Priority.OTHER_REPLIES, when, thread.id, Rank.LATER)
+                yield _want(comments.ListReplies, at, stamp, Priority.OTHER_REPLIES, updated_at, thread.id, Rank.LATER)
 
 
 def changed_by(entry: OutboxEntry) -> list[str]:
@@ -360,7 +364,7 @@ def _want(
     """Return a want. Of two wants with the same priority, the one that was updated last is fetched first."""
     op, url = _list_operation(kind, at, thread)
     order = priority * _LONGER_THAN_ANY_TIME - (updated_at.timestamp() if updated_at is not None else 0.0)
-    return Want(op, url, KEEPER, rank, stamp, order, _LABELS[kind], needs_value=True, min_items=MAX_ITEMS)
+    return Want(op, url, OWNER, rank, stamp, order, _LABELS[kind], needs_value=True, min_items=MAX_ITEMS)
 
 
 @lru_cache(maxsize=20_000)

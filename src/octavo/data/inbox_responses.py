@@ -1,5 +1,5 @@
-"""The responses that inbox rows are built from, in memory. They are reduced to the parts that rows depend on, which take a
-tenth of the memory."""
+"""Holds the responses that inbox rows are built from. They are reduced to the parts that rows depend on, because
+complete responses would take ten times the memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from octavo.data.inbox import message_facts
 from octavo.data.queries import PAGE_LIMIT
 
 MOST_SHARED = 10_000
-"""Most people and pages that comments share."""
+"""Number of shared authors, pages and permissions above which the shared objects are released."""
 ListedItems: TypeAlias = tuple[Operation[Any], Sequence[Any]]
 """A list operation, and the items of its response."""
 
@@ -23,11 +23,12 @@ class InboxResponses:
 
     def __init__(self) -> None:
         self.values: dict[str, tuple[Any, ...]] = {}
-        """The reduced items of each response. Replies are `MessageFacts`. A response that has not changed stays the same object."""
+        """The reduced items of each response. Replies are `MessageFacts`. If a response is fetched again unchanged, its
+        items stay the same object."""
         self.new: dict[str, ListedItems] = {}
         """Responses that are not reduced yet, by URL."""
         self._shared: dict[Any, Any] = {}
-        """The people and pages of comments, each as one object that all comments share."""
+        """Authors, pages and permissions of comments. Equal ones are one object that all comments share."""
         self._last_posts: dict[str, tuple[object, datetime | None]] = {}
         """The results of `last_post`, and the items they were computed from."""
 
@@ -42,26 +43,27 @@ class InboxResponses:
         return new
 
     def reduce(self, new: Mapping[str, ListedItems]) -> dict[str, tuple[Any, ...]]:
-        """Return the reduced items of each response. From any thread, but only from one at a time."""
+        """Return the reduced items of each response. Can be called in any thread, but not in two at the same time."""
         if len(self._shared) > MOST_SHARED:
             self._shared.clear()
         return {url: self._reduced(self.values.get(url), *response) for url, response in new.items()}
 
     def put(self, reduced: Mapping[str, tuple[Any, ...]]) -> bool:
-        """Store reduced responses. Return whether one of them has changed."""
+        """Store reduced responses. Return whether any of them has changed."""
         differs = any(self.values.get(url) is not items for url, items in reduced.items())
         self.values.update(reduced)
         return differs
 
     def keep_only(self, urls: Collection[str]) -> None:
-        """Remove all other responses."""
+        """Remove all responses except those with these URLs."""
         for url in [url for url in self.values if url not in urls]:
             del self.values[url]
             self._last_posts.pop(url, None)
         self.new = {url: response for url, response in self.new.items() if url in urls}
 
     def last_post(self, op: Operation[Any], url: str, me: str, *, is_mine: bool) -> datetime | None:
-        """Return the time of the last post in the user's threads in the response at `url`. None if it has no such thread.
+        """Return the time of the last post in the user's threads in the response at `url`. None if it has no such
+        thread.
 
         For a response with replies, `is_mine` is whether its thread concerns the user.
         """
@@ -85,7 +87,8 @@ class InboxResponses:
         return tuple(map(self._share_parts, items)) if isinstance(op, List) else items
 
     def _share_parts(self, comment: Comment) -> Comment:
-        """Return the comment with its author, page and permissions replaced by equal objects that other comments use."""
+        """Return the comment with its author, page and permissions replaced by equal objects that other comments
+        use."""
         share, target = self._shared.setdefault, comment.target
         by, may, page = comment.posted_by, comment.permissions, target.page
         target = target.model_copy(update={"page": share(page, page)})

@@ -1,11 +1,12 @@
-"""The responses that screens show: from the cache at once, then from the server, with unconfirmed writes applied.
+"""Provides the responses that screens show: first from the cache, then from the server, with unconfirmed writes
+applied.
 
     leave = live.watch(comments.List(at=here), self.show)
     await live.write(spaces.Update(at=here, title="Guide"), (spaces.Get(at=here), rename))
 
-A response is cached as the server sent it. Each snapshot applies the writes of the outbox and the edits of `write`
-to the response, so nothing has to be changed back when a write is undone. A confirmed write stays applied until a
-response that was requested after it has arrived: otherwise the old value would appear for a moment.
+A response is cached as the server sent it. Each snapshot applies the writes of the outbox and the edits of `Live.write`
+to a copy, so undoing a write needs no change of the cache. A confirmed write stays applied until a response requested
+after the write has arrived. Otherwise the old value would appear for a moment.
 """
 
 from __future__ import annotations
@@ -45,21 +46,21 @@ __all__ = ["Live", "Send", "Snapshot"]
 T = TypeVar("T")
 
 IDLE_IN_MEMORY = 40
-"""Responses without watchers that stay in memory. All others are on disk."""
+"""Maximum number of responses without watchers that stay in memory. All others are only on disk."""
 MAX_CONFIRMED = 200
-"""Confirmed writes that may still be applied to an older response."""
+"""Maximum number of confirmed writes that are kept to be applied to older responses."""
 DECODED_IN_THREAD_FROM = 256 * 1024
-"""Bytes of a cached response from which it is decoded in a thread."""
-NOT_HERE = "Not available offline: Octavo has not loaded this before."
+"""Size in bytes from which a cached response is decoded in a thread."""
+NOT_AVAILABLE_OFFLINE = "Not available offline: Octavo has not loaded this before."
 
 
 class _Fetched(NamedTuple):
     """A response as the server sent it."""
 
     value: Any
-    """The body. All fetched pages of a list are one."""
+    """The decoded body. All fetched pages of a list are joined."""
     to_cache: Any
-    """The value to cache: of a list that was not fetched to its end, only the first page. None if nothing is cached."""
+    """The value to cache. For a list that was not fetched to its end, only the first page. None to cache nothing."""
     pages: int
     writes_included: int
     """Number of confirmed writes when the request was sent."""
@@ -85,13 +86,14 @@ class Live:
         self.send: Send = self.availability
         self.outbox = outbox
         self.can_revert_pages = True
-        """False once the server has edited content but could not revert a page."""
+        """False after the server has edited content but refused to revert a page."""
         self.has_draft_status = True
-        """False once the server has said that change requests have no draft status."""
+        """False after the server has shown that it has no draft status for change requests."""
         self.specifications_parsed = 0
-        """Number of times that a stored OpenAPI specification was parsed again: pages rendered before may be outdated."""
+        """Number of times that a stored OpenAPI specification was parsed again. Pages rendered before that may be
+        outdated."""
         self.unreadable_items: Observers[[Operation[Any], int]] = Observers()
-        """Called with an operation and the number of items in its response that cannot be read."""
+        """Called with an operation and the number of unreadable items in its response."""
         self.cache = cache
         self._index = index
         self.now = now
@@ -103,15 +105,15 @@ class Live:
         self._confirmed: list[tuple[int, OutboxEntry]] = []
         self._confirmations = 0
         self._written: list[Operation[Any]] = []
-        """Confirmed writes of the outbox. The responses that they changed have not been fetched again yet."""
+        """Confirmed writes of the outbox whose changed responses have not yet been fetched again."""
         self._closed = False
         outbox.basis_for = self._basis
-        outbox.observe_done(self._write_done)
+        outbox.observe_done(self._on_write_done)
         outbox.observe(self._apply_outbox)
 
     def unavailable(self, op: Operation[Any] | type[Operation[Any]]) -> str | None:
-        """Return why nobody can run an operation here: the server or the plan does not have it. None if it is
-        available, as far as is known."""
+        """Return a sentence that says why the server or the plan does not have an operation. None if Octavo knows no
+        reason."""
         return self.availability.unavailable(op)
 
     def watch(
@@ -123,11 +125,12 @@ class Live:
         refetch: bool = True,
         min_items: int = 0,
     ) -> Callable[[], None]:
-        """Call `watcher` now with the cached response and again on each change. Returns a function that ends this.
+        """Call `watcher` now with the cached response, and again on each change. Returns a function that removes the
+        watcher.
 
-        The response is fetched in the background, unless it is cached and never changes, until the last watcher leaves.
-        Without `refetch`, the response is not fetched if it already has watchers, or if it has not changed according to the
-        lists of the inbox. Of a list, further pages are fetched until it has `min_items` items or ends.
+        While there are watchers, the response is fetched in the background, unless it is cached and never changes. With
+        `refetch=False`, it is not fetched if it already has watchers, or if its stamp shows that it has not changed.
+        For a list, further pages are fetched until it has `min_items` items or ends.
         """
         self.outbox.start()
         response = self._response(op)
@@ -144,7 +147,7 @@ class Live:
         return partial(self._leave, response, new)
 
     def peek(self, op: Operation[T]) -> Snapshot[T]:
-        """Return the snapshot of a response in memory or on disk. Sends nothing."""
+        """Return the snapshot of a response from memory or disk. Sends nothing."""
         return self._snapshot(self._response(op))
 
     @property
@@ -157,17 +160,17 @@ class Live:
         )
 
     def as_of(self, op: Operation[Any]) -> datetime | None:
-        """Return when a response was last known to be current. None if there is none, or if it never changes."""
+        """Return when a response was last known to be current. None if it is not in memory, or if it never changes."""
         response = self._responses.get(encode(op).url)
         return response.current_as_of if response is not None else None
 
     def watched_response(self, op: Operation[Any]) -> LiveResponse:
-        """Return the response to a watched operation: the same object as long as it has watchers."""
+        """Return the response to a watched operation. It stays the same object while it has watchers."""
         return self._response(op)
 
     async def refetch(self, response: LiveResponse) -> bool:
-        """Fetch a watched response again in the background. Return whether it differs. Watchers are called only if it
-        differs. Raises ApiError; watchers see the error only if it is 403 or 404."""
+        """Fetch a watched response again in the background. Return whether it has changed. Watchers are called only if
+        it has changed, or if the error is 403 or 404. Raises ApiError."""
         if response.loading or response.is_final or not response.watchers:
             return False
         before = response.value
@@ -175,7 +178,8 @@ class Live:
         return response.value is not before
 
     async def refresh(self, op: Operation[Any]) -> None:
-        """Fetch a response again. The old one is shown meanwhile; an error is shown beside it."""
+        """Fetch a response again. Until it arrives, watchers see the old value. An error is in the snapshot, not
+        raised."""
         response = self._response(op)
         if not response.is_final:
             try:
@@ -184,18 +188,21 @@ class Live:
                 return  # the error is in the snapshot
 
     async def fetch(self, op: Operation[T], *, rank: Rank = Rank.NOW) -> T:
-        """Fetch a response, cache and show it. The cached response is not read for ranks after NOW. Raises ApiError."""
+        """Fetch a response, cache it and show it to watchers. For ranks after NOW, the disk is not read before. Raises
+        ApiError."""
         value: T = await self._fetch(self._response(op, read_disk=rank is Rank.NOW), rank)
         return value
 
     async def _fetch(self, response: LiveResponse, rank: Rank) -> Any:
         if response.writes_at_request != self._confirmations:
-            self.syncer.queue.invalidate(response.url)  # the caller must see the writes that were confirmed since
+            self.syncer.queue.invalidate(
+                response.url
+            )  # a running request may not see the writes confirmed since it was sent: fetch again
         was_shown, response.loading = response.last_snapshot.loading and response.loading, True
         if response.watchers:
-            self._add_want(response)  # if the request fails, it is sent again for them
+            self._add_want(response)  # if the request fails, the Syncer retries it for the watchers
         if not was_shown:
-            self._show(response)
+            self._notify_watchers(response)
         try:
             return await self.syncer.get(response.op, rank)
         except asyncio.CancelledError:
@@ -216,13 +223,14 @@ class Live:
         await self._wait_until_loaded(self._response(op))
 
     def release(self, op: Operation[Any]) -> None:
-        """Release the memory of a response unless it has watchers. It stays on disk."""
+        """Remove a response from memory if nothing uses it. It stays on disk."""
         key = encode(op).url
         if (response := self._responses.get(key)) is not None and self._is_idle(response):
             del self._responses[key]
 
     async def fetch_next_page(self, op: Listing[Any], *, rank: Rank = Rank.NOW) -> None:
-        """Fetch the next page of a list, which a refresh then fetches as well. An error is in the snapshot."""
+        """Fetch the next page of a list. Later refreshes fetch this page too. An error is in the snapshot, not
+        raised."""
         response = self._response(op)
         if response.value is None:
             await self.refresh(op)
@@ -247,7 +255,7 @@ class Live:
         assert isinstance(response.op, Listing), "only a list has pages"
         before, now = response.value, self.now()
         response.loading = True
-        self._show(response)
+        self._notify_watchers(response)
         try:
             send = partial(self.syncer.get, rank=rank)
             _, value, pages = await self._read_list(response.op, send, response=response, after=before)
@@ -255,7 +263,7 @@ class Live:
             response.error = copy(error)
             raise
         else:
-            if response.value is before:  # else the list was fetched again meanwhile, with all wanted pages
+            if response.value is before:  # otherwise the list was fetched again meanwhile, with all wanted pages
                 response.error = None
                 self._store(
                     response,
@@ -263,7 +271,7 @@ class Live:
                 )
         finally:
             self._note_canceled(response, is_shown=False)
-            self._show(response)
+            self._notify_watchers(response)
 
     async def fetch_pages(
         self,
@@ -273,8 +281,8 @@ class Live:
         rank: Rank = Rank.NOW,
         wait: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """Fetch pages of a list until it ends, has `min_items` items or `MAX_PAGES` pages, or a page fails. Awaits `wait`
-        before each page."""
+        """Fetch pages of a list until it ends, has `min_items` items or `MAX_PAGES` pages, or a page fails. Awaits
+        `wait` before each page."""
         response = self._response(op)
         await self._wait_until_loaded(response)  # another caller may be fetching a page
         while self._snapshot(response).needs_more(min_items):
@@ -284,18 +292,18 @@ class Live:
             await self._wait_until_loaded(response)
 
     async def write(self, op: Operation[T], *edits: tuple[Operation[Any], Callable[[Any], Any]]) -> T:
-        """Send `op` now, and apply `edits` to the responses on screen meanwhile. Removes the edits if it fails. Raises
-        ApiError."""
-        made = [(self._response(target), Edit(change)) for target, change in edits]
-        for response, edit in made:
+        """Send `op` now. Until the server responds, apply `edits` to the responses on screen. If `op` fails, remove
+        them. Raises ApiError."""
+        applied = [(self._response(target), Edit(change)) for target, change in edits]
+        for response, edit in applied:
             response.edits.append(edit)
-            self._show(response)
+            self._notify_watchers(response)
         try:
             result = await self.send(op)
         except BaseException as error:
-            for response, edit in made:
+            for response, edit in applied:
                 response.edits.remove(edit)
-                self._show(response)
+                self._notify_watchers(response)
             if isinstance(error, asyncio.CancelledError) or (
                 isinstance(error, ApiError) and error.outcome is Outcome.UNKNOWN
             ):
@@ -303,55 +311,57 @@ class Live:
             raise
         self._confirmations += 1
         self.syncer.end_pause()
-        for response, edit in made:
-            edit.confirmed = self._confirmations
-            self._show(response)
+        for response, edit in applied:
+            edit.confirmed_number = self._confirmations
+            self._notify_watchers(response)
         self.refresh_affected(op)
         return result
 
     def refresh_affected(self, op: Operation[Any]) -> None:
         """Fetch all watched responses that a confirmed write may have changed.
 
-        These are the responses whose paths are above or below the path of the write, the lists that contain its target, and
-        the lists of the organization: the target may have become an item of one of these.
+        These are the responses whose paths are above or below the path of the write, the lists that contain its target,
+        and the lists of the organization, because the target may have become an item of one of them.
         """
         changed, path = affected_path(op), location(op)
         target_id = changed.rpartition("/")[2]
-        self._forget_in_index(op)
+        self._remove_from_index(op)
 
-        def is_near(other: Operation[Any]) -> bool:
+        def is_affected(other: Operation[Any]) -> bool:
             other_path = location(other)
-            near = f"{changed}/".startswith(f"{other_path}/") or f"{other_path}/".startswith(f"{changed}/")
+            is_on_path = f"{changed}/".startswith(f"{other_path}/") or f"{other_path}/".startswith(f"{changed}/")
             response = self._responses.get(encode(other).url)
             return (
-                near or _is_list_about(other_path, path) or (response is not None and response.contains_item(target_id))
+                is_on_path
+                or _is_list_about(other_path, path)
+                or (response is not None and response.contains_item(target_id))
             )
 
-        self.syncer.invalidate(is_near)
+        self.syncer.invalidate(is_affected)
         for response in tuple(self._responses.values()):
-            if response.watchers and not response.is_final and is_near(response.op):
+            if response.watchers and not response.is_final and is_affected(response.op):
                 self._add_want(response)
                 if not response.last_snapshot.loading:
-                    self._show(response)
+                    self._notify_watchers(response)
 
-    def _forget_in_index(self, op: Operation[Any]) -> None:
-        """Remove the target of `op` from the search index. Other responses may still contain parts of it, so they are
-        indexed again when they arrive."""
+    def _remove_from_index(self, op: Operation[Any]) -> None:
+        """Remove the target of `op` from the search index. Other responses may contain parts of the target, so each
+        response is indexed again when it next arrives."""
         if self._index is not None:
             self._index.remove(op)
             for response in self._responses.values():
                 response.indexed_value = None
 
     async def wait_idle(self) -> None:
-        """Wait until no background request runs. Raises an unexpected error of one of them; an ApiError is only in the
-        snapshot."""
+        """Wait until no background request is running. Raises unexpected errors of these requests. An ApiError is not
+        raised: it is in the snapshot."""
         while self.is_busy:
             await self._tasks.wait_idle()
             await self.syncer.wait_all_idle()
 
     @property
     def is_busy(self) -> bool:
-        """Return whether a background request runs or is about to start."""
+        """Return whether a background request is running or about to start."""
         return bool(self._tasks) or self.syncer.is_busy
 
     async def close(self) -> None:
@@ -361,31 +371,31 @@ class Live:
         await self._tasks.close()
 
     def _add_want(self, response: LiveResponse) -> None:
-        """Fetch a response in the background for its watchers."""
+        """Ask the Syncer to fetch a response in the background for its watchers."""
         if not self._closed:
             response.loading = True
             rank = min(each.rank for each in response.watchers)
-            self.syncer.add(Want(response.op, response.url, response.keeper, rank, max_age=timedelta()))
+            self.syncer.add(Want(response.op, response.url, response.owner, rank, max_age=timedelta()))
 
     def _leave(self, response: LiveResponse, watcher: Watcher) -> None:
         if watcher in response.watchers:
             response.watchers.remove(watcher)
-            # A watcher that leaves often comes back at once.
+            # Canceled later, because a view that leaves often subscribes again in the same turn of the event loop.
             asyncio.get_running_loop().call_soon(self._cancel_unwatched, response)
 
     def _cancel_unwatched(self, response: LiveResponse) -> None:
-        """Cancel the background requests for a response that nobody watches. A request of a caller who awaits it goes on."""
+        """Cancel the background requests for a response without watchers. Requests that a caller awaits continue."""
         if response.next_page_task is not None and not any(each.min_items for each in response.watchers):
             response.next_page_task.cancel()
         if not response.watchers:
-            self.syncer.drop(response.keeper)
+            self.syncer.drop(response.owner)
             self._note_canceled(response)
 
     def _note_canceled(self, response: LiveResponse, *, is_shown: bool = True) -> None:
         """Update `loading` after a request was canceled. Another request for the same response may still run."""
         was_loading, response.loading = response.loading, self.syncer.queue.is_in_flight(response.url)
         if is_shown and was_loading and not response.loading:
-            self._show(response)
+            self._notify_watchers(response)
 
     async def _wait_until_loaded(self, response: LiveResponse) -> None:
         """Wait until no request for a response runs."""
@@ -393,8 +403,8 @@ class Live:
             await self.syncer.wait_change()
 
     async def _read(self, op: Operation[Any], min_items: int) -> _Fetched:
-        """Fetch a response. Of a list, fetch all wanted pages, and go on until `min_items` items are here or the list ends.
-        Raises ApiError."""
+        """Fetch a response. For a list, fetch all wanted pages, and more until it has `min_items` items or ends. Raises
+        ApiError."""
         writes, now = self._confirmations, self.now()
         response = self._responses.get(encode(op).url)
         if response is not None:
@@ -416,8 +426,8 @@ class Live:
         after: ListPage[Any] | None = None,
         min_items: int = 0,
     ) -> tuple[ListPage[Any], ListPage[Any], int]:
-        """Return the first page of a list, all its pages as one, and their number. Empty pages do not count. Raises
-        ApiError."""
+        """Return the first page of a list, all fetched pages joined, and the number of pages without the empty ones.
+        With `after`, continue after these pages. Raises ApiError."""
         first = read = after
         pages = response.pages if response is not None and after is not None else 0
         async with aclosing(read_pages(send, op, after=after)) as pages_to_come:
@@ -434,7 +444,7 @@ class Live:
                         break
             except PaginationError:
                 if not min_items or read is None:
-                    raise  # else the pages so far are used
+                    raise  # otherwise use the pages fetched so far
         assert first is not None, "a list must have a first page"
         assert read is not None, "a list must have a first page"
         return first, read, pages
@@ -442,7 +452,7 @@ class Live:
     def _accept(self, op: Operation[Any], fetched: _Fetched, again: bool) -> Any:
         """Store a response in memory and in the cache, and call its watchers. Return its value.
 
-        `again` tells whether the response is fetched once more because of a write.
+        `again` is True if the response will be fetched once more because of a write.
         """
         if getattr(op, "page", None) is not None:
             return fetched.value  # a page, which `_fetch_next` adds to its list
@@ -450,9 +460,9 @@ class Live:
         was_shown = not response.loading and response.error is None and response.value == fetched.value
         response.error, response.loading = None, again
         value = self._store(response, fetched)
-        self.outbox.online()
+        self.outbox.server_responded()
         if not was_shown:
-            self._show(response)
+            self._notify_watchers(response)
         return value
 
     def _store(self, response: LiveResponse, fetched: _Fetched) -> Any:
@@ -461,42 +471,48 @@ class Live:
         response.requested_at = fetched.requested_at
         value, unreadable = response.value, getattr(fetched.value, "unreadable", 0)
         if fetched.to_cache is not None and not (unreadable and never_changes(response.op)):
-            # A response that never changes is not cached if a part of it is unreadable: a newer Octavo may read that part.
+            # A response that never changes would never be fetched again. If a part is unreadable, do not cache it: a
+            # newer Octavo may be able to read that part.
             response.stored_at = self.cache.put(
                 response.op, fetched.to_cache, unchanged_since=response.stored_at if is_same else None
             )
         if self._index is not None and response.indexed_value is not value:
-            self._index.learn(response.op, value)
+            self._index.add(response.op, value)
             response.indexed_value = value
         if unreadable:
             self.unreadable_items.notify(response.op, unreadable)
         return value
 
     def _fail(self, op: Operation[Any], error: ApiError) -> None:
-        """Show an error to the watchers. The error of a background request is shown only if it is 403 or 404."""
+        """Store an error in the snapshot. For a background request, only 403 and 404 are shown to the watchers."""
         if isinstance(error, NotFound | Forbidden):
-            self._forget_in_index(op)
+            self._remove_from_index(op)
         response = self._responses.get(encode(op).url)
         if response is None or getattr(op, "page", None) is not None:
             return
-        if isinstance(error, NotSent) and not self._is_here(response) and not str(error).startswith(NOT_HERE):
-            error.args = (f"{NOT_HERE} {error}",)  # all callers of this request get the same error object
+        if (
+            isinstance(error, NotSent)
+            and not self._is_cached(response)
+            and not str(error).startswith(NOT_AVAILABLE_OFFLINE)
+        ):
+            error.args = (f"{NOT_AVAILABLE_OFFLINE} {error}",)  # all callers of this request get the same error object
         was_loading, before = response.loading, response.error
         if was_loading or isinstance(error, NotFound | Forbidden):
-            response.error = copy(error)  # without its traceback, which would keep its frames in memory
+            response.error = copy(error)  # the copy has no traceback, which would keep stack frames in memory
         response.loading = False
         if was_loading or response.error is not before:
-            self._show(response)
+            self._notify_watchers(response)
 
     def _response(self, op: Operation[Any], *, read_disk: bool = True) -> LiveResponse:
-        """Return the response to an operation, a new one if necessary. Without `read_disk`, the disk is not read."""
+        """Return the response to an operation, and create it if necessary. With `read_disk=False`, do not read the
+        disk."""
         if (spec := SPECS[type(op)]).method != "GET" or spec.repeats_request:
             raise TypeError(f"the responses of {spec.name} are not cached")
         key = encode(op).url
         response = self._responses.get(key)
         if response is None:
             response = self._responses[key] = LiveResponse(op, key, is_immutable=never_changes(op))
-            self._drop_idle()
+            self._evict_idle()
         if read_disk and not response.is_disk_read:
             response.is_disk_read = True
             if response.value is None and not _is_pending(op) and (body := self.cache.read_body(op)):
@@ -504,7 +520,7 @@ class Live:
         self._responses.move_to_end(key)
         return response
 
-    def _is_here(self, response: LiveResponse) -> bool:
+    def _is_cached(self, response: LiveResponse) -> bool:
         """Return whether a response is in memory or on disk."""
         return response.value is not None or (
             not response.is_disk_read and self.cache.read_body(response.op) is not None
@@ -520,11 +536,11 @@ class Live:
             decoded = await asyncio.to_thread(self.cache.decode, response.op, body, stored_at)
             if decoded and response.value is None:
                 response.load_stored(*decoded)
-                self._show(response)
+                self._notify_watchers(response)
 
         self._tasks.start(decode())
 
-    def _drop_idle(self) -> None:
+    def _evict_idle(self) -> None:
         idle = [key for key, response in self._responses.items() if self._is_idle(response)]
         for key in idle[: max(0, len(idle) - IDLE_IN_MEMORY)]:
             del self._responses[key]
@@ -546,34 +562,35 @@ class Live:
                 value, pending = apply_entries(response.op, value, applied, self.outbox.me)
             for edit in response.edits:
                 value = edit.change(value)
-                pending += not edit.confirmed
+                pending += not edit.confirmed_number
         response.last_snapshot = Snapshot(
             value, response.error, response.loading, response.fetched_at, pending, response.pages
         )
         return response.last_snapshot
 
-    def _show(self, response: LiveResponse) -> None:
+    def _notify_watchers(self, response: LiveResponse) -> None:
         snapshot = self._snapshot(response)
         for watcher in tuple(response.watchers):
             watcher.callback(snapshot)
         self._fetch_wanted_pages(response)
 
     def _fetch_wanted_pages(self, response: LiveResponse) -> None:
-        """Fetch pages of a list in the background if a watcher wants more items than are here."""
-        most = max((each.min_items for each in response.watchers), default=0)
-        if response.next_page_task is None and not self._closed and response.last_snapshot.needs_more(most):
+        """Fetch further pages of a list in the background if a watcher needs more items than are loaded."""
+        min_items = max((each.min_items for each in response.watchers), default=0)
+        if response.next_page_task is None and not self._closed and response.last_snapshot.needs_more(min_items):
             assert isinstance(response.op, Listing), "only a list has more pages"
             rank = min(each.rank for each in response.watchers if each.min_items)
-            task = response.next_page_task = self._tasks.start(self.fetch_pages(response.op, most, rank=rank))
-            task.add_done_callback(partial(self._after_next_page, response))
+            task = response.next_page_task = self._tasks.start(self.fetch_pages(response.op, min_items, rank=rank))
+            task.add_done_callback(partial(self._on_next_page, response))
 
-    def _after_next_page(self, response: LiveResponse, task: asyncio.Task[None]) -> None:
+    def _on_next_page(self, response: LiveResponse, task: asyncio.Task[None]) -> None:
         response.next_page_task = None
         if not task.cancelled() and task.exception() is None:
-            self._fetch_wanted_pages(response)  # another watcher may want more items
+            self._fetch_wanted_pages(response)  # another watcher may need more items
 
     def _apply_outbox(self) -> None:
-        """Apply the changed outbox to all watched responses, and call the watchers of those that differ."""
+        """Apply the changed outbox to all watched responses, and call the watchers of the responses that have
+        changed."""
         self._refresh_written()
         for response in tuple(self._responses.values()):
             if response.watchers:
@@ -582,14 +599,14 @@ class Live:
                     for watcher in tuple(response.watchers):
                         watcher.callback(response.last_snapshot)
 
-    def _write_done(self, entry: OutboxEntry) -> None:
+    def _on_write_done(self, entry: OutboxEntry) -> None:
         self._confirmations += 1
         self._confirmed = [*self._confirmed[1 - MAX_CONFIRMED :], (self._confirmations, entry)]
         self._written.append(entry.op)
         self.syncer.end_pause()
 
     def _refresh_written(self) -> None:
-        """Fetch the responses that confirmed writes may have changed: once, after the last of a series of writes."""
+        """Fetch the responses that confirmed writes may have changed. Done once, after the last write of a series."""
         if self._written and (len(self._written) >= MAX_CONFIRMED // 2 or not self.outbox.is_sending):
             written, self._written = self._written, []
             for op in written:
@@ -609,11 +626,13 @@ class Live:
 
 
 def affected_path(op: Operation[Any]) -> str:
-    """Return the path of the thing that a write changes: the target of an action, the space for a merge, the site for a
-    part of a site."""
+    """Return the path of the resource that a write changes. For an action it is the target, for a merge the space, and
+    for a part of a site the site."""
     spec, path = SPECS[type(op)], location(op)
     if spec.name.startswith("site_structure."):
-        return "/".join(path.split("/")[:6])  # a part of a site that is created or moved is in several lists
+        return "/".join(
+            path.split("/")[:6]
+        )  # use the path of the site, because a created or moved part appears in several lists
     if spec.path == "/merge":
         return path.partition("/change-requests/")[0]
     if spec.path == "{content}":
@@ -623,8 +642,8 @@ def affected_path(op: Operation[Any]) -> str:
 
 
 def _is_list_about(list_path: str, path: str) -> bool:
-    """Return whether `list_path` is a list of an organization whose items are of the kind of the thing at `path`, or
-    contain or count such things."""
+    """Return whether `list_path` is a list of an organization whose items have the type of a segment of `path`. Such a
+    list may contain or count the resource at `path`."""
     return list_path.startswith("/v1/orgs/") and list_path.rpartition("/")[2] in path.split("/")[2::2]
 
 

@@ -1,4 +1,4 @@
-"""One response in memory, and its snapshot."""
+"""A response in memory, and the snapshots of it that screens get."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from octavo.data.sync_queue import Rank
 T = TypeVar("T")
 
 MAX_PAGES = 40
-"""Pages of a list that are fetched at most. Each page is a request in each refresh, and a server may return one item a
-page."""
+"""Maximum number of pages fetched of a list. Each page is one request in each refresh, and a server may return only one
+item in a page."""
 
 
 @dataclass(frozen=True)
 class Snapshot(Generic[T]):
-    """A response as screens show it. It may have both the last value and the error of a later request."""
+    """A response as screens show it. After a failed refresh it has both the last value and the error."""
 
     value: T | None = None
     """The last response with unconfirmed writes applied."""
@@ -30,14 +30,14 @@ class Snapshot(Generic[T]):
     fetched_at: datetime | None = None
     """When the response was fetched."""
     pending: int = 0
-    """Number of applied writes that are not confirmed. Writes that wait for the user do not count."""
+    """Number of applied writes that the server has not confirmed. Writes that wait for the user do not count."""
     pages: int = 0
-    """Number of pages of a list."""
+    """Number of fetched pages of a list."""
 
     def needs_more(self, min_items: int) -> bool:
-        """Return whether the next page of a list is to be fetched for a caller who needs `min_items` items.
+        """Return whether to fetch the next page of a list for a caller that needs `min_items` items.
 
-        False while a request for the list runs, after a request has failed, and from `MAX_PAGES` pages on.
+        False while a request for the list is running, after a failed request, and when `MAX_PAGES` pages are loaded.
         """
         value = self.value
         if not isinstance(value, ListPage) or value.next is None or self.loading or self.error is not None:
@@ -50,8 +50,8 @@ class Edit:
     """A change that a write makes to a response."""
 
     change: Callable[[Any], Any]
-    confirmed: int = 0
-    """Number of confirmed writes at the confirmation of this write. 0 before it."""
+    confirmed_number: int = 0
+    """Sequence number of this write among the confirmed writes. 0 until it is confirmed."""
 
 
 @dataclass(eq=False)
@@ -61,7 +61,7 @@ class Watcher:
     callback: Callable[[Snapshot[Any]], None]
     rank: Rank
     min_items: int
-    """Number of items of a list that are fetched. 0 for its first page."""
+    """Minimum number of items to fetch of a list. 0 for its first page only."""
 
 
 @dataclass(eq=False)
@@ -74,45 +74,45 @@ class LiveResponse:
     value: Any = None
     error: ApiError | None = None
     is_disk_read: bool = False
-    """Whether the response on disk was looked for."""
+    """Whether the disk was searched for a stored response."""
     loading: bool = False
-    """Whether a request runs that watchers see. They do not see polls."""
+    """Whether to show watchers that a request is running. False for polls."""
     fetched_at: datetime | None = None
     requested_at: datetime | None = None
-    """When the request for this value was sent. None if the value is from an earlier run."""
+    """When the request for this value was sent. None if the value was read from disk."""
     checked_at: datetime | None = None
-    """When the response was last known to be current: it was fetched, or its stamp had not changed."""
+    """When the response was last known to be current: it was fetched, or its stamp was unchanged."""
     pages: int = 0
     wanted_pages: int = 1
     """Number of pages that a refresh fetches."""
     is_extending: bool = False
     writes_included: int = 0
-    """Number of confirmed writes that the response contains: those before its request."""
+    """Number of writes that were confirmed before the request for this value. The value contains them."""
     writes_at_request: int = 0
     """Number of confirmed writes when the last request was sent."""
     indexed_value: object = None
     """The value that is in the search index."""
     stored_at: float | None = None
-    """The result of `ResponseCache.put` for this value."""
+    """Timestamp that `ResponseCache.put` returned for this value."""
     last_snapshot: Snapshot[Any] = Snapshot()
     edits: list[Edit] = field(default_factory=list)
     watchers: list[Watcher] = field(default_factory=list)
     next_page_task: asyncio.Task[None] | None = None
-    """Fetches further pages of the list for watchers."""
+    """Task that fetches further pages of the list for watchers."""
 
     @property
-    def keeper(self) -> str:
-        """Return the name under which the response is wanted for its watchers."""
+    def owner(self) -> str:
+        """Return the owner of the want for the watchers of the response."""
         return f"view {self.url}"
 
     @property
     def is_final(self) -> bool:
-        """Return whether the response is here and never changes."""
+        """Return whether the response is loaded and never changes."""
         return self.is_immutable and self.value is not None
 
     @property
     def current_as_of(self) -> datetime | None:
-        """Return when the response was last known to be current. None if there is none, or if it never changes."""
+        """Return when the response was last known to be current. None if it is not loaded, or if it never changes."""
         return self.checked_at if self.value is not None and not self.is_final else None
 
     def contains_item(self, item_id: str) -> bool:
@@ -122,7 +122,7 @@ class LiveResponse:
         )
 
     def load_stored(self, value: Any, fetched_at: datetime) -> None:
-        """Use the response from disk."""
+        """Set the value to the response from disk."""
         self.value, self.fetched_at, self.checked_at, self.pages = value, fetched_at, fetched_at, 1
         self.stored_at = fetched_at.timestamp()  # an equal response need not be written again
         if isinstance(value, ListPage) and value.next is None and (limit := getattr(self.op, "limit", None)):
@@ -130,11 +130,11 @@ class LiveResponse:
             self.pages = self.wanted_pages = max(1, -(-len(value.items) // limit))
 
     def accept(self, value: Any, pages: int, now: datetime, writes: int) -> bool:
-        """Store a response whose request was sent when `writes` writes were confirmed. Return whether it is equal to the
-        last one: then `value` stays the same object."""
+        """Set the value to a fetched response. Return whether it equals the old value, which then stays the same
+        object. `writes` is the number of confirmed writes when the request was sent."""
         is_same = bool(value is self.value or value == self.value)
         self.value = self.value if is_same else value
         self.pages, self.fetched_at, self.checked_at, self.writes_included = pages, now, now, writes
         self.wanted_pages = max(1, pages) if not self.is_extending else self.wanted_pages
-        self.edits = [edit for edit in self.edits if not edit.confirmed or edit.confirmed > writes]
+        self.edits = [edit for edit in self.edits if not edit.confirmed_number or edit.confirmed_number > writes]
         return is_same

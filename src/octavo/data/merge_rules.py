@@ -1,6 +1,6 @@
 """The merge rules of a space, as far as they can be checked without the server. Pure.
 
-The server decides: a result found here is shown, and never prevents a write.
+The server decides whether a merge is allowed. A result of this module is only shown, and never prevents a write.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class MergeRules:
     """The merge rules of a space."""
 
     rules: tuple[Mapping[str, Any], ...] = ()
-    of: Literal["space", "organization"] = "space"
+    source: Literal["space", "organization"] = "space"
     is_known: bool = True
 
     @property
@@ -41,25 +41,27 @@ def inherits(space: Space) -> bool:
 
 
 def rules_for(space: Space, organization: Organization | None) -> MergeRules:
-    """Return the merge rules of a space. `organization` is needed only if the space inherits them."""
+    """Return the merge rules of a space. `organization` is needed only if the space inherits its rules."""
     if not inherits(space):
         return _rules(space.merge_rules, "space")
     if organization is None:
-        return MergeRules(is_known=space.merge_rules is None)  # a server without merge rules sends none
+        return MergeRules(
+            is_known=space.merge_rules is None
+        )  # a server without merge rules omits the field, so there are no rules
     return _rules(organization.merge_rules, "organization")
 
 
-def _rules(said: Any, of: Literal["space", "organization"]) -> MergeRules:
-    if _kind(said) != "rules":
-        return MergeRules((), of, is_known=_kind(said) in ("", "none"))
-    listed = said.get("rules")
-    if not isinstance(listed, list):
-        return MergeRules((), of, is_known=False)
-    return MergeRules(tuple(rule for rule in listed if isinstance(rule, dict)), of)
+def _rules(value: Any, source: Literal["space", "organization"]) -> MergeRules:
+    if _kind(value) != "rules":
+        return MergeRules((), source, is_known=_kind(value) in ("", "none"))
+    rules = value.get("rules")
+    if not isinstance(rules, list):
+        return MergeRules((), source, is_known=False)
+    return MergeRules(tuple(rule for rule in rules if isinstance(rule, dict)), source)
 
 
-def _kind(said: Any) -> str:
-    return str(said.get("type", "")) if isinstance(said, dict) else ""
+def _kind(value: Any) -> str:
+    return str(value.get("type", "")) if isinstance(value, dict) else ""
 
 
 def _users(rule: Mapping[str, Any]) -> tuple[str, ...]:
@@ -78,7 +80,8 @@ class MergeCandidate:
     """Names of users by id."""
 
     def missing(self, rule: Mapping[str, Any]) -> str:
-        """Return what is missing for a rule. Empty if the rule is met, or unknown to Octavo."""
+        """Return a phrase that says what a rule still requires. Empty if the rule is met, or if Octavo cannot check
+        it."""
         users = _users(rule)
         approving = [review.reviewer.id for review in self.reviews if review.status == "approved"]
         match rule.get("rule"):
@@ -89,8 +92,8 @@ class MergeCandidate:
             case "require_all_reviews_approved" if len(approving) < len(self.reviews):
                 others = [review.reviewer.name for review in self.reviews if review.status != "approved"]
                 return f"{_joined(others)} requested changes"
-            case "require_specific_reviewers" if lacking := [user for user in users if user not in approving]:
-                return f"an approval by {self._named(lacking)} is required"
+            case "require_specific_reviewers" if missing_users := [user for user in users if user not in approving]:
+                return f"an approval by {self._named(missing_users)} is required"
             case "require_one_of_specific_reviewers" if not set(users) & set(approving):
                 return (
                     f"an approval by {self._named(users, ' or ')} is required" if users else "an approval is required"
@@ -106,7 +109,7 @@ class MergeCandidate:
         return ""
 
     def undecided_reason(self, rule: Mapping[str, Any]) -> str:
-        """Return why Octavo cannot check a rule. Empty if it can."""
+        """Return why Octavo cannot check a rule. Empty if Octavo can check it."""
         kind = str(rule.get("rule"))
         if kind == "require_author_to_merge" and (self._author is None or self.me is None):
             return "only the author can merge: the server will check this rule"
@@ -123,14 +126,14 @@ class MergeCandidate:
 
 
 def bypasses(rules: MergeRules, me: str | None) -> bool:
-    """Return whether `me` can bypass the rules."""
+    """Return whether a rule lets the user `me` bypass all rules."""
     return any(rule.get("rule") == "allow_bypass" and me in _users(rule) for rule in rules.rules)
 
 
 def requires_up_to_date(rules: MergeRules, me: str | None) -> bool:
-    """Return whether `me` may not merge an outdated change request."""
-    asks = any(rule.get("rule") == "require_up_to_date_change_request" for rule in rules.rules)
-    return asks and not bypasses(rules, me)
+    """Return whether the rules forbid the user `me` to merge an outdated change request."""
+    is_required = any(rule.get("rule") == "require_up_to_date_change_request" for rule in rules.rules)
+    return is_required and not bypasses(rules, me)
 
 
 _KNOWN = frozenset(

@@ -1,4 +1,4 @@
-"""Callbacks that want to know of changes."""
+"""A list of callbacks that are called on changes."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ P = ParamSpec("P")
 
 
 class Observers(Generic[P]):
-    """Callbacks of one subject, in the order they were added."""
+    """The callbacks for one kind of change, called in the order they were added."""
 
     def __init__(self) -> None:
         self._callbacks: list[Callable[P, object]] = []
 
     def __bool__(self) -> bool:
-        """Return whether there are any."""
+        """Return whether there is a callback."""
         return bool(self._callbacks)
 
     def add(self, callback: Callable[P, object]) -> Callable[[], None]:
-        """Call `callback` at each change. Returns a function that ends this, and does nothing the second time."""
+        """Call `callback` on each `notify`. Returns a function that removes `callback`. Calling that function twice is
+        safe."""
         self._callbacks.append(callback)
 
         def remove() -> None:
@@ -29,6 +30,6 @@ class Observers(Generic[P]):
         return remove
 
     def notify(self, *args: P.args, **kwargs: P.kwargs) -> None:
-        """Call all callbacks. A callback that is added meanwhile is not called."""
+        """Call all callbacks. A callback that is added during the calls is not called."""
         for callback in tuple(self._callbacks):
             callback(*args, **kwargs)

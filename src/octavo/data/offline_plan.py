@@ -1,4 +1,4 @@
-"""Computes which responses a space needs to be available offline, and their stamps.
+"""Computes the wants of an offline space: the responses that its views need, with their stamps.
 
 The operations must be those of the views: a view finds a cached response only under the operation that it sends
 (`tests/journeys/test_offline.py` opens all views).
@@ -25,27 +25,29 @@ from octavo.data.response_cache import ResponseCache, never_changes
 from octavo.data.sync_queue import Rank, Want
 from octavo.data.syncer import RoundKind
 
-LISTED, THREADS, CHANGES = 100, 200, (100, 1000)
-"""Items on a page as the views request them: of short lists; of threads, replies, files and links; and of changes."""
+LIST_LIMIT, THREAD_LIMIT, CHANGES_LIMITS = 100, 200, (100, 1000)
+"""Values of `limit` in the requests of views: for short lists, for threads, replies, files and links, and for changes.
+They must be the same here, because `limit` is part of the URL."""
 MAX_ITEMS = 10_000
-"""Most items of a list that are available offline."""
+"""Maximum number of items of a list that are available offline."""
 
 
 class OfflinePlanner:
     """Returns the wants of one offline space, and pins the responses. Each round has a new planner."""
 
     def __init__(self, space_id: str, cache: ResponseCache, pinned: Mapping[str, int | None]) -> None:
-        """`pinned` has the size of each response that is already pinned, by URL. None if it is not on disk."""
-        self.keeper = keeper_of(space_id)
+        """`pinned` has the size of each response that is already pinned, by URL. The size is None if the response is
+        not on disk."""
+        self.owner = owner_of(space_id)
         get = spaces.Get(at=SpaceRef(space_id=space_id))
-        self.space_want = _want(self.keeper, get, stamps.NO_STAMP, "the space", needs_value=True, has_stamp=False)
+        self.space_want = _want(self.owner, get, stamps.NO_STAMP, "the space", needs_value=True, has_stamp=False)
         """The want for the space, from which all others follow."""
         self.space: Space | None = None
-        """The space. None until it was fetched in this round."""
+        """The space. None until it is fetched in this round."""
         self.pages = 0
         """Number of pages in the page tree."""
         self.incomplete: dict[Want, str] = {}
-        """Lists of which only the first items are available offline, each with a sentence that says so."""
+        """Wants of lists that were cut off after the first items, each with a sentence for the user."""
         self.wanted: set[str] = set()
         """The URLs of all wants of this round."""
         self._cache = cache
@@ -58,42 +60,43 @@ class OfflinePlanner:
         """Return the want for the space, from which all others follow."""
         return self._prepared((self.space_want,))
 
-    def follow(self, want: Want, value: Any) -> Iterator[Want]:
+    def on_response(self, want: Want, value: Any) -> Iterator[Want]:
         """Pin a response, and return the wants that follow from it."""
         self._pin(want.url)
         if isinstance(value, ListPage) and isinstance(want.op, Listing) and want.min_items and value.next is not None:
             self.incomplete[want] = f"Only the first {len(value.items)} items are available offline."
-        return self._prepared(self._wants_after(want.op, value))
+        return self._prepared(self._wants_following(want.op, value))
 
     def is_list(self, url: str) -> bool:
         """Return whether other wants follow from the response at `url`."""
         return url in self._lists
 
-    def _wants_after(self, op: Operation[Any], value: Any) -> Iterator[Want]:
+    def _wants_following(self, op: Operation[Any], value: Any) -> Iterator[Want]:
         match op, value:
             case spaces.Get(), Space():
                 self.space = value
                 self._cache.put_version(
                     self.space_want.url, stamps.space_stamp(value)
-                )  # the stamp that the list of spaces has for it
+                )  # the same stamp as for its item in the list of spaces
                 if value.deleted_at is None:
-                    yield from of_space(value, self.keeper)
+                    yield from wants_of_space(value, self.owner)
             case content.ListPages(at=SpaceRef() as at), PageTree():
                 self.pages = sum(page.type == "document" for page in value.walk())
                 revision = self.space.revision if self.space is not None else None
-                yield from of_tree(at, value, revision or "", self.keeper)
+                yield from wants_of_tree(at, value, revision or "", self.owner)
             case comments.List(at=at, status="all"), ListPage():
-                yield from of_threads(at, (each for each in value.items if _is_on_the_server(each)), self.keeper)
+                yield from wants_of_threads(at, (each for each in value.items if _is_on_the_server(each)), self.owner)
             case change_requests.List(at=at), ListPage():
                 for each in value.items:
                     self._change_requests[each.ref(at)] = each
-                    yield from of_change_request(each.ref(at), each, self.keeper)
+                    yield from wants_of_change_request(each.ref(at), each, self.owner)
             case content.ListChanges(at=ChangeRequestRef() as at), Changes():
                 if (listed := self._change_requests.get(at)) is not None:
-                    yield from of_changes(at, listed, value, self.keeper)
+                    yield from wants_of_changes(at, listed, value, self.owner)
 
     def _prepared(self, wants: Iterable[Want]) -> Iterator[Want]:
-        """Return the wants. A response that is not pinned yet is to be read from disk if it is current, so that it is pinned."""
+        """Yield the wants. `needs_value` is set for each response that is not pinned yet, so that the Syncer reads it
+        from disk and passes it to this planner, which pins it."""
         for want in wants:
             self.wanted.add(want.url)
             if want.needs_value:
@@ -106,7 +109,9 @@ class OfflinePlanner:
                 and want.url not in self._cache.versions
                 and self._cache.read_body(want.op)
             ):
-                self._cache.put_version(want.url, want.stamp)  # a view has fetched this response, which never changes
+                self._cache.put_version(
+                    want.url, want.stamp
+                )  # a view has stored this response. It never changes, so it need not be fetched
             if isinstance(want.op, comments.ListReplies) and want.stamp.startswith("0 "):
                 empty: ListPage[Any] = ListPage(items=())
                 self._cache.put(want.op, empty)  # the thread has no replies, so no request is needed
@@ -116,69 +121,72 @@ class OfflinePlanner:
     def _pin(self, url: str) -> None:
         if url not in self._pinned:
             self._pinned.add(url)
-            self._cache.pin(self.keeper, url)
+            self._cache.pin(self.owner, url)
 
 
-def keeper_of(space_id: str) -> str:
-    """Return the keeper of the wants and pins of an offline space."""
+def owner_of(space_id: str) -> str:
+    """Return the owner of the wants and pins of an offline space."""
     return f"offline {space_id}"
 
 
-def of_space(space: Space, keeper: str) -> Iterator[Want]:
-    """Return the wants of a space, without its pages. The page tree is first, because it shows how many pages there are."""
-    at, whole = space.ref, stamps.space_stamp(space)
-    revision, has_revision = space.revision or whole, bool(space.revision)
+def wants_of_space(space: Space, owner: str) -> Iterator[Want]:
+    """Return the wants of a space, without its pages. The page tree is first, because the progress shows the number of
+    pages."""
+    at, space_stamp = space.ref, stamps.space_stamp(space)
+    revision, has_revision = space.revision or space_stamp, bool(space.revision)
     tree = content.ListPages(at=at)
-    yield _want(keeper, tree, revision, "the page tree", needs_value=True, has_stamp=has_revision)
-    yield _threads(keeper, at, whole, "the threads", has_stamp=False)
+    yield _want(owner, tree, revision, "the page tree", needs_value=True, has_stamp=has_revision)
+    yield _threads(owner, at, space_stamp, "the threads", has_stamp=False)
     for status in ("open", "draft"):
-        op = change_requests.List(at=at, status=status, limit=LISTED)
-        yield _want(keeper, op, whole, f"the list of {status} change requests", needs_value=True, has_stamp=False)
-    yield _want(keeper, content.ListFiles(at=at, limit=THREADS), revision, "the list of files", has_stamp=has_revision)
-    yield _want(keeper, links.ListOfSpace(at=at, limit=THREADS), revision, "the links", has_stamp=has_revision)
+        op = change_requests.List(at=at, status=status, limit=LIST_LIMIT)
+        yield _want(owner, op, space_stamp, f"the list of {status} change requests", needs_value=True, has_stamp=False)
+    yield _want(
+        owner, content.ListFiles(at=at, limit=THREAD_LIMIT), revision, "the list of files", has_stamp=has_revision
+    )
+    yield _want(owner, links.ListOfSpace(at=at, limit=THREAD_LIMIT), revision, "the links", has_stamp=has_revision)
     if space.organization is not None:
         for status in get_args(Status):
             of_all = change_requests_of(space.organization, status)
             label = f"the {status} change requests in the organization"
-            yield _want(keeper, of_all, stamps.NO_STAMP, label, has_stamp=False)
+            yield _want(owner, of_all, stamps.NO_STAMP, label, has_stamp=False)
 
 
-def of_tree(at: SpaceRef, tree: PageTree, revision: str, keeper: str) -> Iterator[Want]:
+def wants_of_tree(at: SpaceRef, tree: PageTree, revision: str, owner: str) -> Iterator[Want]:
     """Return the wants for the pages of a space."""
     for page in tree.walk():
         if page.type == "document":
             op = content.GetPage(at=at, page_id=page.id, format="markdown", dereferenced="reusable-contents")
-            yield _want(keeper, op, stamps.page_stamp(page, revision), f"the page {page.title or 'Untitled'}")
+            yield _want(owner, op, stamps.page_stamp(page, revision), f"the page {page.title or 'Untitled'}")
 
 
-def of_threads(at: Discussion, threads: Iterable[Comment], keeper: str) -> Iterator[Want]:
+def wants_of_threads(at: Discussion, threads: Iterable[Comment], owner: str) -> Iterator[Want]:
     """Return the wants for the replies of the threads of a space or change request."""
     for thread in threads:
-        op = comments.ListReplies(at=at, comment_id=thread.id, format="markdown", limit=THREADS)
+        op = comments.ListReplies(at=at, comment_id=thread.id, format="markdown", limit=THREAD_LIMIT)
         label = f"the replies to {thread.posted_by.name or 'an unknown author'}"
-        yield _want(keeper, op, stamps.thread_stamp(thread), label)
+        yield _want(owner, op, stamps.thread_stamp(thread), label)
 
 
-def of_change_request(at: ChangeRequestRef, listed: ChangeRequest, keeper: str) -> Iterator[Want]:
+def wants_of_change_request(at: ChangeRequestRef, listed: ChangeRequest, owner: str) -> Iterator[Want]:
     """Return the wants of a change request, without its pages."""
     stamp, name = stamps.change_request_stamp(listed), f"#{listed.number}"
     revision = listed.revision or stamp
-    yield _want(keeper, change_requests.Get(at=at), stamp, f"change request {name}")
-    for limit in CHANGES:
+    yield _want(owner, change_requests.Get(at=at), stamp, f"change request {name}")
+    for limit in CHANGES_LIMITS:
         op = content.ListChanges(at=at, limit=limit)
-        yield _want(keeper, op, revision, f"the changes in {name}", needs_value=True)
-    yield _want(keeper, content.ListPages(at=at), revision, f"the page tree in {name}")
-    yield _want(keeper, reviews_of(at), stamps.reviews_stamp(listed), f"the reviews of {name}")
-    yield _want(keeper, requested_of(at), stamps.reviews_stamp(listed), f"the reviewers of {name}")
-    yield _want(keeper, change_requests.ListContributors(at=at), stamp, f"the contributors to {name}")
-    yield _threads(keeper, at, stamp, f"the threads in {name}")
+        yield _want(owner, op, revision, f"the changes in {name}", needs_value=True)
+    yield _want(owner, content.ListPages(at=at), revision, f"the page tree in {name}")
+    yield _want(owner, reviews_of(at), stamps.reviews_stamp(listed), f"the reviews of {name}")
+    yield _want(owner, requested_of(at), stamps.reviews_stamp(listed), f"the reviewers of {name}")
+    yield _want(owner, change_requests.ListContributors(at=at), stamp, f"the contributors to {name}")
+    yield _threads(owner, at, stamp, f"the threads in {name}")
     if listed.comments:
-        yield _want(keeper, open_threads_of(at), stamps.open_threads_stamp(listed), f"the open threads in {name}")
-    for side in sides(at.space, listed):
-        yield _want(keeper, content.Get(at=side), revision, f"a revision of {name}")
+        yield _want(owner, open_threads_of(at), stamps.open_threads_stamp(listed), f"the open threads in {name}")
+    for side in revisions_compared(at.space, listed):
+        yield _want(owner, content.Get(at=side), revision, f"a revision of {name}")
 
 
-def of_changes(at: ChangeRequestRef, listed: ChangeRequest, changes: Changes, keeper: str) -> Iterator[Want]:
+def wants_of_changes(at: ChangeRequestRef, listed: ChangeRequest, changes: Changes, owner: str) -> Iterator[Want]:
     """Return the wants for the old and the new version of each page that a change request changes."""
     kinds: dict[str, set[str]] = {}
     titles: dict[str, str] = {}
@@ -186,19 +194,19 @@ def of_changes(at: ChangeRequestRef, listed: ChangeRequest, changes: Changes, ke
         if change.page is not None and change.page.type == "document":
             kinds.setdefault(change.page.id, set()).add(change.type)
             titles[change.page.id] = change.page.title or "Untitled"
-    ends = sides(at.space, listed)
+    both_sides = revisions_compared(at.space, listed)
     missing = ("page_created", "page_deleted")
     for page, types in kinds.items():
         refs: Any = "stable" if "page_moved" in types else None
-        for end, is_missing in zip(ends, missing, strict=False):
+        for end, is_missing in zip(both_sides, missing, strict=False):
             if is_missing not in types:
                 op = content.GetPage(at=end, page_id=page, format="markdown")
                 op = op.model_copy(update={"refs": refs}) if refs else op
                 label = f"the page {titles[page]} in #{listed.number}"
-                yield _want(keeper, op, listed.revision or stamps.NO_STAMP, label, has_stamp=bool(listed.revision))
+                yield _want(owner, op, listed.revision or stamps.NO_STAMP, label, has_stamp=bool(listed.revision))
 
 
-def sides(space: SpaceRef, listed: ChangeRequest) -> tuple[ContentRef, ...]:
+def revisions_compared(space: SpaceRef, listed: ChangeRequest) -> tuple[ContentRef, ...]:
     """Return the revisions on both sides of a change request: its base and its head. Empty if the base is unknown."""
     if not listed.base:
         return ()
@@ -208,27 +216,28 @@ def sides(space: SpaceRef, listed: ChangeRequest) -> tuple[ContentRef, ...]:
     return old, RevisionRef(space_id=space.space_id, revision_id=listed.revision)
 
 
-def _threads(keeper: str, at: Discussion, stamp: str, label: str, *, has_stamp: bool = True) -> Want:
-    op = comments.List(at=at, status="all", format="markdown", limit=THREADS)
-    return _want(keeper, op, stamp, label, needs_value=True, has_stamp=has_stamp)
+def _threads(owner: str, at: Discussion, stamp: str, label: str, *, has_stamp: bool = True) -> Want:
+    op = comments.List(at=at, status="all", format="markdown", limit=THREAD_LIMIT)
+    return _want(owner, op, stamp, label, needs_value=True, has_stamp=has_stamp)
 
 
 def _want(
-    keeper: str, op: Operation[Any], stamp: str, label: str, *, needs_value: bool = False, has_stamp: bool = True
+    owner: str, op: Operation[Any], stamp: str, label: str, *, needs_value: bool = False, has_stamp: bool = True
 ) -> Want:
-    """Return a want. With `has_stamp=False`, the stamp does not show all changes: the response is fetched in each round."""
+    """Return a want. With `has_stamp=False`, the response is fetched in each round, because its stamp does not show all
+    changes."""
     stamp = stamps.IMMUTABLE if never_changes(op) else stamp
-    is_whole = isinstance(op, Listing) and not isinstance(op, change_requests.ListOfOrganization)
+    is_complete_list = isinstance(op, Listing) and not isinstance(op, change_requests.ListOfOrganization)
     return Want(
         op,
         encode(op).url,
-        keeper,
+        owner,
         Rank.OFFLINE,
         stamp,
         label=label,
         max_age=None if has_stamp else timedelta(),
         needs_value=needs_value,
-        min_items=MAX_ITEMS if is_whole else 0,
+        min_items=MAX_ITEMS if is_complete_list else 0,
     )
 
 

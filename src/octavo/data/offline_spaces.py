@@ -1,12 +1,12 @@
-"""Downloads the spaces that are available offline: fetches the responses that their views request, pins them on disk and
-refreshes them.
+"""Downloads the spaces that are available offline. It fetches the responses that their views request, pins them on disk
+and refreshes them.
 
     offline.add(space)                     # from now on, also after a restart
-    offline.get("docs")                    # the progress, or None
-    offline.remove("docs")                 # and delete the copies
+    offline.get("docs")                    # the progress, or None if the space is not available offline
+    offline.remove("docs")                 # also deletes the copies
 
-Of several instances of Octavo, the one that holds the lock `offline` downloads. The others show its progress, and
-one of them takes over when it ends. Spaces are downloaded one after the other: `OfflinePlanner` returns the wants of a space,
+Only the instance of Octavo that holds the lock `offline` downloads. The other instances show its progress, and one of
+them takes over when it ends. Spaces are downloaded one by one: `OfflinePlanner` returns the wants of a space,
 and the Syncer fetches those that are not current on disk.
 """
 
@@ -32,23 +32,23 @@ if TYPE_CHECKING:
     from octavo.data.offline_plan import OfflinePlanner
 
 ROUND_INTERVAL = timedelta(minutes=10)
-"""Time between two rounds of a space that has not changed according to the lists, which do not count replies."""
+"""Time between two rounds of a space that seems unchanged. The lists do not show every change, such as new replies."""
 LOCK_CHECK_INTERVAL = 5.0
-"""Seconds between two attempts of an instance to get the lock from the one that downloads."""
+"""Seconds between two attempts to get the lock while another instance holds it."""
 RETRY_AFTER = 60.0
 """Seconds until the next attempt for a space that could not be fetched."""
 PROGRESS_INTERVAL = 0.3
 """Seconds between two reports of progress."""
 STORED_EVERY = 10
-"""Every tenth report of progress is stored for other instances of Octavo, with the size on disk."""
+"""Number of reports of progress after which the progress and the size on disk are stored for other instances."""
 DEFAULT_PAGE_BYTES = 6_000
-"""Bytes of a page while no page is on disk: the mean of the demo library."""
+"""Assumed bytes per page while no page is on disk. This is the mean of the demo library."""
 MANY_PAGES = 500
 """Number of pages above which the user must confirm a download."""
 _MAX_STORED_FAILURES = 100
-"""Most failures that are stored for the next start. The next round finds all of them again."""
+"""Maximum number of failures that are stored for the next start. The next round finds all of them again."""
 _FACT = _ROLE = "offline"
-"""Name of the fact that contains the spaces, and of the lock of the instance that downloads."""
+"""Name of the fact that stores the spaces, and of the lock of the instance that downloads."""
 _RATE_LIMIT = "The server's rate limit is almost reached."
 
 Phase = Literal["waiting", "reading", "kept", "lost"]
@@ -59,9 +59,9 @@ class FailedDownload:
     """A part of a space that could not be fetched."""
 
     what: str
-    """The part, such as `the page Tides`."""
+    """Name of the part, such as `the page Tides`."""
     why: str
-    """The sentence of the error."""
+    """Message of the error, as a sentence."""
 
 
 @dataclass(frozen=True)
@@ -75,13 +75,13 @@ class OfflineSpace:
     why: str = ""
     """A sentence that says why the state is `waiting` or `lost`."""
     read: int = 0
-    """Number of the `of` responses that are on disk."""
+    """Number of responses on disk, out of `of` responses."""
     of: int = 0
     bytes: int = 0
     pages: int = 0
     failed: tuple[FailedDownload, ...] = ()
     read_at: datetime | None = None
-    """When the last complete round ended. None if there was none."""
+    """When the last complete round ended. None if no round was complete."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +90,11 @@ class Size:
 
     pages: int
     bytes: int
-    """Estimated from the pages on disk."""
+    """Number of pages times the mean size of the pages on disk."""
 
     @property
     def is_large(self) -> bool:
-        """Return whether the user is asked before the download."""
+        """Return whether the user must confirm the download."""
         return self.pages > MANY_PAGES
 
 
@@ -104,26 +104,26 @@ class OfflineSpaces:
     def __init__(self, live: Live, state: StateDb) -> None:
         self._live, self._state = live, state
         self._spaces: dict[str, OfflineSpace] = {
-            each.id: _without_download(each) for each in _stored_spaces(state.get_fact(_FACT))
+            each.id: _without_running_download(each) for each in _stored_spaces(state.get_fact(_FACT))
         }
         self._edits = 0
-        """Number of times that `_spaces` was stored."""
+        """Number of calls of `_store`. It shows whether a space was stored while others were being read."""
         self._is_reloading = False
         self._was_refused = False
-        """Whether another instance had the lock at the last attempt to get it."""
+        """Whether another instance held the lock at the last attempt to get it."""
         self._leave_state: Callable[[], None] | None = None
-        """Ends the calls of `_reload_soon`. None before `begin`."""
+        """Removes the observer that calls `_reload_soon`. None before `begin`."""
         self._release: Callable[[], None] | None = None
         """Releases the lock that lets this instance download. None while it does not hold the lock."""
         self._stamps: dict[str, str] = {}
-        """The stamp of each space in the list of spaces, when the space was last fetched."""
+        """The stamp of each space at its last round, by id."""
         self._due: dict[str, RoundKind] = {}
-        """The spaces that need a round, and its kind, in the order of the rounds."""
+        """Ids of the spaces that need a round, in order, with the kind of the round."""
         self._changed: Observers[[]] = Observers()
         self._wake, self._idle = asyncio.Event(), asyncio.Event()
         self._tasks = Tasks("Updating the offline spaces")
         self._planner: OfflinePlanner | None = None
-        """The planner of the space that is being downloaded."""
+        """The planner of the space that is being downloaded. None between downloads."""
 
     def get(self, space_id: str) -> OfflineSpace | None:
         """Return the progress of a space. None if it is not available offline."""
@@ -135,7 +135,7 @@ class OfflineSpaces:
         return tuple(self._spaces.values())
 
     def watch(self, watcher: Callable[[], None]) -> Callable[[], None]:
-        """Call `watcher` after each change of a space or its progress. Returns a function that ends this."""
+        """Call `watcher` after each change of a space or its progress. Returns a function that removes `watcher`."""
         return self._changed.add(watcher)
 
     def begin(self) -> None:
@@ -155,7 +155,7 @@ class OfflineSpaces:
         return Size(pages, round(pages * (mean or DEFAULT_PAGE_BYTES)))
 
     def add(self, space: Space) -> None:
-        """Make a space available offline. Refresh it now if it already is."""
+        """Make a space available offline. If it is available offline already, refresh it now."""
         known = self._spaces.get(space.id)
         title = space.title or "Untitled"
         kept = replace(known, title=title) if known is not None else OfflineSpace(space.id, title)
@@ -169,16 +169,16 @@ class OfflineSpaces:
         self._store(space_id)
 
     def _drop(self, space_id: str) -> None:
-        from octavo.data.offline_plan import keeper_of  # lazy: loads API areas
+        from octavo.data.offline_plan import owner_of  # lazy: loads API areas
 
-        keeper = keeper_of(space_id)
-        if self._planner is not None and self._planner.keeper == keeper:
+        owner = owner_of(space_id)
+        if self._planner is not None and self._planner.owner == owner:
             self._planner = None
-        self._live.syncer.drop(keeper)
+        self._live.syncer.drop(owner)
         self._due.pop(space_id, None)
         self._stamps.pop(space_id, None)
         if self._spaces.pop(space_id, None) is not None:
-            self._live.cache.unpin(keeper)
+            self._live.cache.unpin(owner)
             self._changed.notify()
 
     def refresh_changed(self, spaces: Iterable[Space]) -> None:
@@ -193,7 +193,7 @@ class OfflineSpaces:
                 self._add_due(space.id, "poll")
 
     async def wait_idle(self) -> None:
-        """Wait until no space is being downloaded: all are current, or requests are paused."""
+        """Wait until no space is being downloaded, because all are current or requests are paused."""
         await self._idle.wait()
 
     async def close(self) -> None:
@@ -202,7 +202,7 @@ class OfflineSpaces:
             self._leave_state()
         await self._tasks.close()
         if self._planner is not None:
-            self._live.syncer.drop(self._planner.keeper)
+            self._live.syncer.drop(self._planner.owner)
         if self._release is not None:
             self._release()
             self._release = None
@@ -220,7 +220,7 @@ class OfflineSpaces:
             if not self._due:
                 if await self._sleep(ROUND_INTERVAL.total_seconds()):
                     self._due |= dict.fromkeys(self._spaces, "poll")
-            elif not await self._may_download():
+            elif not await self._try_become_downloader():
                 await self._sleep(LOCK_CHECK_INTERVAL)
             elif self._due:
                 space_id = next(iter(self._due))
@@ -229,7 +229,7 @@ class OfflineSpaces:
                     await self._sleep(RETRY_AFTER)
 
     async def _sleep(self, seconds: float) -> bool:
-        """Wait until a space is due, at most for `seconds`. Return False if a space became due."""
+        """Wait for at most `seconds`. Return False if a space became due before."""
         self._idle.set()
         try:
             await asyncio.wait_for(self._wake.wait(), seconds)
@@ -241,21 +241,21 @@ class OfflineSpaces:
 
     async def _download(self, space_id: str, round_kind: RoundKind) -> bool:
         """Run one round of a space. Return False if the space itself could not be fetched."""
-        from octavo.data.offline_plan import OfflinePlanner, keeper_of  # lazy: loads API areas
+        from octavo.data.offline_plan import OfflinePlanner, owner_of  # lazy: loads API areas
 
         syncer = self._live.syncer
-        pinned = await asyncio.to_thread(self._read_pinned, keeper_of(space_id))
+        pinned = await asyncio.to_thread(self._read_pinned, owner_of(space_id))
         if space_id not in self._spaces:
             return True
         planner = self._planner = OfflinePlanner(space_id, self._live.cache, pinned)
         self._change(replace(self._spaces[space_id], state="reading", why=""))
         syncer.run(planner, round_kind)
         await self._show_until_idle(planner, space_id)
-        while self._planner is planner and (why := syncer.pause_reason(planner.keeper)) is not None:
+        while self._planner is planner and (why := syncer.pause_reason(planner.owner)) is not None:
             self._change(replace(self._spaces[space_id], state="waiting", why=why or _RATE_LIMIT))
             self._store(space_id)
             self._idle.set()
-            while syncer.is_idle(planner.keeper) and syncer.pause_reason(planner.keeper) is not None:
+            while syncer.is_idle(planner.owner) and syncer.pause_reason(planner.owner) is not None:
                 await syncer.wait_change()
             self._idle.clear()
             if self._planner is planner:
@@ -264,27 +264,27 @@ class OfflineSpaces:
         if self._planner is not planner:
             return True
         is_fetched = self._finish(planner, space_id, pinned)
-        syncer.drop(planner.keeper)  # the next round has its own planner
+        syncer.drop(planner.owner)  # the next round has its own planner
         return is_fetched
 
     async def _show_until_idle(self, planner: OfflinePlanner, space_id: str) -> None:
-        """Report the progress until all responses have arrived or failed, or requests are paused."""
+        """Report the progress repeatedly, until all responses have arrived or failed, or requests are paused."""
         for step in count(1):
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._live.syncer.wait_idle(planner.keeper), PROGRESS_INTERVAL)
+                await asyncio.wait_for(self._live.syncer.wait_idle(planner.owner), PROGRESS_INTERVAL)
                 break
             await self._show_progress(planner, space_id, with_size=step % STORED_EVERY == 0)
         await self._show_progress(planner, space_id, with_size=True)
 
     async def _show_progress(self, planner: OfflinePlanner, space_id: str, *, with_size: bool) -> None:
-        """Report the progress. `with_size` also measures the size on disk, and stores both for other instances."""
-        pinned = await asyncio.to_thread(self._read_pinned, planner.keeper) if with_size else {}
+        """Report the progress. With `with_size`, also measure the size on disk, and store both for other instances."""
+        pinned = await asyncio.to_thread(self._read_pinned, planner.owner) if with_size else {}
         if self._planner is not planner:
             return  # the space was removed meanwhile
         syncer, known = self._live.syncer, self._spaces[space_id]
-        unfinished, failures = syncer.queue.unfinished(planner.keeper), syncer.failures(planner.keeper)
+        unfinished, failures = syncer.queue.unfinished(planner.owner), syncer.failures(planner.owner)
         failed = {each.want: each.cause for each in failures if each.want.url not in unfinished}
-        of = syncer.progress(planner.keeper).wanted
+        of = syncer.progress(planner.owner).wanted
         self._change(
             replace(
                 known,
@@ -303,9 +303,11 @@ class OfflineSpaces:
         from octavo.data.stamps import space_stamp  # lazy: loads API areas
 
         syncer, known, space = self._live.syncer, self._spaces[space_id], planner.space
-        failures = {each.want.url: each for each in syncer.failures(planner.keeper)}
+        failures = {each.want.url: each for each in syncer.failures(planner.owner)}
         failure = failures.get(planner.space_want.url)
-        if failure is not None and planner.space_want.url in self._live.cache.versions:  # a refusal is stored
+        if (
+            failure is not None and planner.space_want.url in self._live.cache.versions
+        ):  # only a 403 or 404 is stored as a version
             self._change(replace(known, state="lost", why=failure.cause))
         elif failure is not None or space is None:
             self._change(replace(known, state="waiting", why=failure.cause if failure is not None else ""))
@@ -313,16 +315,16 @@ class OfflineSpaces:
             self._change(replace(known, state="lost", why="This space was deleted."))
         else:
             if not any(map(planner.is_list, failures)):
-                self._live.cache.unpin(planner.keeper, pinned.keys() - planner.wanted)
+                self._live.cache.unpin(planner.owner, pinned.keys() - planner.wanted)
             self._stamps[space_id] = space_stamp(space)
             title = space.title or known.title
             self._change(replace(known, title=title, state="kept", why="", read_at=self._live.now()))
         self._store(space_id)
         return self._spaces[space_id].state != "waiting"
 
-    def _read_pinned(self, keeper: str) -> Mapping[str, int | None]:
+    def _read_pinned(self, owner: str) -> Mapping[str, int | None]:
         self._live.cache.flush()
-        return self._live.cache.pinned_sizes(keeper)
+        return self._live.cache.pinned_sizes(owner)
 
     def _change(self, space: OfflineSpace) -> None:
         before, self._spaces[space.id] = self._spaces.get(space.id), space
@@ -331,8 +333,8 @@ class OfflineSpaces:
 
     # Other instances
 
-    async def _may_download(self) -> bool:
-        """Return whether this instance downloads: it has the lock, or locks cannot be used."""
+    async def _try_become_downloader(self) -> bool:
+        """Return whether this instance may download, because it has the lock or locks do not work."""
         if self._release is not None or self._state.read_only:
             return True
         try:
@@ -347,14 +349,14 @@ class OfflineSpaces:
             self._was_refused = False
             await self._reload()
             self._live.cache.reload_versions()
-            self._spaces = {each.id: _without_download(each) for each in self._spaces.values()}
+            self._spaces = {each.id: _without_running_download(each) for each in self._spaces.values()}
             self._due |= dict.fromkeys(self._spaces, "start")
             self._changed.notify()
         return True
 
     def _store(self, space_id: str, *, is_new: bool = False) -> None:
-        """Store one space, or delete it from the stored spaces if it is not here. Without `is_new`, a space that another
-        instance has removed meanwhile is not stored again."""
+        """Store one space, or delete it from the stored spaces if this instance has removed it.
+        With `is_new=False`, a space that another instance has removed is not stored again."""
         self._edits += 1
         kept = self._spaces.get(space_id)
 
@@ -365,7 +367,7 @@ class OfflineSpaces:
             if all(each.get("id") != space_id for each in facts):
                 return [*facts, _to_json(kept)] if is_new else facts
             if is_new and not kept.of:
-                return facts  # another instance has added the space: its progress stays
+                return facts  # another instance has added the space and may have progress: do not overwrite it
             return [_to_json(kept) if each.get("id") == space_id else each for each in facts]
 
         self._state.change_fact(_FACT, changed)
@@ -379,7 +381,7 @@ class OfflineSpaces:
         """Load the spaces and progress that other instances have stored."""
         try:
             edits = -1
-            while edits != self._edits:  # else `stored` is older than the spaces here
+            while edits != self._edits:  # repeat if a space was stored meanwhile, because `stored` is then outdated
                 edits = self._edits
                 stored = {each.id: each for each in _stored_spaces(await self._state.read_fact(_FACT))}
         except NotSaved:
@@ -399,8 +401,8 @@ class OfflineSpaces:
                 self._add_due(space_id, "refresh")  # another instance has asked for a refresh
 
 
-def _without_download(kept: OfflineSpace) -> OfflineSpace:
-    """Return the space without the state of a download, which an earlier run left behind."""
+def _without_running_download(kept: OfflineSpace) -> OfflineSpace:
+    """Return the space as waiting if an earlier run ended during its download."""
     return replace(kept, state="waiting") if kept.state == "reading" else kept
 
 
@@ -412,7 +414,8 @@ def _to_json(kept: OfflineSpace) -> dict[str, Any]:
 
 
 def _stored_spaces(facts: object) -> Iterator[OfflineSpace]:
-    """Return the stored spaces. Fields that another version of Octavo stored in another way have their defaults."""
+    """Return the stored spaces. Fields that cannot be read, because another version of Octavo wrote them, get
+    defaults."""
     for fact in facts if isinstance(facts, list) else ():
         if not isinstance(fact, dict) or not isinstance(fact.get("id"), str):
             continue

@@ -1,13 +1,13 @@
-"""Refreshes the responses on screen in the background, with few requests. Rounds are rarer while the user is idle, and
-stop while the terminal is hidden.
+"""Refreshes the responses on screen in the background with few requests. Rounds are rarer while the user is idle. There
+are none while the terminal is hidden.
 
     poller = Poller(live, visible=..., after_round=...)
     if poller.is_due:
         changes = await poller.run()
 
 A round fetches the lists of the organization. Another response is fetched only if its stamp has changed
-(`stamps.py`). These lists do not show every change: they do not count replies. So a round also fetches a few other
-responses again, the oldest first, and more of those that are visible than of those that are not.
+(`stamps.py`). These lists do not show every change: for example, they do not count replies. So a round also fetches a
+few other responses again, the oldest first. It fetches more visible than hidden responses.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ INTERVALS = (
     (timedelta(minutes=30), timedelta(minutes=2)),
     (timedelta.max, timedelta(minutes=10)),
 )
-"""Longest time since the last key press, and the time between two rounds until then."""
+"""Pairs: a time since the last key press, and the interval between rounds up to that time."""
 MAX_RECHECKED_VISIBLE, MAX_RECHECKED_HIDDEN = 8, 2
-"""Most responses that are fetched again in a round although their stamps are the same: visible and hidden ones."""
+"""Maximum number of visible and of hidden responses that a round fetches again although their stamps are unchanged."""
 MAX_MISSES, MAX_MISSES_OFFLINE = 6, 1
-"""Number of failed rounds in a row after which the time between two rounds does not grow any more. The second is for a
-server that cannot be reached."""
+"""Number of consecutive failed rounds after which the interval no longer grows. The second value is for a server that
+cannot be reached."""
 MAX_STATUS_LOOKUPS = 5
-"""Most change requests whose new status is fetched in a round."""
+"""Maximum number of change requests whose new status is fetched in a round."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _LISTS = (spaces.List, change_requests.ListOfOrganization)
 
 
 class Poller:
-    """Decides when to look for changes by others, and runs the rounds that fetch them."""
+    """Decides when a round is due, and runs the rounds that fetch the changes by others."""
 
     def __init__(
         self,
@@ -55,50 +55,51 @@ class Poller:
         visible: Callable[[], Sequence[Operation[Any]]] = lambda: (),
         after_round: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        """`visible` returns the operations whose responses are on screen. `after_round` is called at the end of each round;
-        the app passes `InboxLoader.poll`."""
+        """`visible` returns the operations whose responses are on screen. `after_round` is called at the end of each
+        round; the app passes `InboxLoader.poll`."""
         self._live, self._visible, self._after_round = live, visible, after_round
-        self._key_at = self._polled_at = live.now()
+        self._last_key_at = self._polled_at = live.now()
         self._hidden = self._polling = False
         self._misses = 0
-        self._not_before = _LONG_AGO
+        self._retry_at = _LONG_AGO
         self._places = ListedPlaces()
 
     def key_pressed(self) -> None:
         """Record a key press: rounds are more frequent while the user is active."""
-        self._key_at = self._live.now()
+        self._last_key_at = self._live.now()
 
-    def hide(self) -> None:
-        """Start no more rounds: the terminal is hidden."""
+    def on_terminal_hidden(self) -> None:
+        """Stop rounds while the terminal is hidden: `is_due` returns False."""
         self._hidden = True
 
-    def show(self) -> None:
-        """Start rounds again: the terminal is shown."""
+    def on_terminal_shown(self) -> None:
+        """Allow rounds again, because the terminal is visible."""
         self._hidden = False
         self.key_pressed()
 
     @property
     def interval(self) -> timedelta:
-        """The present time between two rounds."""
-        idle = self._live.now() - self._key_at
-        usual = next(each for longest, each in INTERVALS if idle <= longest)
-        missed = INTERVALS[0][1] * 2**self._misses if self._misses else usual
-        return max(usual, min(missed, INTERVALS[-1][1]))
+        """Return the current time between two rounds."""
+        idle = self._live.now() - self._last_key_at
+        normal = next(each for longest, each in INTERVALS if idle <= longest)
+        after_misses = INTERVALS[0][1] * 2**self._misses if self._misses else normal
+        return max(normal, min(after_misses, INTERVALS[-1][1]))
 
     @property
     def is_due(self) -> bool:
         """Return whether a round is due."""
         now = self._live.now()
-        if self._polling or now < self._not_before or not self.may_poll():
+        if self._polling or now < self._retry_at or not self.may_poll():
             return False
         return now - self._polled_at >= self.interval
 
     def may_poll(self) -> bool:
-        """Return whether background requests may be sent: the terminal is visible and the rate limit is not low."""
+        """Return whether background requests may be sent. The terminal must be visible and the rate limit not nearly
+        reached."""
         return not (self._hidden or self._live.syncer.rate_limit_wait())
 
     async def run(self) -> RemoteChanges:
-        """Run a round, and return the numbers of changes by others. Requests that fail are repeated in the next round."""
+        """Run a round, and return the numbers of changes by others. Failed requests are repeated in the next round."""
         self._polling, self._polled_at = True, self._live.now()
         me = self._live.outbox.me
         detector = RemoteChangeDetector(me.id if me is not None else "")
@@ -121,7 +122,8 @@ class Poller:
         return detector.changes(unlisted)
 
     async def _fetch_what_changed(self) -> None:
-        """Fetch the lists, the responses that have changed according to them, and a few others. Raises ApiError."""
+        """Fetch the lists, the responses that have changed according to the lists, and a few others. Raises
+        ApiError."""
         live = self._live
         lists = [each for each in live.watched if isinstance(each.op, _LISTS)]
         self._places.update(each.value for each in lists)
@@ -129,36 +131,36 @@ class Poller:
         fetched = [each.fetched_at for each in lists if each.fetched_at is not None]
         before.adopt_stamps(max(fetched, default=_LONG_AGO))
         for each in lists:
-            with suppress(NotFound, Forbidden):  # the error is shown
+            with suppress(NotFound, Forbidden):  # the view of the list shows the error
                 await live.refetch(each)
         self._places.update(each.value for each in lists)
         plan = ViewPlanner(live, self._places, self._visible())
         live.syncer.run(plan, "poll")
-        await live.syncer.wait_idle(plan.keeper)
+        await live.syncer.wait_idle(plan.owner)
         plan.note_current()
 
     async def _current_status(self, unlisted: Sequence[ChangeRequest]) -> list[ChangeRequest]:
-        """Fetch the first few of these change requests, which are in no list any more. Those that cannot be read are left
-        out. Raises ApiError."""
-        found = []
+        """Fetch the first few of these change requests, to learn their new status. Change requests that were deleted or
+        that the user may not read are left out. Raises ApiError for other errors."""
+        current = []
         for each in unlisted[:MAX_STATUS_LOOKUPS]:
             if each.space is not None and self.may_poll():
                 at = each.ref(SpaceRef(space_id=each.space))
                 with suppress(NotFound, Forbidden):
-                    found.append(await self._live.fetch(change_requests.Get(at=at), rank=Rank.AWAITED))
-        return found
+                    current.append(await self._live.fetch(change_requests.Get(at=at), rank=Rank.AWAITED))
+        return current
 
     def _count_miss(self, error: ApiError) -> None:
         most = MAX_MISSES_OFFLINE if error.outcome is Outcome.NOT_SENT else MAX_MISSES
         self._misses = min(most, self._misses + 1)
         if isinstance(error, RateLimited) and error.trace.retry_at is not None:
-            self._not_before = error.trace.retry_at
+            self._retry_at = error.trace.retry_at
 
 
 class ViewPlanner:
-    """Returns the wants of the responses with watchers. Each round has a new planner."""
+    """Returns the wants of the responses on screen. Each round has a new planner."""
 
-    keeper = "views"
+    owner = "views"
 
     def __init__(self, live: Live, places: ListedPlaces, visible: Iterable[Operation[Any]]) -> None:
         self._live, self._places, self._visible = live, places, set(visible)
@@ -167,8 +169,8 @@ class ViewPlanner:
         """The wants that have a stamp."""
 
     def adopt_stamps(self, listed_at: datetime) -> None:
-        """Store the stamps of the responses that were requested after the lists had arrived, at `listed_at`. They are then
-        not due until a list has another stamp."""
+        """Store stamps for the responses that were requested after `listed_at`, when the lists arrived. These responses
+        are then not due until a list gives them another stamp."""
         cache = self._live.cache
         for answer in self._watched.values():
             version, requested_at, stamp = cache.versions.get(answer.url), answer.requested_at, self._stamp(answer.op)
@@ -178,32 +180,32 @@ class ViewPlanner:
                 cache.put_version(answer.url, stamp, requested_at=requested_at)
 
     def wants(self, round_kind: RoundKind) -> Iterator[Want]:
-        """Return the wants that have a stamp, and a few others that are fetched again."""
+        """Return the wants that have a stamp, and a few wants to fetch again."""
         now, versions = self._live.now(), self._live.cache.versions
         self._stamped_wants = [each for op in self._watched if (each := self._want(op)).stamp]
         due = {each.url for each in self._stamped_wants if is_due(each, versions.get(each.url), now)}
-        rest = [self._want(op) for op in self._watched if not (is_of_content(op) and self._stamp(op))]
-        rest = [each for each in rest if each.url not in due]
-        shown = [each for each in rest if each.op in self._visible]
-        hidden = [each for each in rest if each.op not in self._visible]
-        again = recheck(shown, self._last_fetched, MAX_RECHECKED_VISIBLE, now)
-        again += recheck(hidden, self._last_fetched, MAX_RECHECKED_HIDDEN, now)
-        yield from (replace(each, order=1.0) for each in again)  # after what has changed
-        rechecked = {each.url for each in again}
+        unstamped = [self._want(op) for op in self._watched if not (is_of_content(op) and self._stamp(op))]
+        unstamped = [each for each in unstamped if each.url not in due]
+        shown = [each for each in unstamped if each.op in self._visible]
+        hidden = [each for each in unstamped if each.op not in self._visible]
+        rechecks = recheck(shown, self._last_fetched, MAX_RECHECKED_VISIBLE, now)
+        rechecks += recheck(hidden, self._last_fetched, MAX_RECHECKED_HIDDEN, now)
+        yield from (replace(each, order=1.0) for each in rechecks)  # fetched after the responses that have changed
+        rechecked = {each.url for each in rechecks}
         yield from (each for each in self._stamped_wants if each.url not in rechecked)
 
-    def follow(self, want: Want, value: Any) -> Iterator[Want]:
-        """Return the wants of the pages of a page tree, or of the replies of a list of threads."""
+    def on_response(self, want: Want, value: Any) -> Iterator[Want]:
+        """Return the wants of the watched pages of a page tree, or of the watched replies of a list of threads."""
         match want.op:
             case content.ListPages(at=SpaceRef() as at):
-                told = [op for op in self._watched if isinstance(op, content.GetPage) and op.at == at]
-                yield from (each for op in told if (each := self._want(op)).stamp)
+                page_ops = [op for op in self._watched if isinstance(op, content.GetPage) and op.at == at]
+                yield from (each for op in page_ops if (each := self._want(op)).stamp)
             case comments.List(at=place):
-                replies = [op for op in self._watched if isinstance(op, comments.ListReplies) and op.at == place]
-                yield from (each for op in replies if (each := self._want(op)).stamp)
+                reply_ops = [op for op in self._watched if isinstance(op, comments.ListReplies) and op.at == place]
+                yield from (each for op in reply_ops if (each := self._want(op)).stamp)
 
     def note_current(self) -> None:
-        """Record that the responses whose stamps have not changed are current."""
+        """Record that the responses with unchanged stamps are current now."""
         versions = self._live.cache.versions
         for want in self._stamped_wants:
             version = versions.get(want.url)
@@ -211,14 +213,14 @@ class ViewPlanner:
                 self._watched[want.op].checked_at = self._live.now()
 
     def _want(self, op: Operation[Any]) -> Want:
-        return Want(op, self._watched[op].url, self.keeper, Rank.VISIBLE, self._stamp(op))
+        return Want(op, self._watched[op].url, self.owner, Rank.VISIBLE, self._stamp(op))
 
     def _last_fetched(self, url: str) -> Version:
         answer = next(each for each in self._watched.values() if each.url == url)
         return Version("", answer.fetched_at or _LONG_AGO)
 
     def _stamp(self, op: Operation[Any]) -> str:
-        """Return the stamp of a response, from the lists in memory. Empty if they have none."""
+        """Return the stamp of a response according to the lists in memory. Empty if no list gives it a stamp."""
         match op:
             case comments.ListReplies():
                 return self._replies_stamp(op)
@@ -232,7 +234,7 @@ class ViewPlanner:
         return next((page for page in pages if page.id == page_id), None)
 
     def _replies_stamp(self, op: comments.ListReplies) -> str:
-        """Return the stamp of the replies of a thread in a list of threads with watchers. Empty if there is none."""
+        """Return the stamp of the replies of a thread. Empty if no watched list contains the thread."""
         lists = [
             answer.value
             for each, answer in self._watched.items()
@@ -244,7 +246,7 @@ class ViewPlanner:
 
 @dataclass(frozen=True)
 class RemoteChanges:
-    """The number of changes of each kind that others have made."""
+    """Number of changes by other users, for each kind of change."""
 
     threads: int = 0
     replies: int = 0
@@ -263,8 +265,8 @@ class RemoteChanges:
 
 
 class RemoteChangeDetector:
-    """Counts the changes between two versions of responses. A change in several responses counts once. Changes by the user
-    `me` do not count."""
+    """Counts the changes between two versions of responses. A change that appears in several responses counts once.
+    Changes by the user `me` do not count."""
 
     def __init__(self, me: str) -> None:
         self._me = me
@@ -278,40 +280,44 @@ class RemoteChangeDetector:
         """Count the changes between two responses to `op`."""
         if not isinstance(before, ListPage) or not isinstance(after, ListPage):
             return
-        known = {getattr(each, "id", None): each for each in before.items}
-        new = [each for each in after.items if getattr(each, "id", None) not in known]
+        old_items = {getattr(each, "id", None): each for each in before.items}
+        new_items = [each for each in after.items if getattr(each, "id", None) not in old_items]
         match op:
             case comments.List():
-                # If only a part of the list was here before, an old item may look new.
+                # If only a part of the list was loaded before, an old item may look new. Then new items are not
+                # counted.
                 if before.next is None:
-                    self._threads |= {each.id for each in new if each.is_open_thread and each.posted_by.id != self._me}
+                    self._threads |= {
+                        each.id for each in new_items if each.is_open_thread and each.posted_by.id != self._me
+                    }
                 for each in after.items:
-                    if (old := known.get(each.id)) is not None and each.replies > old.replies:
+                    if (old := old_items.get(each.id)) is not None and each.replies > old.replies:
                         self._count_replies(op.at, each.id, each.replies - old.replies)
             case comments.ListReplies():
                 if before.next is None:
-                    others = sum(each.posted_by.id != self._me for each in new)
+                    others = sum(each.posted_by.id != self._me for each in new_items)
                     self._count_replies(op.at, op.comment_id, others)
             case reviews.List():
                 if before.next is None:
-                    self._reviews |= {each.id for each in new if each.reviewer.id != self._me}
+                    self._reviews |= {each.id for each in new_items if each.reviewer.id != self._me}
             case change_requests.ListOfOrganization(status="open" | "draft") if not (before.next or after.next):
                 self._before |= {each.id: each for each in before.items}
                 self._after |= {each.id: each for each in after.items}
 
     @property
     def unlisted(self) -> list[ChangeRequest]:
-        """The change requests that have left all lists."""
+        """The change requests that are no longer in any list, because they were merged, archived or deleted."""
         return [each for name, each in self._before.items() if name not in self._after]
 
     def changes(self, unlisted: Iterable[ChangeRequest]) -> RemoteChanges:
-        """Return all changes. `unlisted` are the change requests of `unlisted` as they are now."""
-        begun = [each for name, each in self._after.items() if name not in self._before]
+        """Return the counted changes. `unlisted` has the current versions of the change requests in the property of
+        that name."""
+        created = [each for name, each in self._after.items() if name not in self._before]
         return RemoteChanges(
             threads=len(self._threads),
             replies=sum(self._replies.values()),
             reviews=len(self._reviews),
-            change_requests=sum(each.created_by is None or each.created_by.id != self._me for each in begun),
+            change_requests=sum(each.created_by is None or each.created_by.id != self._me for each in created),
             merges=sum(each.status == "merged" for each in unlisted),
         )
 

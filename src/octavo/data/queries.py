@@ -1,4 +1,4 @@
-"""The lists that several callers request. Each is defined once, so that its callers share one request and one response."""
+"""Operations for the lists that several callers request. Equal operations share one request and one cached response."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ if TYPE_CHECKING:
     from octavo.api.collections import List as ListCollections
 
 PAGE_LIMIT = 1000
-"""Items on a page, the most that the API allows."""
+"""Number of items on a page: the maximum that the API allows."""
 UNDECIDED: tuple[Literal["open", "draft"], ...] = ("open", "draft")
 """Statuses of a change request that is neither merged nor archived."""
 _DECIDED_LIMIT = 100
-"""Items on a page of merged or archived change requests, of which only the first page is shown."""
+"""Number of merged or archived change requests on a page. Views show only the first page."""
 
 
 def spaces_of(organization_id: str) -> ListSpaces:
-    """Return the list of all spaces of an organization."""
+    """Return the operation that lists all spaces of an organization."""
     return ListSpaces(at=OrganizationRef(organization_id=organization_id), limit=PAGE_LIMIT)
 
 
 def collections_of(organization_id: str) -> ListCollections:
-    """Return the list of all collections of an organization."""
+    """Return the operation that lists all collections of an organization."""
     from octavo.api.collections import List as ListCollections  # lazy: not on the first screen
 
     return ListCollections(at=OrganizationRef(organization_id=organization_id), nested=True, limit=PAGE_LIMIT)
 
 
 def change_requests_of(organization_id: str, status: Status) -> ListOfOrganization:
-    """Return the list of the change requests of an organization that have a status."""
+    """Return the operation that lists the change requests of an organization with a status."""
     from octavo.api.change_requests import ListOfOrganization  # lazy: not on the first screen
 
     at = OrganizationRef(organization_id=organization_id)
@@ -41,21 +41,21 @@ def change_requests_of(organization_id: str, status: Status) -> ListOfOrganizati
 
 
 def reviews_of(at: ChangeRequestRef) -> reviews.List:
-    """Return the list of the reviews of a change request."""
+    """Return the operation that lists the reviews of a change request."""
     from octavo.api import reviews  # lazy: not on the first screen
 
     return reviews.List(at=at, format="markdown", limit=PAGE_LIMIT)
 
 
 def requested_of(at: ChangeRequestRef) -> reviews.ListRequested:
-    """Return the list of the requested reviewers of a change request."""
+    """Return the operation that lists the requested reviewers of a change request."""
     from octavo.api import reviews  # lazy: not on the first screen
 
     return reviews.ListRequested(at=at, limit=PAGE_LIMIT)
 
 
 def open_threads_of(at: Discussion) -> comments.List:
-    """Return the list of the open threads of a space or change request."""
+    """Return the operation that lists the open threads of a space or change request."""
     from octavo.api import comments  # lazy: not on the first screen
 
     return comments.List(at=at, status="open", format="markdown", limit=PAGE_LIMIT)

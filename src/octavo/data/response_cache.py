@@ -25,8 +25,8 @@ from octavo.data.database import (
 from octavo.data.sync_queue import Version
 
 SCHEMA_VERSION = 1
-"""Part of the file name. After it was raised, `_take_over` copies the pinned responses from the older file. Adding a table
-does not need a higher version."""
+"""Version of the schema, and part of the file name. After an increase, `_take_over` copies the pinned responses from
+the older file. A new table does not need an increase."""
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS answers (
     namespace TEXT NOT NULL, url TEXT NOT NULL, body BLOB NOT NULL, kept_at REAL NOT NULL, immutable INTEGER NOT NULL,
@@ -55,24 +55,25 @@ _FILL_VERSIONS = (
     " FROM pins LEFT JOIN answers USING (namespace, url) WHERE stamp != '' OR why != ''",
     "DROP TABLE readings",
 )
-"""Statements that copy the versions which an older Octavo wrote to two tables."""
+"""Statements that move the versions written by an older Octavo from the tables `readings` and `pins` to `versions`."""
 _TABLES = ("answers", "pins", "versions")
 _TAKE_OVER = "INSERT OR IGNORE INTO main.{0} SELECT * FROM old.{0} WHERE (namespace, url) IN (SELECT namespace, url FROM old.pins)"
 MAX_BYTES = 200_000_000
 MAX_AGE = timedelta(days=90)
 _IS_PINNED = "EXISTS (SELECT 1 FROM pins WHERE pins.namespace = {0}.namespace AND pins.url = {0}.url)"
 _SET_TIME = "UPDATE answers SET kept_at = ? WHERE namespace = ? AND url = ?"
-TIDY_EVERY = 500
-"""Number of stored responses after which old ones are evicted."""
+EVICT_EVERY = 500
+"""Number of stored responses between two evictions."""
 
 
 def never_changes(op: Operation[Any]) -> bool:
-    """Return whether the response to an operation never changes, because the operation reads a revision."""
+    """Return whether the response to an operation never changes. This is so for every operation that reads a
+    revision."""
     return hasattr(getattr(op, "at", None), "revision_id")
 
 
 class StoredResponse(NamedTuple):
-    """A response on disk. A response that was stored later has a higher number."""
+    """A response on disk. Responses stored later have higher numbers."""
 
     number: int
     op: Operation[Any] | None
@@ -82,42 +83,42 @@ class StoredResponse(NamedTuple):
 
 
 class ResponseCache:
-    """The responses of one namespace, with their versions and pins, by URL. They are in memory if there is no folder."""
+    """The responses of one namespace by URL, with their versions and pins. Without a folder, they are in memory."""
 
     def __init__(
         self,
         folder: Path | None,
         namespace: str = "",
         *,
-        most_bytes: int = MAX_BYTES,
+        max_bytes: int = MAX_BYTES,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """Open `cache-v<schema>.db` in `folder`. If the file cannot be opened, responses are only in memory, and `notices` has
-        a sentence about it."""
+        """Open `cache-v<schema>.db` in `folder`. If the file cannot be opened, keep responses in memory, and add a
+        sentence for the user to `notices`."""
         self.notices: tuple[str, ...] = ()
         self._namespace = namespace
-        self._most_bytes = most_bytes
+        self._most_bytes = max_bytes
         self._now = now
         self._puts = 0
-        self._damaged = False
+        self._is_damaged = False
         self._path = folder / f"cache-v{SCHEMA_VERSION}.db" if folder else None
         self._db = self._open()
         self._writer = Writer(self._connect_writer, "octavo cache writer")
         self._unwritten: dict[str, tuple[Any, datetime]] = {}
-        """Responses that are not written yet, by URL."""
+        """Responses that are not yet on disk, by URL."""
         self._versions: dict[str, Version] | None = None
         """All versions of the namespace. None until the first use."""
         if self._path is not None:
             self._writer.submit(self._check)
 
     def get(self, op: Operation[Any]) -> tuple[Any, datetime] | None:
-        """Return the cached response to `op` and when it was cached. None if there is none."""
+        """Return the cached response to `op`, and when it was cached. None if it is not cached."""
         body = self.read_body(op)
         return self.decode(op, *body) if body else None
 
     def read_body(self, op: Operation[Any]) -> tuple[bytes, datetime] | None:
-        """Return the cached response to `op` as bytes, and when it was cached. None if there is none."""
-        if self._damaged:
+        """Return the cached response to `op` as bytes, and when it was cached. None if it is not cached."""
+        if self._is_damaged:
             self._replace()
         url = encode(op).url
         if (put := self._unwritten.get(url)) is not None:
@@ -126,26 +127,26 @@ class ResponseCache:
         try:
             row = self._db.execute(query, (self._namespace, url)).fetchone()
         except sqlite3.DatabaseError:
-            self._damaged = True
+            self._is_damaged = True
             return None
         return (row[0], moment(row[1])) if row else None
 
-    def decode(self, op: Operation[Any], body: bytes, kept_at: datetime) -> tuple[Any, datetime] | None:
-        """Decode the result of `read_body`. None if it cannot be read; the response is then deleted."""
+    def decode(self, op: Operation[Any], body: bytes, stored_at: datetime) -> tuple[Any, datetime] | None:
+        """Decode the result of `read_body`. If it cannot be decoded, delete the response and return None."""
         try:
-            return read(SPECS[type(op)].codec, body), kept_at
+            return read(SPECS[type(op)].codec, body), stored_at
         except ValueError:
             url = encode(op).url
-            self._later("DELETE FROM answers WHERE namespace = ? AND url = ?", lambda: (self._namespace, url))
+            self._execute_later("DELETE FROM answers WHERE namespace = ? AND url = ?", lambda: (self._namespace, url))
             return None
 
     def put(self, op: Operation[Any], value: Any, *, unchanged_since: float | None = None) -> float:
-        """Cache a response. It is encoded and written in the background. Return the time of storing, in seconds.
+        """Cache a response. It is encoded and written in the background. Return the timestamp that is stored with it.
 
-        `unchanged_since` is the result of an earlier call for an equal value: if that value is on disk, only its time is
-        written.
+        `unchanged_since` is the timestamp of an earlier call with an equal value. If that value is still on disk, only
+        its timestamp is updated.
         """
-        url, moment_now, kept_for_ever = encode(op).url, self._now(), never_changes(op)
+        url, moment_now, is_immutable = encode(op).url, self._now(), never_changes(op)
         now = moment_now.timestamp()
         put = self._unwritten[url] = (value, moment_now)
 
@@ -157,7 +158,7 @@ class ResponseCache:
                 return
             body = _body(op, value)
             if db.execute(f"{_SET_TIME} AND body = ?", (now, self._namespace, url, body)).rowcount == 0:
-                row = (self._namespace, url, body, now, kept_for_ever)
+                row = (self._namespace, url, body, now, is_immutable)
                 db.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
 
         def work(db: sqlite3.Connection) -> None:
@@ -169,21 +170,21 @@ class ResponseCache:
 
         self._write(work)
         self._puts += 1
-        if self._puts % TIDY_EVERY == 0 and self._path is not None:
+        if self._puts % EVICT_EVERY == 0 and self._path is not None:
             self._writer.submit(self._evict)
         return now
 
     def put_version(self, url: str, stamp: str, error: str = "", requested_at: datetime | None = None) -> None:
-        """Store the version of the response at `url`, or the sentence of the error with which it was refused. `requested_at`
-        is when the request was sent; the default is now."""
+        """Store the version of the response at `url`. `error` is the message if the server refused the request.
+        `requested_at` is when the request was sent, by default now."""
         version = self._known_versions()[url] = Version(stamp, requested_at or self._now(), error)
         row = (self._namespace, url, stamp, version.requested_at.timestamp(), error)
-        self._later("INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?)", lambda: row)
+        self._execute_later("INSERT OR REPLACE INTO versions VALUES (?, ?, ?, ?, ?)", lambda: row)
 
     def drop_version(self, url: str) -> None:
-        """Delete the version of a response that is not on disk any more."""
+        """Delete the version of a response that is no longer on disk."""
         self._known_versions().pop(url, None)
-        self._later("DELETE FROM versions WHERE namespace = ? AND url = ?", lambda: (self._namespace, url))
+        self._execute_later("DELETE FROM versions WHERE namespace = ? AND url = ?", lambda: (self._namespace, url))
 
     @property
     def versions(self) -> Mapping[str, Version]:
@@ -191,7 +192,7 @@ class ResponseCache:
         return self._known_versions()
 
     def reload_versions(self) -> None:
-        """Read the versions that another instance has written."""
+        """Add the newer versions that another instance has written."""
         versions = self._known_versions()
         for url, version in self._stored_versions():
             if url not in versions or versions[url].requested_at < version.requested_at:
@@ -208,65 +209,67 @@ class ResponseCache:
             for url, stamp, read_at, error in self._db.execute(query, (self._namespace,)):
                 yield url, Version(stamp, moment(read_at), error)
         except sqlite3.DatabaseError:
-            self._damaged = True
+            self._is_damaged = True
 
     def put_derived(self, name: str, body: Callable[[], bytes]) -> None:
-        """Store the result of `body`, which is called in the background: bytes that were computed from responses."""
+        """Store bytes that were computed from responses. `body` computes them, and is called in the background."""
         statement = "INSERT OR REPLACE INTO made VALUES (?, ?, ?)"
-        self._later(statement, lambda: (self._namespace, name, body()))
+        self._execute_later(statement, lambda: (self._namespace, name, body()))
 
     def read_derived(self, name: str) -> bytes | None:
-        """Return the bytes that `put_derived` stored. None if there are none."""
+        """Return the bytes that `put_derived` stored under `name`. None if nothing is stored."""
         try:
             query = "SELECT body FROM made WHERE namespace = ? AND name = ?"
             row = self._db.execute(query, (self._namespace, name)).fetchone()
         except sqlite3.DatabaseError:
-            self._damaged = True
+            self._is_damaged = True
             return None
         return row[0] if row else None
 
-    def pin(self, keeper: str, url: str) -> None:
-        """Do not evict the response at `url` until `keeper` unpins it."""
-        row = (self._namespace, url, keeper)
-        self._later(_PIN, lambda: row)
+    def pin(self, owner: str, url: str) -> None:
+        """Protect the response at `url` from eviction until `owner` unpins it."""
+        row = (self._namespace, url, owner)
+        self._execute_later(_PIN, lambda: row)
 
-    def unpin(self, keeper: str, urls: Iterable[str] | None = None) -> None:
-        """Remove these pins of `keeper`, or all its pins, and delete the responses that no other keeper has pinned."""
-        named = None if urls is None else tuple(urls)
+    def unpin(self, owner: str, urls: Iterable[str] | None = None) -> None:
+        """Remove the pins of `owner` for `urls`, or all its pins. Delete the responses that no other owner has
+        pinned."""
+        given_urls = None if urls is None else tuple(urls)
 
         def work(db: sqlite3.Connection) -> None:
-            mine = (self._namespace, keeper)
+            by_owner = (self._namespace, owner)
             query = "SELECT url FROM pins WHERE namespace = ? AND keeper = ?"
-            going = [url for (url,) in db.execute(query, mine)] if named is None else named
+            unpinned = [url for (url,) in db.execute(query, by_owner)] if given_urls is None else given_urls
             statement = "DELETE FROM pins WHERE namespace = ? AND keeper = ? AND url = ?"
-            db.executemany(statement, [(*mine, url) for url in going])
+            db.executemany(statement, [(*by_owner, url) for url in unpinned])
             for table in ("answers", "versions"):
                 db.executemany(
                     f"DELETE FROM {table} WHERE namespace = ? AND url = ? AND NOT {_IS_PINNED.format(table)}",
-                    [(self._namespace, url) for url in going],
+                    [(self._namespace, url) for url in unpinned],
                 )
 
         self._writer.submit(work)
 
-    def pinned_sizes(self, keeper: str) -> dict[str, int | None]:
-        """Return the size in bytes of each response that `keeper` pinned, by URL. None if the response is not on disk.
+    def pinned_sizes(self, owner: str) -> dict[str, int | None]:
+        """Return the size in bytes of each response that `owner` has pinned, by URL. The size is None if the response
+        is
 
-        From any thread. Raises sqlite3.Error.
+        not on disk. Can be called in any thread. Raises sqlite3.Error.
         """
         query = (
             "SELECT pins.url, length(body) FROM pins LEFT JOIN answers USING (namespace, url)"
             " WHERE pins.namespace = ? AND keeper = ?"
         )
         with self._reading() as db:
-            return dict(db.execute(query, (self._namespace, keeper)).fetchall())
+            return dict(db.execute(query, (self._namespace, owner)).fetchall())
 
     def mean_body_size(self, url_part: str) -> float | None:
-        """Return the mean size in bytes of the responses whose URL contains `url_part`. None if there are none. From any
-        thread. Raises sqlite3.Error."""
+        """Return the mean size in bytes of the responses whose URL contains `url_part`. None if no URL contains it. Can
+        be called in any thread. Raises sqlite3.Error."""
         query = "SELECT avg(length(body)) FROM answers WHERE namespace = ? AND instr(url, ?)"
         with self._reading() as db:
-            found: float | None = db.execute(query, (self._namespace, url_part)).fetchone()[0]
-        return found
+            mean: float | None = db.execute(query, (self._namespace, url_part)).fetchone()[0]
+        return mean
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -277,8 +280,8 @@ class ResponseCache:
             yield db
 
     def responses_after(self, number: int, limit: int) -> Iterator[StoredResponse]:
-        """Return the first `limit` responses with higher numbers than `number`, in order. From any thread. Raises
-        sqlite3.Error."""
+        """Return the next `limit` responses after the response `number`, in the order of numbers. Can be called in any
+        thread. Raises sqlite3.Error."""
         if self._path is None:
             return
         query = "SELECT rowid, url, body, kept_at FROM answers WHERE namespace = ? AND rowid > ? ORDER BY rowid LIMIT ?"
@@ -295,7 +298,7 @@ class ResponseCache:
         self._unwritten.clear()
         self._versions = {}
         for table in (*_TABLES, "made"):
-            self._later(f"DELETE FROM {table} WHERE namespace = ?", lambda: (self._namespace,))
+            self._execute_later(f"DELETE FROM {table} WHERE namespace = ?", lambda: (self._namespace,))
 
     def flush(self) -> None:
         """Wait until everything is written."""
@@ -306,15 +309,15 @@ class ResponseCache:
         self._writer.close()
         self._db.close()
 
-    def _later(self, statement: str, values: Callable[[], tuple[Any, ...]]) -> None:
+    def _execute_later(self, statement: str, values: Callable[[], tuple[Any, ...]]) -> None:
         self._write(lambda db: db.execute(statement, values()))
 
-    def _write(self, does: Callable[[sqlite3.Connection], object]) -> None:
+    def _write(self, statement: Callable[[sqlite3.Connection], object]) -> None:
         def work(db: sqlite3.Connection) -> None:
             try:
-                does(db)
+                statement(db)
             except sqlite3.DatabaseError as error:
-                self._damaged = self._damaged or error.sqlite_errorname in ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+                self._is_damaged = self._is_damaged or error.sqlite_errorname in ("SQLITE_CORRUPT", "SQLITE_NOTADB")
                 raise
 
         self._writer.submit(work)
@@ -324,13 +327,13 @@ class ResponseCache:
         if path is not None:
             try:
                 private_folder(path.parent)
-                return self._prepared(path)
+                return self._open_at(path)
             except sqlite3.OperationalError as error:
                 self._notice(
                     f"Could not open the cache {path}: {error}. Nothing will be cached for the next time you start Octavo."
                 )
             except sqlite3.DatabaseError:
-                return self._rebuilt(path)
+                return self._create_new(path)
             except OSError as error:
                 self._notice(
                     f"Could not open the cache {path}: {error.strerror or error}. Nothing will be cached for the next time you start Octavo."
@@ -340,21 +343,22 @@ class ResponseCache:
         db.executescript(SCHEMA)
         return db
 
-    def _prepared(self, path: Path) -> sqlite3.Connection:
+    def _open_at(self, path: Path) -> sqlite3.Connection:
         private_file(path)
         db = connect(path)
         with closed_on_failure(db):
             db.executescript(SCHEMA)
             if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'readings'").fetchone():
                 _transaction(db, _FILL_VERSIONS)
-            for older in _older(path):
+            for older in _older_files(path):
                 self._take_over(db, older)
         return db
 
     def _take_over(self, db: sqlite3.Connection, older: Path) -> None:
-        """Copy what is available offline from the file of an older schema, then delete that file.
+        """Copy the pinned responses from the file of an older schema, then delete that file.
 
-        If it cannot be copied, the file is renamed, and a notice says so. If it is in use, this waits for the next start.
+        If they cannot be copied, rename the file and add a notice. If the file is in use, do nothing until the next
+        start.
         """
         try:
             db.execute("ATTACH ? AS old", (str(older),))
@@ -368,39 +372,40 @@ class ResponseCache:
             if is_busy(error):
                 return
             if error.sqlite_errorname != "SQLITE_NOTADB":
-                kept = set_aside(older, f"{older.name}.old")
+                old_file = set_aside(older, f"{older.name}.old")
                 self._notice(
-                    f"Could not read the offline copies: {error}. Octavo will download them again. The old file is {kept}."
+                    f"Could not read the offline copies: {error}. Octavo will download them again. The old file is {old_file}."
                 )
         for suffix in ("", "-wal", "-shm"):
             older.with_name(older.name + suffix).unlink(missing_ok=True)
 
-    def _rebuilt(self, path: Path) -> sqlite3.Connection:
+    def _create_new(self, path: Path) -> sqlite3.Connection:
         set_aside(path, f"{path.name}.damaged")
         self._notice("The cache was damaged. Octavo will load everything from the server again.")
-        return self._prepared(path)
+        return self._open_at(path)
 
     def _connect_writer(self) -> sqlite3.Connection:
         return connect(self._path) if self._path is not None else self._db
 
     def _replace(self) -> None:
-        """Continue with a new file."""
-        self._damaged = False
+        """Replace the damaged file with a new one."""
+        self._is_damaged = False
         if self._path is None:
             return
         self._writer.close()
         self._db.close()
-        self._db = self._rebuilt(self._path)
+        self._db = self._create_new(self._path)
         self._writer = Writer(self._connect_writer, "octavo cache writer")
 
     def _check(self, db: sqlite3.Connection) -> None:
-        """Look for damage, then evict."""
-        self._damaged = not is_intact(db)
-        if not self._damaged:
+        """Check the file for damage. If it is intact, evict."""
+        self._is_damaged = not is_intact(db)
+        if not self._is_damaged:
             self._evict(db)
 
     def _evict(self, db: sqlite3.Connection) -> None:
-        """Evict the responses that are old or too many. Those that never change or are pinned stay."""
+        """Delete old responses, and the oldest ones if the cache is too large. Pinned responses stay. Responses that
+        never change stay too."""
         horizon = ((self._now() - MAX_AGE).timestamp(),)
         db.execute(
             f"DELETE FROM answers WHERE NOT immutable AND kept_at < ? AND NOT {_IS_PINNED.format('answers')}", horizon
@@ -422,12 +427,12 @@ class ResponseCache:
             self.notices = (*self.notices, sentence)
 
 
-def _older(path: Path) -> list[Path]:
-    """Return the files of older schemas beside `path`."""
-    return [each for each in path.parent.glob("cache-v*.db") if _number(each) < _number(path)]
+def _older_files(path: Path) -> list[Path]:
+    """Return the files of older schemas in the folder of `path`."""
+    return [each for each in path.parent.glob("cache-v*.db") if _schema_number(each) < _schema_number(path)]
 
 
-def _number(path: Path) -> int:
+def _schema_number(path: Path) -> int:
     number = path.stem.removeprefix("cache-v")
     return int(number) if number.isdecimal() else SCHEMA_VERSION
 
@@ -445,5 +450,5 @@ def _transaction(db: sqlite3.Connection, statements: Iterable[str]) -> None:
 
 
 def _body(op: Operation[Any], value: Any) -> bytes:
-    """Return the bytes of a response on disk."""
+    """Return a response encoded as it is stored on disk."""
     return SPECS[type(op)].codec.dump_json(value, by_alias=True, exclude_unset=True)

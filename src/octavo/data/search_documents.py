@@ -1,4 +1,4 @@
-"""Documents of the search index: the texts in a response, and the documents that no longer exist. Pure."""
+"""Converts responses to documents of the search index, and finds which documents no longer exist. Pure."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ Part = Literal["page", "section", "comment", "quote", "reply", "change request"]
 
 
 @dataclass(frozen=True)
-class PagePart:
-    """A text of a document. `around` is context that helps to find the text, but ranks lower."""
+class DocumentText:
+    """One searchable text of a document. A match in `around`, which is context such as the page title, ranks lower."""
 
     part: Part
-    words: str
+    text: str
     title: str = ""
-    around: str = ""
+    context: str = ""
     path: tuple[str, ...] = ()
     anchor: str = ""
     nth: int = 0
@@ -41,7 +41,7 @@ class PagePart:
 
 @dataclass(frozen=True)
 class SearchDocument:
-    """An item that can be found, and its place."""
+    """An item that a search can find, with its location."""
 
     kind: Kind
     space: str
@@ -58,25 +58,26 @@ class SearchDocument:
     path: str = ""
     """Path of a page in the page tree. It ends with a slash if there are pages below it."""
     file: str = ""
-    """Path of the file that holds the page in a Git repository."""
+    """Path of the file of the page in a Git repository."""
     number: int = 0
     at: datetime | None = None
     """Time when the item was written or changed."""
     stamp: bytes = b""
-    """Differs when the text differs. Empty if only the title of a page is known."""
-    pieces: Callable[[], Iterable[PagePart]] = field(default=tuple, compare=False)
-    """Returns the texts. Called only if the stamp differs."""
+    """Hash of the texts. Empty if only the title of a page is known."""
+    read_texts: Callable[[], Iterable[DocumentText]] = field(default=tuple, compare=False)
+    """Function that returns the texts. It is called only if the stamp has changed."""
 
     @property
     def key(self) -> str:
-        """Return the key of the document in the index. Ids may contain spaces."""
+        """Return the key of the document in the index. Its parts are separated by U+001F, because ids may contain
+        spaces."""
         thread = self.thread if self.kind == "reply" else ""
         return "\x1f".join((self.kind, self.space, self.change_request, thread, self.id))
 
 
 @dataclass(frozen=True)
 class Scope:
-    """Documents of a kind in a place. A value of None matches any document."""
+    """A condition for documents. A field that is None matches any document."""
 
     kind: Kind
     space: str
@@ -88,45 +89,48 @@ class Scope:
 
 @dataclass(frozen=True)
 class IndexUpdate:
-    """The documents of a response, and the scopes of which they are all documents."""
+    """The documents of a response. `whole` are the scopes that the response lists completely: all their other documents
+    no longer exist."""
 
     documents: tuple[SearchDocument, ...] = ()
-    whole: tuple[Scope, ...] = ()
+    complete_scopes: tuple[Scope, ...] = ()
 
 
 def index_update(op: Operation[Any], value: Any) -> IndexUpdate:
     """Return the documents of the response `value` to `op`."""
     match op, value:
         case GetPage(at=SpaceRef() as at), Page():
-            return IndexUpdate((_page(at, value),))
+            return IndexUpdate((_page_document(at, value),))
         case ListPages(at=SpaceRef() as at), PageTree():
-            pages = tuple(_in_tree(at, each) for each in value.walk() if each.type == "document")
+            pages = tuple(_tree_page(at, each) for each in value.walk() if each.type == "document")
             return IndexUpdate(pages, () if value.unreadable else (Scope("page", at.space_id),))
         case ListComments(at=at), ListPage():
-            whole = _is_whole(op, value) and op.status == "all" and op.authors is None
+            is_complete = _is_complete(op, value) and op.status == "all" and op.authors is None
             scope = Scope("comment", at.space_id, _change_request(at), op.target_page)
-            return IndexUpdate(tuple(_comment(at, each) for each in value.items), (scope,) if whole else ())
+            return IndexUpdate(
+                tuple(_comment_document(at, each) for each in value.items), (scope,) if is_complete else ()
+            )
         case GetComment(at=at), Comment():
-            return IndexUpdate((_comment(at, value),))
+            return IndexUpdate((_comment_document(at, value),))
         case ListReplies(at=at, comment_id=thread), ListPage():
             scope = Scope("reply", at.space_id, _change_request(at), None, thread)
             return IndexUpdate(
-                tuple(_reply(at, thread, each) for each in value.items), (scope,) if _is_whole(op, value) else ()
+                tuple(_reply_document(at, thread, each) for each in value.items),
+                (scope,) if _is_complete(op, value) else (),
             )
         case GetReply(at=at, comment_id=thread), Reply():
-            return IndexUpdate((_reply(at, thread, value),))
+            return IndexUpdate((_reply_document(at, thread, value),))
         case ListChangeRequests(at=at), ListPage():
-            return IndexUpdate(tuple(_change(at.space_id, each) for each in value.items))
+            return IndexUpdate(tuple(_change_request_document(at.space_id, each) for each in value.items))
         case ListOfOrganization(), ListPage():
-            return IndexUpdate(tuple(_change(each.space, each) for each in value.items if each.space))
+            return IndexUpdate(tuple(_change_request_document(each.space, each) for each in value.items if each.space))
         case GetChangeRequest(at=at), ChangeRequest():
-            return IndexUpdate((_change(at.space_id, value),))
+            return IndexUpdate((_change_request_document(at.space_id, value),))
     return IndexUpdate()
 
 
 def removed_scopes(op: Operation[Any]) -> tuple[Scope, ...]:
-    """Return the scopes of documents that no longer exist: the server has deleted the target of `op`, or did not find
-    it."""
+    """Return the scopes of the documents that no longer exist because the target of `op` was deleted or not found."""
     match op:
         case GetPage(at=SpaceRef() as at, page_id=page):
             return (Scope("page", at.space_id, id=page),)
@@ -150,7 +154,7 @@ def removed_scopes(op: Operation[Any]) -> tuple[Scope, ...]:
     return ()
 
 
-def _is_whole(op: Any, value: ListPage[Any]) -> bool:
+def _is_complete(op: Any, value: ListPage[Any]) -> bool:
     return op.page is None and value.next is None and not value.unreadable
 
 
@@ -158,11 +162,11 @@ def _change_request(at: Discussion) -> str:
     return at.change_request_id if isinstance(at, ChangeRequestRef) else ""
 
 
-def _stamp(*said: object) -> bytes:
-    return hashlib.blake2b(repr(said).encode("utf-8", "replace"), digest_size=12).digest()
+def _stamp(*parts: object) -> bytes:
+    return hashlib.blake2b(repr(parts).encode("utf-8", "replace"), digest_size=12).digest()
 
 
-def _page(at: SpaceRef, page: Page) -> SearchDocument:
+def _page_document(at: SpaceRef, page: Page) -> SearchDocument:
     text = page.markdown if page.markdown is not None else document_text(page.document)
     return SearchDocument(
         "page",
@@ -175,7 +179,7 @@ def _page(at: SpaceRef, page: Page) -> SearchDocument:
         file=_file(page),
         at=page.updated_at,
         stamp=_stamp(page.title, page.description, text),
-        pieces=partial(_of_page, page, text),
+        read_texts=partial(_page_texts, page, text),
     )
 
 
@@ -188,7 +192,7 @@ def _file(page: Page) -> str:
     return (page.git.path or "") if page.git is not None else ""
 
 
-def _in_tree(at: SpaceRef, page: Page) -> SearchDocument:
+def _tree_page(at: SpaceRef, page: Page) -> SearchDocument:
     about = page.description or ""
     return SearchDocument(
         "page",
@@ -200,27 +204,27 @@ def _in_tree(at: SpaceRef, page: Page) -> SearchDocument:
         path=_path(page),
         file=_file(page),
         at=page.updated_at,
-        pieces=lambda: (PagePart("page", about, page.title),),
+        read_texts=lambda: (DocumentText("page", about, page.title),),
     )
 
 
-def _of_page(page: Page, text: str) -> Iterator[PagePart]:
-    yield PagePart("page", page.description or "", page.title)
+def _page_texts(page: Page, text: str) -> Iterator[DocumentText]:
+    yield DocumentText("page", page.description or "", page.title)
     for each in sections(text, page.title):
         title = each.path[-1] if each.path else ""
-        yield PagePart("section", each.words, title, page.title, each.path, each.anchor, each.nth)
+        yield DocumentText("section", each.text, title, page.title, each.path, each.anchor, each.nth)
 
 
-def _comment(at: Discussion, comment: Comment) -> SearchDocument:
+def _comment_document(at: Discussion, comment: Comment) -> SearchDocument:
     target = comment.target
-    page, quote = target.page, target.node.preview if target.node is not None else None
+    page, block_text = target.page, target.node.preview if target.node is not None else None
     title = (page.title or page.path or "") if page is not None else ""
-    around = f"{title} {comment.posted_by.name}"
+    context = f"{title} {comment.posted_by.name}"
 
-    def pieces() -> Iterator[PagePart]:
-        yield PagePart("comment", plain_text(comment.body.text), around=around)
-        if quote:
-            yield PagePart("quote", quote, around=around)
+    def read_texts() -> Iterator[DocumentText]:
+        yield DocumentText("comment", plain_text(comment.body.text), context=context)
+        if block_text:
+            yield DocumentText("quote", block_text, context=context)
 
     return SearchDocument(
         "comment",
@@ -234,12 +238,12 @@ def _comment(at: Discussion, comment: Comment) -> SearchDocument:
         comment.posted_by.name,
         comment.status,
         at=comment.posted_at,
-        stamp=_stamp(around, comment.body.text, quote, comment.status),
-        pieces=pieces,
+        stamp=_stamp(context, comment.body.text, block_text, comment.status),
+        read_texts=read_texts,
     )
 
 
-def _reply(at: Discussion, thread: str, reply: Reply) -> SearchDocument:
+def _reply_document(at: Discussion, thread: str, reply: Reply) -> SearchDocument:
     name, text = reply.posted_by.name, reply.body.text
     return SearchDocument(
         "reply",
@@ -250,11 +254,11 @@ def _reply(at: Discussion, thread: str, reply: Reply) -> SearchDocument:
         author=name,
         at=reply.posted_at,
         stamp=_stamp(name, text),
-        pieces=lambda: (PagePart("reply", plain_text(text), around=name),),
+        read_texts=lambda: (DocumentText("reply", plain_text(text), context=name),),
     )
 
 
-def _change(space: str, change: ChangeRequest) -> SearchDocument:
+def _change_request_document(space: str, change: ChangeRequest) -> SearchDocument:
     return SearchDocument(
         "change request",
         space,
@@ -266,5 +270,7 @@ def _change(space: str, change: ChangeRequest) -> SearchDocument:
         number=change.number,
         at=change.updated_at,
         stamp=_stamp(change.number, change.subject, change.description_text, change.status),
-        pieces=lambda: (PagePart("change request", change.description_text, f"#{change.number} {change.title}"),),
+        read_texts=lambda: (
+            DocumentText("change request", change.description_text, f"#{change.number} {change.title}"),
+        ),
     )

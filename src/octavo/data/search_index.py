@@ -1,13 +1,15 @@
-"""The search index on this machine: texts of cached responses. It may be deleted at any time.
+"""The full-text search index of cached responses on this machine. Its file may be deleted at any time.
 
     index.learn(op, response)                  # in the background, in batches
     hits = await index.search("tide table", spaces=("docs",))
 
-Each profile has its own file. A damaged or older file is replaced, and filled from the response cache.
+Each profile has its own file. A damaged or older file is replaced by a new file, which is filled from the response
+cache.
 
-FTS5 indexes words with `unicode61`, without accents, and with prefixes of two and three letters. Trigrams would take 143 MB
-instead of 74 MB for 70 000 passages (26 MB), three times as long to write, and would not find words of two letters, as most
-Chinese words are. Only the newest `MOST_RANKED` matches are ranked: to rank all of 60 000 would take 40 ms.
+FTS5 indexes words with `unicode61`, without accents, and with prefixes of two and three letters. A trigram index of 70
+000 passages (26 MB of text) would take 143 MB instead of 74 MB, and three times as long to write. It would not find
+words of two letters, such as most Chinese words. Only the newest `MAX_RANKED` matches are ranked, because ranking 60
+000 matches takes 40 ms.
 """
 
 from __future__ import annotations
@@ -69,24 +71,24 @@ CREATE VIRTUAL TABLE IF NOT EXISTS texts USING fts5 (
 CREATE TABLE IF NOT EXISTS filling (done INTEGER NOT NULL, after INTEGER NOT NULL) STRICT;
 INSERT INTO filling SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM filling);
 """
-MOST_LETTERS = 64_000_000
-MOST_DOCUMENTS = 200_000
-"""Limits of the index. Beyond them, pages known by title alone are deleted first, then the documents read the longest
-ago."""
-TIDY_EVERY = 500
+MAX_LETTERS = 64_000_000
+MAX_DOCUMENTS = 200_000
+"""Limits of the index. Beyond them, pages known only by title are deleted first, then the documents that were fetched
+the longest ago."""
+EVICT_EVERY = 500
 """Number of documents written between two checks of the limits."""
-MOST_RANKED = 2000
-"""Number of matching passages that are ranked: the newest."""
-MOST_OF_ONE = 3
-"""Most passages of a page, or messages of a thread, in one result."""
-CLOSES_WITHIN = 0.5
+MAX_RANKED = 2000
+"""Maximum number of matching passages that are ranked. Older matches are ignored."""
+MAX_HITS_PER_ITEM = 3
+"""Maximum number of hits on the same page, thread or change request."""
+CLOSE_TIMEOUT = 0.5
 """Seconds that `close` waits for running writes."""
-MOST_FILES = 3
-"""Number of times a damaged file is replaced in one session."""
-AT_ONCE = 20
-"""Number of cached responses that are indexed at a time when the index is filled."""
+MAX_RECREATIONS = 3
+"""Maximum number of times that a damaged file is replaced in one session."""
+FILL_BATCH = 20
+"""Number of cached responses that one step of filling the index reads."""
 
-_LEARNED_FROM = {
+_INDEXED_OPERATIONS = {
     *(
         "content.GetPage",
         "content.ListPages",
@@ -97,17 +99,17 @@ _LEARNED_FROM = {
     ),
     *("change_requests.List", "change_requests.ListOfOrganization", "change_requests.Get"),
 }
-_LOST_BY = _LEARNED_FROM | {"comments.Delete", "comments.DeleteReply"}
-_BETWEEN = "\x1f"
+_REMOVING_OPERATIONS = _INDEXED_OPERATIONS | {"comments.Delete", "comments.DeleteReply"}
+_SEPARATOR = "\x1f"
 
-Found = Literal["page", "thread", "change request"]
+HitKind = Literal["page", "thread", "change request"]
 
 
 @dataclass(frozen=True)
 class Hit:
     """A search result."""
 
-    kind: Found
+    kind: HitKind
     space: str
     id: str
     """Id of the page, thread or change request."""
@@ -124,11 +126,11 @@ class Hit:
     """The headings above the match, outermost first."""
     anchor: str = ""
     nth: int = 0
-    """Number of earlier headings on the page with the same text as the last of `path`."""
+    """Number of earlier headings on the page that have the same text as the last heading of `path`."""
     change_request: str = ""
     page: str = ""
     node: str = ""
-    """Key of the block of a thread."""
+    """Key of the block that the thread is on."""
     author: str = ""
     about: str = ""
     """Status of a change request or a thread."""
@@ -136,7 +138,7 @@ class Hit:
     at: datetime | None = None
     """Time when the item was written or changed."""
     known_at: datetime | None = None
-    """Time of the last response that contained the item."""
+    """Time of the newest response that contained the item."""
     page_path: str = ""
     """Path of the page in the page tree."""
 
@@ -161,11 +163,11 @@ class PageName(NamedTuple):
 
 @dataclass(frozen=True)
 class IndexedCounts:
-    """Numbers of indexed documents, and the time of the newest response."""
+    """Number of indexed documents of each kind, and the time of the newest response."""
 
     pages: int = 0
     titles: int = 0
-    """Number of pages known by title alone."""
+    """Number of pages known only by title."""
     threads: int = 0
     replies: int = 0
     change_requests: int = 0
@@ -176,9 +178,9 @@ class IndexedCounts:
 
 
 class SearchIndex:
-    """The full-text index of one profile. Without a folder, the index is in memory.
+    """The full-text index of one profile. Without a folder, it is in memory.
 
-    The file is opened at the first write or search. Every access runs in a thread, never on the event loop.
+    The file is opened at the first write or search. All access to it runs in threads, never on the event loop.
     """
 
     def __init__(
@@ -186,22 +188,22 @@ class SearchIndex:
         folder: Path | None,
         namespace: str = "",
         *,
-        kept: Callable[[int, int], Iterable[StoredResponse]] | None = None,
-        most_letters: int = MOST_LETTERS,
-        most_documents: int = MOST_DOCUMENTS,
+        read_cached: Callable[[int, int], Iterable[StoredResponse]] | None = None,
+        max_letters: int = MAX_LETTERS,
+        max_documents: int = MAX_DOCUMENTS,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        """Use the file of `namespace` in `folder`. `kept(after, most)` returns cached responses, which fill a new
-        index."""
+        """Use the file of `namespace` in `folder`. `kept(number, limit)` returns cached responses after a number. A new
+        index is filled with them."""
         name = hashlib.sha256(namespace.encode()).hexdigest()[:16]
         self._path = folder / f"index-v{VERSION}-{name}.db" if folder is not None else None
-        self._kept = kept
-        self._most_letters, self._most_documents = most_letters, most_documents
+        self._read_cached = read_cached
+        self._most_letters, self._most_documents = max_letters, max_documents
         self._now = now
         self.notice = ""
-        """Sentence that says why the index cannot be used. Empty while it can."""
-        self.changed: Callable[[], None] = _nobody
-        """Called in the thread of the index when search results may differ."""
+        """Sentence that says why the index cannot be used. Empty if it can be used."""
+        self.changed: Callable[[], None] = _do_nothing
+        """Called in the writer thread when search results may have changed."""
         self._updates: deque[tuple[Callable[[], IndexUpdate], datetime]] = deque()
         self._flushing = False
         self._written = 0
@@ -214,20 +216,20 @@ class SearchIndex:
 
     # Learning
 
-    def learn(self, op: Operation[Any], value: Any) -> None:
-        """Index a response in the background. It replaces earlier documents of the same items."""
-        if value is not None and SPECS[type(op)].name in _LEARNED_FROM:
-            self._schedule(partial(_learned, op, value), self._now())
+    def add(self, op: Operation[Any], value: Any) -> None:
+        """Index a response in the background. Its documents replace earlier documents of the same items."""
+        if value is not None and SPECS[type(op)].name in _INDEXED_OPERATIONS:
+            self._schedule(partial(_update_of, op, value), self._now())
 
     def remove(self, op: Operation[Any]) -> None:
-        """Remove the target of `op` from the index in the background: it was deleted."""
-        if SPECS[type(op)].name in _LOST_BY:
-            self._schedule(partial(_gone, op), self._now())
+        """Remove the target of `op`, which was deleted, from the index in the background."""
+        if SPECS[type(op)].name in _REMOVING_OPERATIONS:
+            self._schedule(partial(_removal_of, op), self._now())
 
-    def _schedule(self, what: Callable[[], IndexUpdate], when: datetime) -> None:
+    def _schedule(self, compute: Callable[[], IndexUpdate], known_at: datetime) -> None:
         if self._closing:
             return
-        self._updates.append((what, when))
+        self._updates.append((compute, known_at))
         if not self._flushing:
             self._flushing = True
             self._submit(self._flush)
@@ -235,43 +237,46 @@ class SearchIndex:
     def _flush(self, db: sqlite3.Connection) -> None:
         """Write all updates that are waiting."""
         self._flushing = False
-        differs = False
+        has_changed = False
         while self._updates and not self._closing:
-            what, when = self._updates.popleft()
-            differs = self._update(db, what(), when.timestamp()) or differs
-        if self._written >= TIDY_EVERY:
+            compute, known_at = self._updates.popleft()
+            has_changed = self._update(db, compute(), known_at.timestamp()) or has_changed
+        if self._written >= EVICT_EVERY:
             self._written = 0
             self._evict(db)
-        if differs:
+        if has_changed:
             self.changed()
 
-    def _update(self, db: sqlite3.Connection, news: IndexUpdate, when: float) -> bool:
-        differs = False
-        told = {each.key: each for each in news.documents}  # a response may contain an item twice
-        known = _known(db, list(told))
-        same: list[int] = []
-        for key, document in told.items():
-            here = known.get(key)
-            if here is None or (here.known_at <= when and here.differs(document)):
-                self._write(db, document, when, here)
-                differs = True
+    def _update(self, db: sqlite3.Connection, update: IndexUpdate, known_at: float) -> bool:
+        has_changed = False
+        documents = {
+            each.key: each for each in update.documents
+        }  # a dict, because a response may contain an item twice
+        indexed_documents = _known(db, list(documents))
+        unchanged: list[int] = []
+        for key, document in documents.items():
+            indexed = indexed_documents.get(key)
+            if indexed is None or (indexed.known_at <= known_at and indexed.differs(document)):
+                self._write(db, document, known_at, indexed)
+                has_changed = True
             elif document.stamp:
-                same.append(here.id)
+                unchanged.append(indexed.id)
         db.executemany(
-            "UPDATE documents SET known_at = ? WHERE id = ? AND known_at < ?", ((when, each, when) for each in same)
+            "UPDATE documents SET known_at = ? WHERE id = ? AND known_at < ?",
+            ((known_at, each, known_at) for each in unchanged),
         )
-        for scope in news.whole:
-            lost = [number for number, key in _in_scope(db, scope, when) if key not in told]
-            _delete(db, lost)
-            differs = differs or bool(lost)
-        return differs
+        for scope in update.complete_scopes:
+            removed = [number for number, key in _in_scope(db, scope, known_at) if key not in documents]
+            _delete(db, removed)
+            has_changed = has_changed or bool(removed)
+        return has_changed
 
     def _write(
-        self, db: sqlite3.Connection, document: SearchDocument, when: float, before: IndexedDocument | None
+        self, db: sqlite3.Connection, document: SearchDocument, known_at: float, before: IndexedDocument | None
     ) -> None:
         self._written += 1
         if before is not None and before.stamp and not document.stamp:
-            # This response has only the title: the indexed text stays.
+            # This response has only the title, so keep the indexed text.
             db.execute(
                 "UPDATE documents SET title = ?, about = ?, lies = ?, file = ? WHERE id = ?",
                 (document.title, document.about, document.path, document.file, before.id),
@@ -288,7 +293,7 @@ class SearchIndex:
             *(
                 _seconds(document.at) if document.at is not None else None,
                 document.stamp,
-                when if document.stamp else 0.0,
+                known_at if document.stamp else 0.0,
             ),
         )
         marks = ", ".join("?" * len(values))
@@ -298,48 +303,48 @@ class SearchIndex:
         db.execute("UPDATE documents SET letters = ? WHERE id = ?", (letters, number))
 
     def _evict(self, db: sqlite3.Connection) -> None:
-        """Delete the documents that were read the longest ago, if the index exceeds its limits."""
+        """If the index exceeds its limits, delete the documents that were fetched the longest ago."""
         count, letters = db.execute("SELECT count(*), total(letters) FROM documents").fetchone()
         if count <= self._most_documents and letters <= self._most_letters:
             return
-        most_documents, most_letters = self._most_documents * 9 // 10, self._most_letters * 9 // 10
+        max_documents, max_letters = self._most_documents * 9 // 10, self._most_letters * 9 // 10
         rows = db.execute("SELECT id, letters FROM documents ORDER BY known_at, id")
-        going = []
+        evicted = []
         for number, size in rows:
-            if count <= most_documents and letters <= most_letters:
+            if count <= max_documents and letters <= max_letters:
                 break
             count, letters = count - 1, letters - size
-            going.append(number)
-        _delete(db, going)
+            evicted.append(number)
+        _delete(db, evicted)
 
     # Finding
 
     async def search(
         self,
-        typed: str,
+        query: str,
         *,
         limit: int = 30,
-        kinds: Collection[Found] = ("page", "thread", "change request"),
+        kinds: Collection[HitKind] = ("page", "thread", "change request"),
         spaces: Collection[str] | None = None,
-        length: int = 160,
+        snippet_length: int = 160,
     ) -> tuple[Hit, ...]:
-        """Return the documents that contain every word of `typed`, the best first.
+        """Return hits for the documents that contain every word of `query`, the best first.
 
-        `kinds` and `spaces` limit the search; None searches all spaces. Snippets have about `length` characters. Empty
-        if the index cannot be used: `notice` says why.
+        `kinds` and `spaces` limit the search. None searches all spaces. Snippets have about `snippet_length` characters. Empty
+        if the index cannot be used: then `notice` says why.
         """
-        return await asyncio.to_thread(self._read, partial(_search, typed, limit, kinds, spaces, length), ())
+        return await asyncio.to_thread(self._read, partial(_search, query, limit, kinds, spaces, snippet_length), ())
 
     async def counts(self, spaces: Collection[str] | None = None) -> IndexedCounts:
-        """Return the numbers of indexed documents of `spaces`, or of all spaces."""
-        return await asyncio.to_thread(self._read, partial(_extent, spaces), IndexedCounts())
+        """Count the indexed documents of `spaces`. None counts those of all spaces."""
+        return await asyncio.to_thread(self._read, partial(_counts, spaces), IndexedCounts())
 
     async def pages(self, space: str) -> tuple[PageName, ...]:
         """Return the titles and paths of the pages of a space."""
         return await asyncio.to_thread(self._read, partial(_pages, space), ())
 
     async def replies(self) -> Mapping[tuple[Discussion, str], tuple[str, ...]]:
-        """Return the texts of the indexed replies, by place and thread id."""
+        """Return the texts of the indexed replies, by space or change request and thread id."""
         return await asyncio.to_thread(self._read, _replies, {})
 
     # The file
@@ -353,10 +358,10 @@ class SearchIndex:
         self._writer.submit(lambda db: None).exception()
 
     def close(self) -> None:
-        """Close the file. Updates that are not written yet are read from the cache at the next start."""
+        """Close the file. Updates that are not written yet are lost here, but still in the response cache."""
         self._closing = True
         self._updates.clear()
-        self._writer.close(CLOSES_WITHIN)
+        self._writer.close(CLOSE_TIMEOUT)
         with self._lock:
             self._close_reader()
 
@@ -365,31 +370,31 @@ class SearchIndex:
             self._writer.submit(work).add_done_callback(partial(self._check_result, self._writer))
 
     def _check_result(self, writer: Writer, job: Future[None]) -> None:
-        """Recover from errors of the file. Raises any other error, which is a bug."""
+        """Handle an error of the file. Raises any other error, which is a bug."""
         error = job.exception() if not job.cancelled() else None
         if error is None or writer is not self._writer:
             return
         if isinstance(error, sqlite3.DatabaseError):
-            self._failed(error)
+            self._on_error(error)
         elif isinstance(error, OSError):
             self._give_up(str(error))
         else:
             raise error
 
-    def _failed(self, error: sqlite3.DatabaseError) -> None:
+    def _on_error(self, error: sqlite3.DatabaseError) -> None:
         self._flushing = False
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) and self._recreated < MOST_FILES:
+        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB) and self._recreated < MAX_RECREATIONS:
             self._recreate()
         elif not is_busy(error):
             self._give_up(str(error))
 
-    def _give_up(self, why: str) -> None:
-        self.notice = f"Could not search the pages you have opened: the search index {self._path or 'in memory'} is unusable ({why})."
+    def _give_up(self, cause: str) -> None:
+        self.notice = f"Could not search the pages you have opened: the search index {self._path or 'in memory'} is unusable ({cause})."
         self._updates.clear()
 
     def _recreate(self) -> None:
-        """Replace a damaged file by an empty index."""
+        """Replace a damaged file by an empty one."""
         self._recreated += 1
         with self._lock:
             self._close_reader()
@@ -428,22 +433,22 @@ class SearchIndex:
                 private_file(self._path)
                 db = connect(self._path)
             db.executescript(f"BEGIN IMMEDIATE; {SCHEMA} COMMIT;")
-        if self._kept is not None and not db.execute("SELECT done FROM filling").fetchone()[0]:
+        if self._read_cached is not None and not db.execute("SELECT done FROM filling").fetchone()[0]:
             self._submit(self._fill)
         return db
 
     def _fill(self, db: sqlite3.Connection) -> None:
-        """Index some cached responses, then schedule the rest after other updates."""
-        assert self._kept is not None, "the index must have a source"
+        """Index the next few cached responses, and schedule the next step after other updates."""
+        assert self._read_cached is not None, "the index must have a source"
         ((done, after),) = db.execute("SELECT done, after FROM filling").fetchall()
         if done or self._closing:
             return
-        answers = list(self._kept(after, AT_ONCE))
-        last = answers[-1].number if answers else after
-        for _, op, body, kept_at in answers:
-            if op is not None and SPECS[type(op)].name in _LEARNED_FROM:
-                with suppress(ValueError):  # the cache deletes an unreadable response when it is read
-                    self._update(db, _learned(op, read(SPECS[type(op)].codec, body)), kept_at.timestamp())
+        responses = list(self._read_cached(after, FILL_BATCH))
+        last = responses[-1].number if responses else after
+        for _, op, body, kept_at in responses:
+            if op is not None and SPECS[type(op)].name in _INDEXED_OPERATIONS:
+                with suppress(ValueError):  # skip unreadable responses: the cache deletes them at their next use
+                    self._update(db, _update_of(op, read(SPECS[type(op)].codec, body)), kept_at.timestamp())
         db.execute("UPDATE filling SET done = ?, after = ?", (last == after, last))
         if last != after:
             self._submit(self._fill)
@@ -452,7 +457,7 @@ class SearchIndex:
             self.changed()
 
     def _read(self, work: Callable[[sqlite3.Connection], R], nothing: R) -> R:
-        """Return the result of `work`, or `nothing` if the index cannot be used. Call this in a thread."""
+        """Return the result of `work`, or `nothing` if the index cannot be used. Blocks: call this in a thread."""
         if self.notice or self._closing:
             return nothing
         try:
@@ -465,7 +470,7 @@ class SearchIndex:
                     self._reader = connect(self._path, read_only=True)
                 return work(self._reader)
         except sqlite3.DatabaseError as error:
-            self._failed(error)
+            self._on_error(error)
         except OSError as error:
             self._give_up(str(error))
         return nothing
@@ -484,47 +489,47 @@ class IndexedDocument:
     known_at: float
 
     def differs(self, document: SearchDocument) -> bool:
-        """Return True if `document`, which has the same key, has other content."""
+        """Return True if the content of `document`, which has the same key, differs from the indexed content."""
         if document.stamp:
             return self.stamp != document.stamp
         here, there = ((each.title, each.about, each.path, each.file) for each in (self, document))
         return here != there
 
 
-def _learned(op: Operation[Any], value: Any) -> IndexUpdate:
+def _update_of(op: Operation[Any], value: Any) -> IndexUpdate:
     from octavo.data.search_documents import index_update  # lazy: the models of all responses
 
     return index_update(op, value)
 
 
-def _gone(op: Operation[Any]) -> IndexUpdate:
+def _removal_of(op: Operation[Any]) -> IndexUpdate:
     from octavo.data.search_documents import IndexUpdate, removed_scopes
 
-    return IndexUpdate(whole=removed_scopes(op))
+    return IndexUpdate(complete_scopes=removed_scopes(op))
 
 
-def _nobody() -> None:
+def _do_nothing() -> None:
     """Do nothing."""
 
 
-def _many(values: Iterable[Any], most: int = 500) -> Iterator[list[Any]]:
-    """Yield the values in lists that fit into one statement."""
+def _batches(values: Iterable[Any], most: int = 500) -> Iterator[list[Any]]:
+    """Yield the values in lists of at most `most` values, so that each list fits into one statement."""
     rest = list(values)
     for start in range(0, len(rest), most):
         yield rest[start : start + most]
 
 
-_AMONG = "IN (SELECT value FROM json_each(?))"
-"""Condition for any number of values. SQLite limits the number of parameters of a statement."""
+_IN_JSON = "IN (SELECT value FROM json_each(?))"
+"""SQL condition for membership in any number of values. It takes one parameter, because SQLite limits their number."""
 
 
-def _among(values: Iterable[int | str]) -> str:
-    """Return the parameter for `_AMONG`."""
+def _json_list(values: Iterable[int | str]) -> str:
+    """Return the values as the parameter for `_IN_JSON`."""
     return json.dumps(list(values))
 
 
 def _seconds(at: datetime) -> float:
-    """Return a time as it is stored. The first and last hours of the calendar exist in some time zones only."""
+    """Return a time as a timestamp, limited to times that exist in all time zones."""
     return max(_FIRST, min(at.timestamp(), _LAST))
 
 
@@ -533,19 +538,19 @@ _LAST = datetime.max.replace(tzinfo=UTC, microsecond=0).timestamp()
 
 
 def _known(db: sqlite3.Connection, keys: list[str]) -> dict[str, IndexedDocument]:
-    found = {}
-    for some in _many(keys):
+    documents = {}
+    for batch in _batches(keys):
         rows = db.execute(
-            f"SELECT key, id, title, about, lies, file, stamp, known_at FROM documents WHERE key IN ({', '.join('?' * len(some))})",
-            some,
+            f"SELECT key, id, title, about, lies, file, stamp, known_at FROM documents WHERE key IN ({', '.join('?' * len(batch))})",
+            batch,
         )
-        found.update({key: IndexedDocument(*row) for key, *row in rows})
-    return found
+        documents.update({key: IndexedDocument(*row) for key, *row in rows})
+    return documents
 
 
-def _in_scope(db: sqlite3.Connection, scope: Scope, when: float) -> list[tuple[int, str]]:
+def _in_scope(db: sqlite3.Connection, scope: Scope, known_at: float) -> list[tuple[int, str]]:
     """Return the id and key of each document of a scope that is not newer than `when`."""
-    where, values = "space = ? AND kind = ? AND known_at <= ?", [scope.space, scope.kind, when]
+    condition, values = "space = ? AND kind = ? AND known_at <= ?", [scope.space, scope.kind, known_at]
     for name, value in (
         ("change_request", scope.change_request),
         ("page", scope.page),
@@ -553,22 +558,22 @@ def _in_scope(db: sqlite3.Connection, scope: Scope, when: float) -> list[tuple[i
         ("own_id", scope.id),
     ):
         if value is not None:
-            where += f" AND {name} = ?"
+            condition += f" AND {name} = ?"
             values.append(value)
-    found: list[tuple[int, str]] = db.execute(f"SELECT id, key FROM documents WHERE {where}", values).fetchall()
-    return found
+    rows: list[tuple[int, str]] = db.execute(f"SELECT id, key FROM documents WHERE {condition}", values).fetchall()
+    return rows
 
 
 def _delete(db: sqlite3.Connection, documents: Iterable[int]) -> None:
-    for some in _many(documents):
+    for batch in _batches(documents):
         of_threads = (
             "SELECT reply.id FROM documents reply JOIN documents thread ON reply.kind = 'reply' AND thread.kind = 'comment'"
             " AND reply.space = thread.space AND reply.change_request = thread.change_request AND reply.thread = thread.thread"
-            f" WHERE thread.id {_AMONG}"
+            f" WHERE thread.id {_IN_JSON}"
         )
-        lost = _among([*some, *(number for (number,) in db.execute(of_threads, [_among(some)]))])
-        _delete_passages(db, f"document {_AMONG}", lost)
-        db.execute(f"DELETE FROM documents WHERE id {_AMONG}", [lost])
+        removed = _json_list([*batch, *(number for (number,) in db.execute(of_threads, [_json_list(batch)]))])
+        _delete_passages(db, f"document {_IN_JSON}", removed)
+        db.execute(f"DELETE FROM documents WHERE id {_IN_JSON}", [removed])
 
 
 def _delete_passages(db: sqlite3.Connection, where: str, *values: Any) -> None:
@@ -577,35 +582,36 @@ def _delete_passages(db: sqlite3.Connection, where: str, *values: Any) -> None:
 
 
 def _insert_passages(db: sqlite3.Connection, number: int, document: SearchDocument) -> int:
-    """Index the passages of a document. Return their number of characters."""
+    """Index the passages of a document. Return the number of indexed characters."""
     from octavo.api.folding import fold
     from octavo.api.searchable import fold_to_index_text, to_index_text, word_parts
 
     letters = 0
-    for each in document.pieces():
+    for part in document.read_texts():
         passage = db.execute(
             "INSERT INTO passages VALUES (NULL, ?, ?, ?, ?, ?)",
-            (number, each.part, _BETWEEN.join(each.path), each.anchor, each.nth),
+            (number, part.part, _SEPARATOR.join(part.path), part.anchor, part.nth),
         ).lastrowid
-        shown = _scalars(each.words)
-        said = [fold_to_index_text(_scalars(text)) for text in (each.around, each.title)]
-        # Most texts are indexed unchanged: SQLite folds simple cases and accents itself.
+        shown = _scalars(part.text)
+        columns = [fold_to_index_text(_scalars(text)) for text in (part.context, part.title)]
+        # Most texts are indexed unchanged, because SQLite folds simple case and accents itself.
         is_simple = fold(shown) == shown.lower()
-        said += [to_index_text(shown), ""] if is_simple else [fold_to_index_text(shown), shown]
-        said.insert(3, fold_to_index_text(word_parts(f"{_scalars(each.title)} {shown}")))
+        columns += [to_index_text(shown), ""] if is_simple else [fold_to_index_text(shown), shown]
+        columns.insert(3, fold_to_index_text(word_parts(f"{_scalars(part.title)} {shown}")))
         db.execute(
-            "INSERT INTO texts (rowid, around, title, words, parts, shown) VALUES (?, ?, ?, ?, ?, ?)", (passage, *said)
+            "INSERT INTO texts (rowid, around, title, words, parts, shown) VALUES (?, ?, ?, ?, ?, ?)",
+            (passage, *columns),
         )
-        letters += sum(map(len, said))
+        letters += sum(map(len, columns))
     return letters
 
 
 def _scalars(text: str) -> str:
-    """Return `text` without characters that SQLite cannot store. Sanitized text has none."""
+    """Return `text` without characters that SQLite cannot store. Sanitized text contains no such characters."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
 
 
-_KINDS: dict[Found, tuple[str, ...]] = {
+_KINDS: dict[HitKind, tuple[str, ...]] = {
     "page": ("page",),
     "thread": ("comment", "reply"),
     "change request": ("change request",),
@@ -613,23 +619,23 @@ _KINDS: dict[Found, tuple[str, ...]] = {
 
 
 def _search(
-    typed: str,
+    query: str,
     limit: int,
-    kinds: Collection[Found],
+    kinds: Collection[HitKind],
     spaces: Collection[str] | None,
-    length: int,
+    snippet_length: int,
     db: sqlite3.Connection,
 ) -> tuple[Hit, ...]:
     from octavo.data.search_text import SearchTerms
 
-    sought = SearchTerms(typed)
-    wanted = [kind for found in kinds for kind in _KINDS[found]]
-    if not sought or not wanted or spaces == ():
+    terms = SearchTerms(query)
+    document_kinds = [kind for found in kinds for kind in _KINDS[found]]
+    if not terms or not document_kinds or spaces == ():
         return ()
-    where, values = f"document.kind {_AMONG}", [_among(wanted)]
+    where, values = f"document.kind {_IN_JSON}", [_json_list(document_kinds)]
     if spaces is not None:
-        where += f" AND document.space {_AMONG}"
-        values.append(_among(spaces))
+        where += f" AND document.space {_IN_JSON}"
+        values.append(_json_list(spaces))
     rows = db.execute(
         "SELECT document.kind, document.space, document.own_id, part, document.title, path, anchor, nth,"
         " document.change_request, document.page, document.node, document.thread, document.author, document.about,"
@@ -639,21 +645,21 @@ def _search(
         f"  WHERE texts MATCH ? AND {where} ORDER BY texts.rowid DESC LIMIT ?"
         " ) JOIN documents document ON document.id = owner"
         " ORDER BY rank, document.known_at DESC, passage LIMIT ?",
-        [sought.expression, *values, MOST_RANKED, limit * 6],
+        [terms.expression, *values, MAX_RANKED, limit * 6],
     ).fetchall()
     hits: list[Hit] = []
-    taken: dict[tuple[str, ...], int] = {}
+    hits_per_item: dict[tuple[str, ...], int] = {}
     for row in rows:
         kind, space, own_id, part, title, path, anchor, nth, change, page, node, thread = row[:12]
-        found: Found = "thread" if thread else kind
-        about = (found, space, change, thread or own_id)
-        if taken.get(about, 0) >= MOST_OF_ONE or len(hits) >= limit:
+        found: HitKind = "thread" if thread else kind
+        item = (found, space, change, thread or own_id)
+        if hits_per_item.get(item, 0) >= MAX_HITS_PER_ITEM or len(hits) >= limit:
             continue
-        taken[about] = taken.get(about, 0) + 1
+        hits_per_item[item] = hits_per_item.get(item, 0) + 1
         author, status, page_path, number, at, known_at, passage = row[12:]
-        if part == "reply" and (first := _first(db, space, change, thread)):
+        if part == "reply" and (first := _first_comment(db, space, change, thread)):
             title, page, node, status = first
-        snippet, marks = sought.excerpt(_words_of(db, passage), length)
+        snippet, marks = terms.excerpt(_passage_text(db, passage), snippet_length)
         hits.append(
             Hit(
                 found,
@@ -663,8 +669,8 @@ def _search(
                 title,
                 snippet,
                 marks,
-                sought.ranges(title),
-                tuple(path.split(_BETWEEN)) if path else (),
+                terms.ranges(title),
+                tuple(path.split(_SEPARATOR)) if path else (),
                 anchor,
                 nth,
                 change,
@@ -681,25 +687,25 @@ def _search(
     return tuple(hits)
 
 
-def _words_of(db: sqlite3.Connection, passage: int) -> str:
+def _passage_text(db: sqlite3.Connection, passage: int) -> str:
     from octavo.api.searchable import from_index_text
 
     row = db.execute("SELECT iif(shown = '', words, shown) FROM texts WHERE rowid = ?", (passage,)).fetchone()
     return from_index_text(row[0]) if row is not None else ""
 
 
-def _first(db: sqlite3.Connection, space: str, change: str, thread: str) -> tuple[str, str, str, str] | None:
+def _first_comment(db: sqlite3.Connection, space: str, change: str, thread: str) -> tuple[str, str, str, str] | None:
     """Return the title, page id, block key and status of the first comment of a thread. None if it is not indexed."""
-    found: tuple[str, str, str, str] | None = db.execute(
+    first: tuple[str, str, str, str] | None = db.execute(
         "SELECT title, page, node, about FROM documents"
         " WHERE space = ? AND kind = 'comment' AND change_request = ? AND thread = ?",
         (space, change, thread),
     ).fetchone()
-    return found
+    return first
 
 
-def _extent(spaces: Collection[str] | None, db: sqlite3.Connection) -> IndexedCounts:
-    where, values = ("1", []) if spaces is None else (f"space {_AMONG}", [_among(spaces)])
+def _counts(spaces: Collection[str] | None, db: sqlite3.Connection) -> IndexedCounts:
+    where, values = ("1", []) if spaces is None else (f"space {_IN_JSON}", [_json_list(spaces)])
     rows = db.execute(
         f"SELECT kind, length(stamp) > 0 AS is_read, count(*), max(known_at) FROM documents WHERE {where} GROUP BY 1, 2",
         values,
@@ -730,11 +736,11 @@ def _replies(db: sqlite3.Connection) -> Mapping[tuple[Discussion, str], tuple[st
         "SELECT space, change_request, thread, iif(shown = '', words, shown) FROM documents JOIN passages ON passages.document = documents.id"
         " JOIN texts ON texts.rowid = passages.id WHERE kind = 'reply' ORDER BY documents.at, documents.id"
     )
-    found: dict[tuple[Discussion, str], tuple[str, ...]] = {}
+    replies: dict[tuple[Discussion, str], tuple[str, ...]] = {}
     places: dict[tuple[str, str], Discussion] = {}
-    for space, change, thread, words in rows:
+    for space, change, thread, text in rows:
         if (at := places.get((space, change))) is None:
             at = ChangeRequestRef(space_id=space, change_request_id=change) if change else SpaceRef(space_id=space)
             places[space, change] = at
-        found[at, thread] = (*found.get((at, thread), ()), from_index_text(words))
-    return found
+        replies[at, thread] = (*replies.get((at, thread), ()), from_index_text(text))
+    return replies

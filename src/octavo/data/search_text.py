@@ -1,4 +1,4 @@
-"""Words of the search index: search terms, their matches in a text, and the sections of a page. Pure."""
+"""Text functions of the search index: search terms, their matches in a text, and the sections of a page. Pure."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from octavo.api.folding import FoldedText, Range, fold
 from octavo.api.searchable import SIGNED, diagram_labels, encode_mention, end_after_mention, part_starts, to_index_text
 
 LONGEST_QUERY, MOST_TERMS = 512, 24
-PIECE = 4000
-"""Characters of a passage. A longer section is split, so that snippets are found faster."""
-MOST_OF_A_PAGE = 400_000
-"""Characters of a page that are indexed."""
+MAX_PASSAGE = 4000
+"""Maximum characters of a passage. Longer sections are split, so that making snippets is fast."""
+MAX_PAGE_LETTERS = 400_000
+"""Maximum characters of a page that are indexed."""
 _BEFORE = 32
-"""Characters of a snippet before the first match."""
+"""Number of characters of a snippet before the first match."""
 
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _UNSPACED = re.compile(f"([{_CJK}])")
@@ -37,13 +37,13 @@ class Passage(NamedTuple):
     """Anchor that the author gave to the last heading. Empty if there is none."""
     nth: int
     """Number of earlier headings on the page with the same text."""
-    words: str
+    text: str
 
 
 class SearchTerms:
-    """The terms of a search. A match contains all of them.
+    """The terms of a search. A match contains all terms.
 
-    Long terms and the last term also match beginnings of words. No query syntax is read.
+    Long terms and the last term also match beginnings of words. There is no query syntax.
     """
 
     def __init__(self, typed: str) -> None:
@@ -53,44 +53,44 @@ class SearchTerms:
             (word, len(word) > 2 or not word.isascii() or (len(word) == 2 and place == len(words) - 1))
             for place, word in enumerate(words)
         )
-        """Each term, and True if it also matches the beginning of a word. A single letter would match nearly every
-        word."""
+        """Each term, and whether it also matches the beginning of a longer word. A single letter does not, because it
+        would match nearly every word."""
 
     def __bool__(self) -> bool:
         return bool(self.terms)
 
     @property
     def expression(self) -> str:
-        """Return the query for FTS5, for the columns `around`, `title`, `words` and `parts`.
+        """Return the FTS5 query for the columns `around`, `title`, `words` and `parts`.
 
-        Every term must match, and at least one outside `around`.
+        Every term must match, and at least one term in a column other than `around`.
         """
         terms = [_phrase(*term) for term in self.terms]
-        own = " OR ".join(f"({term})" for term in terms)
-        return " AND ".join([*(f"({term})" for term in terms), f"({{title words parts}} : ({own}))"])
+        any_term = " OR ".join(f"({term})" for term in terms)
+        return " AND ".join([*(f"({term})" for term in terms), f"({{title words parts}} : ({any_term}))"])
 
     def ranges(self, text: str) -> tuple[Range, ...]:
         """Return the ranges of the terms in `text`, in order and without overlap."""
         if not self.terms:
             return ()
         folded = FoldedText(text)
-        bare, places = _bare(folded.text)
+        letters, indexes = _without_accents(folded.text)
         starts = set(part_starts(text))
-        found: list[Range] = []
-        for pattern, may_go_on in self._patterns:
+        matches: list[Range] = []
+        for pattern, is_prefix in self._patterns:
             at = 0
-            while match := pattern.search(bare, at):
+            while match := pattern.search(letters, at):
                 start, end = match.span()
-                stands = folded.original_range(places[start], places[end - 1] + 1)
-                begins = stands.start in starts or not _goes_on(bare, start)
-                if begins and (may_go_on or stands.end in starts or not _goes_on(bare, end)):
-                    found.append(stands)
+                original = folded.original_range(indexes[start], indexes[end - 1] + 1)
+                starts_word = original.start in starts or not _is_inside_word(letters, start)
+                if starts_word and (is_prefix or original.end in starts or not _is_inside_word(letters, end)):
+                    matches.append(original)
                     at = end
                 else:
                     at = start + 1
-        found.sort()
+        matches.sort()
         ranges: list[Range] = []
-        for start, end in found:
+        for start, end in matches:
             if ranges and start < ranges[-1].end:
                 ranges[-1] = Range(ranges[-1].start, max(end, ranges[-1].end))
             else:
@@ -98,26 +98,26 @@ class SearchTerms:
         return tuple(ranges)
 
     def excerpt(self, text: str, length: int) -> tuple[str, tuple[Range, ...]]:
-        """Return a snippet of about `length` characters in one line, where most terms are close together, and their
-        ranges in it."""
+        """Return a snippet of about `length` characters in one line, and the ranges of the terms in it. The snippet is
+        from the part of `text` where the most terms are close together."""
         text = " ".join(text.split())
         ranges = self.ranges(text)
         if len(text) <= length:
             return text, ranges
         first = 0
         if ranges:
-            said = [_bare(fold(text[each.start : each.end]))[0] for each in ranges]
-            best = 0
+            matched_terms = [_without_accents(fold(text[each.start : each.end]))[0] for each in ranges]
+            most_terms = 0
             for place, each in enumerate(ranges):
-                inside = {
-                    said[other]
+                terms_inside = {
+                    matched_terms[other]
                     for other in range(place, min(place + 40, len(ranges)))
                     if other == place or ranges[other].end - each.start <= length - _BEFORE
                 }
-                if len(inside) > best:
-                    best, first = len(inside), each.start
+                if len(terms_inside) > most_terms:
+                    most_terms, first = len(terms_inside), each.start
         start = max(0, min(first - _BEFORE, len(text) - length))
-        if start:  # start at the beginning of a word, if possible
+        if start:  # move the start to the beginning of a word, if possible
             space = text.find(" ", start, first)
             start = space + 1 if space >= 0 else start
         end = end_after_mention(text, min(len(text), start + length))
@@ -129,44 +129,44 @@ class SearchTerms:
 
     @cached_property
     def _patterns(self) -> list[tuple[re.Pattern[str], bool]]:
-        """Pattern of each term, and True if the term also matches the beginning of a word."""
-        found = ((_TOKEN.findall(_bare(word)[0]), may_go_on) for word, may_go_on in self.terms)
+        """Return the pattern of each term, and whether the term also matches the beginning of a longer word."""
+        found = ((_TOKEN.findall(_without_accents(word)[0]), is_prefix) for word, is_prefix in self.terms)
         return [
-            (re.compile(r"[\W_]*".join(map(re.escape, tokens))), may_go_on) for tokens, may_go_on in found if tokens
+            (re.compile(r"[\W_]*".join(map(re.escape, tokens))), is_prefix) for tokens, is_prefix in found if tokens
         ]
 
 
 _IN_WORD = re.compile(rf"(?<=[^\W_{_CJK}])(?=[^\W_{_CJK}])")
 
 
-def _goes_on(bare: str, at: int) -> bool:
+def _is_inside_word(bare: str, at: int) -> bool:
     """Return True if there is no word boundary at `at`."""
     return _IN_WORD.match(bare, at) is not None
 
 
-def _phrase(word: str, may_go_on: bool) -> str:
+def _phrase(word: str, is_prefix: bool) -> str:
     quoted = '"' + to_index_text(word).replace('"', '""') + '"'
-    return f"{quoted} OR {quoted}*" if may_go_on else quoted
+    return f"{quoted} OR {quoted}*" if is_prefix else quoted
 
 
 @cache
 def _letter(letter: str) -> str:
-    """Return a letter as `unicode61` compares letters: without accents."""
+    """Return a letter without accents, as the tokenizer `unicode61` does."""
     parts = "".join(part for part in unicodedata.normalize("NFD", letter) if not "\u0300" <= part <= "\u036f")
     return unicodedata.normalize("NFC", parts) or letter
 
 
-def _bare(folded: str) -> tuple[str, Sequence[int]]:
-    """Return folded text without accents, and the original index of each character."""
+def _without_accents(folded: str) -> tuple[str, Sequence[int]]:
+    """Return folded text without accents, and for each character its index in `folded`."""
     if folded.isascii():
         return folded, range(len(folded))
     letters: list[str] = []
-    places: list[int] = []
+    indexes: list[int] = []
     for place, letter in enumerate(folded):
         for part in _letter(letter):
             letters.append(part)
-            places.append(place)
-    return "".join(letters), places
+            indexes.append(place)
+    return "".join(letters), indexes
 
 
 # Pages
@@ -176,60 +176,60 @@ _MERMAID = re.compile(r"[ \t]*mermaid(?:\s|$)", re.IGNORECASE)
 _DIAGRAM = re.compile(r"[ \t]*\{%-?[ \t]*@mermaid/diagram\b(?:[ \t]+content=\"?)?")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+|$)")
 _UNDERLINE = re.compile(r" {0,3}(?:=+|-{2,})[ \t]*$")
-_OF_A_LIST = re.compile(r"[ \t]*(?:[-*+>|#]|\d{1,9}[.)])")
+_LIST_OR_QUOTE = re.compile(r"[ \t]*(?:[-*+>|#]|\d{1,9}[.)])")
 _MARKER = re.compile(r"^[ \t]*(?:(?:>[ \t]?)|(?:[-*+][ \t]+(?:\[[ xX]\][ \t]+)?)|(?:\d{1,9}[.)][ \t]+))+")
 _TAG = re.compile(r"\{%[^{}\n]{0,2000}%\}|<[A-Za-z/!][^<>\n]{0,2000}>")
-_SAID_IN_TAG = re.compile(r'\b(?:title|alt|summary|caption|description)="([^"\n]{1,300})"')
-_OWN_ANCHOR = re.compile(r'\bid="([^"\s]{1,200})"')
+_TEXT_ATTRIBUTE = re.compile(r'\b(?:title|alt|summary|caption|description)="([^"\n]{1,300})"')
+_ANCHOR = re.compile(r'\bid="([^"\s]{1,200})"')
 _LINK = re.compile(r"(!?)\[([^\[\]\n]{0,500})\]\(<?([^()<>\s]{0,1000})>?(?:[ \t]+\"([^\"\n]{0,300})\")?\)")
 _MENTION = re.compile(
     r"<a\s(?=[^<>\n]{0,1000}\bdata-mention)[^<>\n]{0,1000}\bhref=\"([^\"\n]{1,1000})\"[^<>\n]{0,1000}>[^<>\n]{0,500}</a>"
 )
-_MARKS = re.compile(r"\*{1,3}|`+|~~|\\(?=[!-/:-@\[-`{-~])")
+_INLINE_MARKUP = re.compile(r"\*{1,3}|`+|~~|\\(?=[!-/:-@\[-`{-~])")
 _RULE_OF_TABLE = re.compile(r"[ \t|:-]+$")
 
 
 def sections(markdown: str, title: str) -> Iterator[Passage]:
-    """Yield the sections of a page. A long section is split. A first heading that equals the page title starts no
-    section.
+    """Yield the sections of a page. A long section is split. The first heading is skipped if it equals the page title.
 
-    This reads lines, not Markdown: some headings or marks may be mistaken.
+    This reads single lines and does not parse Markdown, so it may misread some headings or inline markup.
     """
     path: list[tuple[int, str]] = []
     anchor, nth = "", 0
-    said: Counter[str] = Counter()
-    piece: list[str] = []
+    heading_counts: Counter[str] = Counter()
+    lines: list[str] = []
     length = 0
 
     def close() -> Iterator[Passage]:
-        words = "\n".join(piece)
-        if words or path:
-            yield Passage(tuple(each for _, each in path), anchor, nth, words)
-        piece.clear()
+        text = "\n".join(lines)
+        if text or path:
+            yield Passage(tuple(each for _, each in path), anchor, nth, text)
+        lines.clear()
 
-    for level, line in _lines(markdown[:MOST_OF_A_PAGE]):
-        words = _words(line) if level >= 0 else safety.text(line.strip())
+    for level, line in _lines(markdown[:MAX_PAGE_LETTERS]):
+        text = _visible_text(line) if level >= 0 else safety.text(line.strip())
         if level <= 0:
-            if not words:
+            if not text:
                 continue
-            if length + len(words) > PIECE and piece:
+            if length + len(text) > MAX_PASSAGE and lines:
                 yield from close()
                 length = 0
-            piece.append(words)
-            length += len(words)
-        elif words and (words != title.strip() or path or said):
-            if piece or path:
+            lines.append(text)
+            length += len(text)
+        elif text and (text != title.strip() or path or heading_counts):
+            if lines or path:
                 yield from close()
             length = 0
-            path = [each for each in path if each[0] < level] + [(level, words[: safety.LINE_LIMIT])]
-            own = _OWN_ANCHOR.search(line)
-            anchor, nth = own[1] if own else "", said[fold(words)]
-            said[fold(words)] += 1
+            path = [each for each in path if each[0] < level] + [(level, text[: safety.LINE_LIMIT])]
+            anchor_match = _ANCHOR.search(line)
+            anchor, nth = anchor_match[1] if anchor_match else "", heading_counts[fold(text)]
+            heading_counts[fold(text)] += 1
     yield from close()
 
 
 def _lines(markdown: str) -> Iterator[tuple[int, str]]:
-    """Yield each line with its heading level: 0 for text, -1 for code. A diagram yields its labels."""
+    """Yield the heading level and the text of each line. The level is 0 for text and -1 for code. A diagram yields its
+    labels."""
     lines = markdown.split("\n")
     start = 0
     if lines[0].rstrip() == "---":
@@ -237,7 +237,7 @@ def _lines(markdown: str) -> Iterator[tuple[int, str]]:
         start = end + 1 if end else 0
     fence = ""
     is_diagram = False
-    held: str | None = None
+    pending: str | None = None
     for line in lines[start:]:
         found = _FENCE.match(line)
         if fence:
@@ -249,13 +249,13 @@ def _lines(markdown: str) -> Iterator[tuple[int, str]]:
             else:
                 yield -1, diagram_labels(line) if is_diagram else line
             continue
-        if held is not None:
+        if pending is not None:
             if _UNDERLINE.match(line):
-                yield 1 if "=" in line else 2, held
-                held = None
+                yield 1 if "=" in line else 2, pending
+                pending = None
                 continue
-            yield 0, held
-            held = None
+            yield 0, pending
+            pending = None
         if found:
             fence, is_diagram = found[1], _MERMAID.match(line, found.end()) is not None
         elif diagram := _DIAGRAM.match(line):
@@ -264,32 +264,32 @@ def _lines(markdown: str) -> Iterator[tuple[int, str]]:
             yield -1, " ".join(map(diagram_labels, source.replace("\\n", "\n").split("\n")))
         elif heading := _HEADING.match(line):
             yield len(heading[1]), line[heading.end() :].rstrip().rstrip("#")
-        elif not line.strip() or _OF_A_LIST.match(line):
+        elif not line.strip() or _LIST_OR_QUOTE.match(line):
             yield 0, line
         else:
-            held = line  # the next line may make this line a heading
-    if held is not None:
-        yield 0, held
+            pending = line  # the next line may make this line a heading
+    if pending is not None:
+        yield 0, pending
 
 
-def _words(line: str) -> str:
-    """Return the visible text of a line, without marks, tags and URLs."""
+def _visible_text(line: str) -> str:
+    """Return the visible text of a line, without Markdown syntax, tags and URLs."""
     if _RULE_OF_TABLE.match(line):
         return ""
     line = _MARKER.sub("", line)
-    line = _LINK.sub(_said_by_link, line)
+    line = _LINK.sub(_link_text, line)
     line = _MENTION.sub(lambda found: f" {encode_mention(unescape(found[1]))} ", line)
-    line = _TAG.sub(lambda tag: f" {' '.join(_SAID_IN_TAG.findall(tag[0]))} ", line)
-    line = _MARKS.sub("", line).replace("|", " ") if not line.isspace() else ""
-    # Character references are decoded only now, and must be sanitized like other text.
+    line = _TAG.sub(lambda tag: f" {' '.join(_TEXT_ATTRIBUTE.findall(tag[0]))} ", line)
+    line = _INLINE_MARKUP.sub("", line).replace("|", " ") if not line.isspace() else ""
+    # Decoding character references may produce control characters, so sanitize after it.
     return safety.text(" ".join((unescape(line) if "&" in line else line).split()))
 
 
-def _said_by_link(found: re.Match[str]) -> str:
-    """Return the text of a link. A link that shows a page title returns a placeholder for that title."""
-    is_picture, said, address, title = found.groups()
-    path = unquote(address.partition("#")[0])
-    repeats = ("/" in said or "." in said) and said in (address, path, path.rpartition("/")[2])
-    if not is_picture and address and "://" not in address and (title == "mention" or repeats):
-        return encode_mention(address)
-    return said
+def _link_text(match: re.Match[str]) -> str:
+    """Return the visible text of a link. For a link that shows the title of its page, return a placeholder."""
+    is_picture, text, url, title = match.groups()
+    path = unquote(url.partition("#")[0])
+    is_own_url = ("/" in text or "." in text) and text in (url, path, path.rpartition("/")[2])
+    if not is_picture and url and "://" not in url and (title == "mention" or is_own_url):
+        return encode_mention(url)
+    return text

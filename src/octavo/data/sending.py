@@ -1,4 +1,4 @@
-"""The interface through which operations are sent."""
+"""The type of the function that sends operations."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ T = TypeVar("T")
 
 
 class Send(Protocol):
-    """Send one operation and return its response. Raises ApiError. The client is one such function."""
+    """A function that sends one operation and returns its response. It raises ApiError. `Client` is such a function."""
 
     async def __call__(self, op: Operation[T]) -> T: ...

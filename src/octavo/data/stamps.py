@@ -1,7 +1,8 @@
-"""Stamps: short texts from a list that change when another response changes. Sends nothing and reads no files.
+"""Computes stamps: short texts that change when a response changes, like ETags. Pure.
+Stamps come from the items of lists, so one list shows which of many responses have changed. A response is fetched again
 
-A response is fetched again when its present stamp differs from the stamp that was stored with it. If a function here
-returns another text for the same facts, all responses of its kind are fetched again once.
+when its stamp differs from the stamp stored with it. If you change a function here, all responses of its kind are
+fetched again once.
 """
 
 from __future__ import annotations
@@ -19,23 +20,23 @@ from octavo.api.spaces import Space
 from octavo.data.queries import open_threads_of, requested_of, reviews_of
 
 NO_STAMP = "?"
-"""Stamp of a response whose changes no list shows. It is fetched in each round."""
+"""Stamp of a response whose changes appear in no list. Such a response is fetched in each round."""
 IMMUTABLE = "for ever"
 """Stamp of a response that never changes."""
 
 
 def space_stamp(space: Space) -> str:
-    """Return the stamp of a space: it changes with its content, threads and change requests."""
+    """Return the stamp of a space. It changes with the content, threads and change requests of the space."""
     return f"{space.revision or ''} {_updated(space)} {space.comments} {space.change_requests_open} {space.change_requests_draft}"
 
 
 def page_stamp(page: Page, revision: str) -> str:
-    """Return the stamp of a page. `revision` is that of its space, for servers that do not date pages."""
+    """Return the stamp of a page. `revision` is the revision of its space, for servers that send no date for pages."""
     return page.updated_at.isoformat() if page.updated_at is not None else revision
 
 
 def change_request_stamp(change_request: ChangeRequest) -> str:
-    """Return the stamp of a change request: it changes with its content, threads and reviews."""
+    """Return the stamp of a change request. It changes with the content, threads and reviews of the change request."""
     outdated = " outdated" if change_request.outdated else ""
     return f"{reviews_stamp(change_request)} {change_request.comments}{outdated}"
 
@@ -51,15 +52,15 @@ def open_threads_stamp(place: Space | ChangeRequest) -> str:
 
 
 def replies_stamp(thread: Comment) -> str:
-    """Return the stamp of the replies of an open thread, for the inbox. Only newer servers say when the last reply was
-    edited."""
+    """Return the stamp of the replies of an open thread, for the inbox. Only newer servers send the time of the last
+    edit, so other servers get the number of replies."""
     last = max((each.updated_at for each in thread.repliers or () if each.updated_at is not None), default=None)
     return f"{thread.replies} {last.isoformat()}" if last is not None else str(thread.replies)
 
 
 def thread_stamp(thread: Comment) -> str:
-    """Return the stamp of the replies of a thread, for views and offline spaces. They request other pages than the inbox,
-    so their responses have other URLs."""
+    """Return the stamp of the replies of a thread, for views and offline spaces. They request other page sizes than the
+    inbox, so their responses have other URLs and their own stamps."""
     return f"{thread.replies} {thread.edited_at.isoformat() if thread.edited_at is not None else ''}"
 
 
@@ -72,16 +73,16 @@ class ListedPlaces:
 
     def __init__(self) -> None:
         self._lists: dict[int, tuple[ListPage[Any], dict[str, Space | ChangeRequest]]] = {}
-        """Each list with its places by name, by the identity of the list."""
+        """For the `id()` of each list: the list, and its items by the result of `_name`."""
 
     def update(self, lists: Iterable[ListPage[Any] | None]) -> None:
-        """Replace the lists. A list that is already here is not read again."""
+        """Replace the lists. A list object that is already stored is not read again."""
         self._lists = {
             id(each): self._lists.get(id(each)) or (each, _places_in(each)) for each in lists if each is not None
         }
 
     def stamp_of(self, op: Operation[Any]) -> str:
-        """Return the stamp of the response to an operation. Empty if its space or change request is in no list."""
+        """Return the stamp of the response to an operation. Empty if no list contains its space or change request."""
         at = getattr(op, "at", None)
         if not isinstance(at, SpaceRef | ChangeRequestRef):
             return ""
@@ -91,10 +92,11 @@ class ListedPlaces:
 
 
 def stamp_from(listed: Space | ChangeRequest, op: Operation[Any], at: Discussion) -> str:
-    """Return the stamp of the response to an operation on the space or change request `at`. `listed` is its item in a list."""
-    whole = space_stamp(listed) if isinstance(listed, Space) else change_request_stamp(listed)
+    """Return the stamp of the response to an operation on the space or change request `at`. `listed` is its item in a
+    list."""
+    place_stamp = space_stamp(listed) if isinstance(listed, Space) else change_request_stamp(listed)
     if is_of_content(op):
-        return listed.revision or whole
+        return listed.revision or place_stamp
     if op == open_threads_of(at):
         return open_threads_stamp(listed)
     if (
@@ -103,11 +105,11 @@ def stamp_from(listed: Space | ChangeRequest, op: Operation[Any], at: Discussion
         and op in (reviews_of(at), requested_of(at))
     ):
         return reviews_stamp(listed)
-    return whole
+    return place_stamp
 
 
 def is_of_content(op: Operation[Any]) -> bool:
-    """Return whether the response changes only with the revision of the content."""
+    """Return whether the response to an operation changes only when the revision of the content changes."""
     return SPECS[type(op)].path.startswith("{content}") or isinstance(op, ListChanges | ListOfSpace)
 
 

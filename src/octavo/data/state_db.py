@@ -21,7 +21,7 @@ from octavo.untrusted_input import parse_json
 
 R = TypeVar("R")
 
-STEPS: tuple[tuple[str, ...], ...] = (
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         "CREATE TABLE facts (namespace TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL,"
         " PRIMARY KEY (namespace, name)) STRICT",
@@ -46,29 +46,29 @@ STEPS: tuple[tuple[str, ...], ...] = (
         " UNIQUE (namespace, place, identity)) STRICT",
     ),
 )
-"""Steps of the schema, each one transaction. New steps are added; existing steps never change."""
+"""Migrations of the schema. Each is one transaction. Append new migrations, and never change existing ones."""
 
 
 class NotSaved(Exception):
-    """Nothing was written. `str(error)` is a sentence for the user."""
+    """Data could not be written to disk. `str(error)` is a sentence for the user."""
 
 
 def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def _why(error: sqlite3.Error | OSError) -> str:
+def _cause(error: sqlite3.Error | OSError) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 WRITES = ("outbox", "sent", "once")
-"""Tables of the writes: waiting, done, and direct writes in progress."""
+"""Tables of the writes: writes that wait, writes that are done, and direct writes in progress."""
 
 
 class StateDb:
-    """`state.db` in a private folder. Each commit is on disk before `write` returns.
+    """The file `state.db`. Each commit is on disk before `write` returns.
 
-    A namespace is one profile: the others are neither read nor changed.
+    Each profile has its own namespace in the file. An instance of this class reads and changes only one namespace.
     """
 
     def __init__(
@@ -76,20 +76,20 @@ class StateDb:
         folder: Path | None,
         namespace: str = "",
         *,
-        steps: Sequence[Sequence[str]] = STEPS,
+        migrations: Sequence[Sequence[str]] = MIGRATIONS,
         now: Callable[[], datetime] = utc_now,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Open the database in `folder`, or in memory without a folder. Raises nothing: `notices` say why a file could
-        not be used."""
+        """Open the database in `folder`, or in memory without a folder. If the file cannot be used, nothing is raised,
+        and `notices` says why."""
         self.namespace = namespace
         self.now = now
         self.sleep = sleep
         self.notices: tuple[str, ...] = ()
         self.save_error = ""
-        """Sentence that says why the last write failed. Empty after a write that succeeded."""
+        """Sentence that says why the last write failed. Empty if it succeeded."""
         self.save_error_cause = ""
-        """The cause alone, such as `the disk is full`."""
+        """The cause of the failure, such as `the disk is full`, to be used in a sentence."""
         self.read_only = False
         self._path = folder / "state.db" if folder else None
         self._facts: dict[str, Any] = {}
@@ -97,12 +97,12 @@ class StateDb:
         self.committed: Observers[[]] = Observers()
         """Called soon after this or another instance has written to the file."""
         try:
-            self._db = self._open(self._path, steps)
+            self._db = self._open(self._path, migrations)
         except (sqlite3.Error, OSError) as error:
-            self._set_read_only("Nothing is being saved: ", f"{self._path} cannot be opened ({_why(error)})", ".")
+            self._set_read_only("Nothing is being saved: ", f"{self._path} cannot be opened ({_cause(error)})", ".")
             self._path = None
             self._db = connect(None)
-            _migrate(self._db, None, steps)
+            _migrate(self._db, None, migrations)
         self._version = self._data_version()
         path = self._path
         self._writer = Writer(
@@ -110,46 +110,46 @@ class StateDb:
         )
 
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Return the rows of a query, which must be fast: it blocks the event loop."""
+        """Return the rows of a query. The query must be fast, because it blocks the event loop."""
         return self._db.execute(query, values).fetchall()
 
     def read(self, work: Transaction[R]) -> R:
-        """Return the result of `work`, which must be fast: it blocks the event loop."""
+        """Return the result of `work`. It must be fast, because it blocks the event loop."""
         return work(self._db)
 
     async def write(self, work: Transaction[R]) -> R:
-        """Do `work` in one transaction, and return its result once it is on disk. Raises NotSaved.
+        """Run `work` in one transaction, and return its result when it is on disk. Raises NotSaved.
 
         Cancelling the caller does not undo `work`.
         """
-        return await self.write_in_turn(work)
+        return await self.write_ordered(work)
 
-    def write_in_turn(self, work: Transaction[R]) -> Awaitable[R]:
-        """Do the same, and take the place in the order of writes now instead of at the first await."""
+    def write_ordered(self, work: Transaction[R]) -> Awaitable[R]:
+        """Like `write`, but the order of writes is the order of the calls, not of the first awaits."""
         return self.wait_written(self.submit(work))
 
     async def wait_written(self, future: Future[R]) -> R:
-        """Return the result of submitted work. Raises NotSaved."""
+        """Wait for submitted work, and return its result. Raises NotSaved."""
         try:
             return await asyncio.shield(asyncio.wrap_future(future))
         except (sqlite3.Error, OSError) as error:
             raise self._failed(error) from error
 
     def write_now(self, work: Transaction[R]) -> R:
-        """Do `work` in a signal handler. Raises NotSaved."""
+        """Like `write`, but blocks. For signal handlers. Raises NotSaved."""
         return self.wait_written_now(self.submit(work))
 
     def wait_written_now(self, future: Future[R]) -> R:
-        """Return the result of submitted work in a signal handler. Waits up to two seconds, less after a failed write.
-        Raises NotSaved."""
+        """Like `wait_written`, but blocks. For signal handlers. Waits up to two seconds, or half a second after a
+        failed write. Raises NotSaved."""
         try:
             return future.result(0.5 if self.save_error else 2.0)
         except (sqlite3.Error, OSError) as error:  # TimeoutError is an OSError
             raise self._failed(error) from error
 
     def set_fact(self, name: str, value: Any) -> None:
-        """Store a fact, which is any JSON value. Written in the background, and only if it differs from the fact on
-        disk."""
+        """Store a fact, which is a JSON value with a name. It is written in the background if it differs from the fact
+        on disk."""
         self._facts[name] = value
         if not self.read_only:
             # Compare with the file, not with `_facts`: another instance may have changed the fact.
@@ -161,8 +161,8 @@ class StateDb:
             self.submit(lambda db: db.execute(statement, row))
 
     def change_fact(self, name: str, change: Callable[[Any], Any]) -> None:
-        """Replace the fact `name` by `change` of the fact on disk, which another instance may have changed. `change`
-        gets None if there is no fact. Written in the background."""
+        """Replace the fact `name` in the background. `change` gets the fact on disk, which another instance may have
+        changed, or None if there is no fact. It returns the new value."""
         self._facts.pop(name, None)
         if self.read_only:
             return
@@ -174,69 +174,75 @@ class StateDb:
         self.submit(work)
 
     async def read_fact(self, name: str) -> Any:
-        """Return the fact `name` on disk after all writes so far. None if there is no such fact. Raises NotSaved."""
+        """Wait for all earlier writes, and return the fact `name` on disk. None if there is no such fact. Raises
+        NotSaved."""
         return await self.write(lambda db: _fact(db, self.namespace, name))
 
     def get_fact(self, name: str, default: Any = None) -> Any:
-        """Return the fact `name`, else `default`."""
+        """Return the fact `name`, or `default` if there is no such fact."""
         if name not in self._facts:
             query = "SELECT value FROM facts WHERE namespace = ? AND name = ?"
-            found = self.rows(query, self.namespace, name)
+            rows = self.rows(query, self.namespace, name)
             try:
-                self._facts[name] = parse_json(found[0][0]) if found else default
+                self._facts[name] = parse_json(rows[0][0]) if rows else default
             except ValueError:
                 self._facts[name] = default
         return self._facts[name]
 
-    def clear(self, *, but: Sequence[str] = ()) -> None:
-        """Delete everything of this profile, except the tables `but` (`WRITES`). Raises NotSaved."""
+    def clear(self, *, keep: Sequence[str] = ()) -> None:
+        """Delete the rows of this profile in all tables except those in `but`. Raises NotSaved."""
         self._facts.clear()
 
         def empty(db: sqlite3.Connection) -> None:
             for table in ("facts", "drafts", "inbox_marks", "proposed_notes", *WRITES):
-                if table in but:
+                if table in keep:
                     continue
                 db.execute(f"DELETE FROM {table} WHERE namespace = ?", (self.namespace,))
 
         self.write_now(empty)
 
-    def adopt(self, name: str) -> None:
-        """Move the rows of the namespace `name` to this profile, unless another instance is sending its writes."""
+    def adopt_namespace(self, namespace: str) -> None:
+        """Move the rows of `namespace` to this profile. Does nothing while another instance sends writes of
+        that namespace."""
         tables = ("drafts", "inbox_marks", "proposed_notes", *WRITES)
-        there = [each for each in tables if self.rows(f"SELECT 1 FROM {each} WHERE namespace = ? LIMIT 1", name)]
-        if not there:
+        tables_with_rows = [
+            each for each in tables if self.rows(f"SELECT 1 FROM {each} WHERE namespace = ? LIMIT 1", namespace)
+        ]
+        if not tables_with_rows:
             return
 
-        def file(db: sqlite3.Connection) -> None:
-            for each in there:
-                db.execute(f"UPDATE OR REPLACE {each} SET namespace = ? WHERE namespace = ?", (self.namespace, name))
+        def move(db: sqlite3.Connection) -> None:
+            for each in tables_with_rows:
+                db.execute(
+                    f"UPDATE OR REPLACE {each} SET namespace = ? WHERE namespace = ?", (self.namespace, namespace)
+                )
 
         with suppress(NotSaved):  # the next start tries again
-            if let_others := self.try_lock("outbox", name):
+            if unlock := self.try_lock("outbox", namespace):
                 try:
-                    self.write_now(file)
+                    self.write_now(move)
                 finally:
-                    let_others()
+                    unlock()
 
-    def changed(self) -> bool:
-        """Return True if this or another instance has written since the last call, and then notify `committed`."""
+    def check_changed(self) -> bool:
+        """Return True if any instance has written to the file since the last call. Then also notify `committed`."""
         before, self._version = self._version, self._data_version()
         if is_changed := self._version != before:
             self.committed.notify()
         return is_changed
 
-    def try_lock(self, role: str, name: str = "") -> Callable[[], None] | None:
-        """Take the role `role` of this profile, or of the profile `name`, and return the function that gives it back.
+    def try_lock(self, role: str, namespace: str = "") -> Callable[[], None] | None:
+        """Lock `role` for the profile `name`, by default this profile. Return the function that unlocks it, or None if
 
-        None if another instance has the role. The kernel gives it back when the process ends. Raises NotSaved.
+        another instance has the lock. The kernel unlocks it when the process ends. Raises NotSaved.
         """
         if self._path is None:
             if role in self._locks:
                 return None
             self._locks.add(role)
             return lambda: self._locks.discard(role)
-        of_profile = hashlib.sha256((name or self.namespace).encode()).hexdigest()[:16]
-        path = self._path.with_name(f"{role}-{of_profile}.lock")
+        namespace_hash = hashlib.sha256((namespace or self.namespace).encode()).hexdigest()[:16]
+        path = self._path.with_name(f"{role}-{namespace_hash}.lock")
         try:
             return lock_file(path)
         except OSError as error:
@@ -247,17 +253,17 @@ class StateDb:
         self._writer.close()
         self._db.close()
 
-    def _open(self, path: Path | None, steps: Sequence[Sequence[str]]) -> sqlite3.Connection:
+    def _open(self, path: Path | None, migrations: Sequence[Sequence[str]]) -> sqlite3.Connection:
         if path is None:
             db = connect(None)
-            _migrate(db, None, steps)
+            _migrate(db, None, migrations)
             return db
         try:
             private_folder(path.parent)
             private_file(path)
             db = connect(path, synchronous="FULL")
-            whole = is_intact(db)
-            if not whole:
+            is_undamaged = is_intact(db)
+            if not is_undamaged:
                 db.close()
         except PermissionError:
             return self._open_read_only(path)
@@ -266,19 +272,19 @@ class StateDb:
                 return self._open_read_only(path)
             raise
         except sqlite3.DatabaseError:
-            whole = False
-        if not whole:
+            is_undamaged = False
+        if not is_undamaged:
             from octavo.data.database_recovery import recover  # lazy: rarely needed
 
-            self._notice(recover(path, lambda fresh: _migrate(fresh, None, steps), self.now()))
+            self._notice(recover(path, lambda fresh: _migrate(fresh, None, migrations), self.now()))
             db = connect(path, synchronous="FULL")
         (version,) = db.execute("PRAGMA user_version").fetchone()
-        if version > len(steps):
+        if version > len(migrations):
             db.close()
             step = ". Nothing will be saved until you update Octavo."
             self._set_read_only("", f"{path} was written by a newer version of Octavo", step)
             return connect(path, read_only=True)
-        _migrate(db, path, steps)
+        _migrate(db, path, migrations)
         return db
 
     def _open_read_only(self, path: Path) -> sqlite3.Connection:
@@ -296,17 +302,17 @@ class StateDb:
         self.notices = (*self.notices, sentence)
 
     def submit(self, work: Transaction[R]) -> Future[R]:
-        """Do `work` in one transaction after all earlier work. The future fails with NotSaved, or with the error of
-        SQLite or the disk."""
+        """Schedule `work` in one transaction, after all work submitted earlier. The future fails with NotSaved,
+        sqlite3.Error or OSError."""
         if self.read_only:
             refused: Future[R] = Future()
             refused.set_exception(NotSaved(self.save_error))
             return refused
         future = self._writer.submit(work)
-        future.add_done_callback(self._noted)
+        future.add_done_callback(self._record_result)
         return future
 
-    def _noted(self, future: Future[Any]) -> None:
+    def _record_result(self, future: Future[Any]) -> None:
         error = None if future.cancelled() else future.exception()
         if error is None:
             self.save_error = self.save_error_cause = ""
@@ -323,20 +329,20 @@ class StateDb:
 
 
 def _fact(db: sqlite3.Connection, namespace: str, name: str) -> Any:
-    """Return a fact. None if there is none, or it cannot be read."""
+    """Return a fact. None if it does not exist or cannot be decoded."""
     query = "SELECT value FROM facts WHERE namespace = ? AND name = ?"
-    found = db.execute(query, (namespace, name)).fetchone()
+    row = db.execute(query, (namespace, name)).fetchone()
     try:
-        return parse_json(found[0]) if found else None
+        return parse_json(row[0]) if row else None
     except ValueError:
         return None
 
 
 def why_not_saved(error: Exception, path: Path | None) -> tuple[str, str]:
-    """Return why `path` could not be written or locked, and the next step."""
+    """Return why `path` could not be written or locked, and what the user can do about it."""
     name = getattr(error, "sqlite_errorname", "") or errno.errorcode.get(getattr(error, "errno", None) or 0, "")
     if isinstance(error, TimeoutError):
-        name = "BUSY"  # it waits for the lock
+        name = "BUSY"  # the writer is waiting for the lock of the file
     match name.removeprefix("SQLITE_").split("_")[0]:
         case "FULL" | "ENOSPC" | "EDQUOT":
             return "the disk is full", "Free some space, then try again"
@@ -352,16 +358,16 @@ def why_not_saved(error: Exception, path: Path | None) -> tuple[str, str]:
     return f"{path} cannot be written ({error})", ""
 
 
-def _migrate(db: sqlite3.Connection, path: Path | None, steps: Sequence[Sequence[str]]) -> None:
+def _migrate(db: sqlite3.Connection, path: Path | None, migrations: Sequence[Sequence[str]]) -> None:
     (version,) = db.execute("PRAGMA user_version").fetchone()
-    if 0 < version < len(steps) and path is not None:
+    if 0 < version < len(migrations) and path is not None:
         _back_up(db, path, version)
-    for number, statements in enumerate(steps, 1):
+    for number, statements in enumerate(migrations, 1):
         if number <= version:
             continue
         db.execute("BEGIN IMMEDIATE")
         try:
-            # Another instance may have been quicker.
+            # Another instance may have applied this migration meanwhile.
             if db.execute("PRAGMA user_version").fetchone()[0] < number:
                 for statement in statements:
                     db.execute(statement)
@@ -374,7 +380,7 @@ def _migrate(db: sqlite3.Connection, path: Path | None, steps: Sequence[Sequence
 
 
 def _back_up(db: sqlite3.Connection, path: Path, version: int) -> None:
-    partly = path.with_name(f"{path.name}.v{version}.bak.{os.getpid()}")
-    private_file(partly)
-    db.execute("VACUUM INTO ?", [str(partly)])
-    partly.replace(path.with_name(f"{path.name}.v{version}.bak"))
+    temporary = path.with_name(f"{path.name}.v{version}.bak.{os.getpid()}")
+    private_file(temporary)
+    db.execute("VACUUM INTO ?", [str(temporary)])
+    temporary.replace(path.with_name(f"{path.name}.v{version}.bak"))

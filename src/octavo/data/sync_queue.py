@@ -1,12 +1,12 @@
 """Decides which response is fetched next. Pure: no clock, no tasks, no disk.
 
     queue = SyncQueue(versions.get)
-    queue.set_wants("inbox", wants, now)           # all that the inbox needs; only due wants are queued
+    queue.set_wants("inbox", wants, now)           # all wants of the inbox. Only due wants are queued
     while (flight := queue.next(now, allowed)):    # the request to start now
         ...
     version = queue.end(flight, error, now)        # to be stored with the response
 
-Each URL is queued once, by the best of its wants, and has at most one request at a time, which its keepers share.
+Each URL is queued once, with the rank of its most urgent want. It has at most one request at a time, for all owners.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, RateLimite
 from octavo.api.operation import Operation
 
 MAX_BACKGROUND = 4
-"""Background requests that run at the same time. The client sends six requests at once: two are left for the user."""
+"""Maximum number of background requests at the same time. The client allows six, so two are left for the user."""
 OLDEST_EVERY = 8
-"""Every eighth background request is for the oldest want, whatever its rank."""
+"""Every eighth background request is for the oldest want, whatever its rank, so that no want waits forever."""
 MAX_FAILURES = 3
-"""Number of requests in a row without a usable response after which background requests pause."""
+"""Number of consecutive requests without a usable response after which background requests pause."""
 FIRST_PAUSE, LONGEST_PAUSE = timedelta(seconds=5), timedelta(minutes=5)
 LONGEST_UNREACHED = timedelta(minutes=1)
 """Longest pause while the server cannot be reached. It is short because such requests cost the server nothing."""
@@ -35,52 +35,54 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 class Rank(IntEnum):
-    """How urgent a want is, the most urgent first. Wants below AWAITED are fetched by background requests, which are limited
-    in number and may be paused."""
+    """How urgent a want is. The smallest number is the most urgent. Ranks after AWAITED use background requests, which
+    are limited in number and can be paused."""
 
     NOW = 0
-    """The user waits."""
+    """The user is waiting for the response."""
     AWAITED = 1
-    """A caller of Octavo waits, but not the user."""
+    """A function is waiting for the response, but not the user."""
     VISIBLE = 2
-    """A refresh of what is on screen."""
+    """A refresh of a response on screen."""
     NEEDED = 3
     """The response may lead to a row of the inbox."""
-    AHEAD = 4
-    """A prefetch: the user will probably open it soon."""
+    PREFETCH = 4
+    """A prefetch of a response that the user will probably need soon."""
     LATER = 5
-    """Replies in the threads of others, of which there may be thousands. They may mention the user."""
+    """Replies in threads of others. They may mention the user, but there may be thousands of such threads."""
     OFFLINE = 6
-    """A copy for a space that is kept offline."""
+    """A response of a space that is available offline."""
 
 
 LIMITS = {Rank.LATER: 1, Rank.OFFLINE: 2}
-"""Most requests at the same time, for the ranks whose limit is below `MAX_BACKGROUND`."""
+"""Maximum number of requests at the same time, for ranks whose limit is below `MAX_BACKGROUND`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """A response that must be in the cache, and how current it must be."""
+    """A response that a part of Octavo needs, and how current it must be."""
 
     op: Operation[Any]
     url: str
-    keeper: str
-    """The part of Octavo that needs the response, such as "inbox"."""
+    owner: str
+    """Name of the part of Octavo that needs the response, such as `inbox`."""
     rank: Rank
     stamp: str = ""
-    """Text that changes when the response changes (`stamps.py`). Empty if there is no such text: the want is always due."""
+    """Text that changes when the response changes (`stamps.py`). Empty if no stamp is known: then the want is always
+    due."""
     order: float = 0.0
     """Position within the rank. Lower first."""
     label: str = ""
     """Name of the response in error messages, such as `the page Tides`."""
     max_age: timedelta | None = None
-    """If the stored response is older, it is fetched again although its stamp is the same."""
+    """Age from which the stored response is fetched again even if its stamp is unchanged. None for no limit."""
     needs_value: bool = False
-    """Whether the planner needs the value of the response. If the want is not due, the value is read from disk."""
+    """Whether the planner needs the value of the response. If the want is not due, the Syncer reads the value from
+    disk."""
     min_items: int = 0
-    """Number of items of a list that are fetched. 0 for its first page."""
+    """Minimum number of items to fetch of a list. 0 for its first page only."""
     is_unverified: bool = False
-    """Whether the stamp is that of the response on disk, so that it does not show whether the response is current."""
+    """Whether the stamp was copied from the response on disk. It then does not show whether the response is current."""
 
 
 class Version(NamedTuple):
@@ -91,11 +93,11 @@ class Version(NamedTuple):
     requested_at: datetime
     """When the request was sent."""
     error: str = ""
-    """The sentence of the error if the server refused the request. Else empty."""
+    """Message of the error if the server refused the request. Otherwise empty."""
 
 
 def is_due(want: Want, version: Version | None, now: datetime) -> bool:
-    """Return whether the response of `want` must be fetched if `version` is on disk."""
+    """Return whether the response of `want` must be fetched, given the version on disk. None if it is not on disk."""
     if version is None or not want.stamp or version.stamp != want.stamp:
         return True
     return want.max_age is not None and now - version.requested_at >= want.max_age
@@ -110,12 +112,12 @@ def recheck(
     pages: Mapping[str, int] | None = None,
     expected_interval: Callable[[Want], timedelta] = lambda want: timedelta(seconds=1),
 ) -> list[Want]:
-    """Choose a few wants that are fetched again although their stamps have not changed. Return them as due, the most
-    overdue first.
+    """Choose a few wants to fetch again although their stamps are unchanged. Return them as due, the most overdue
+    first.
 
-    A want is the more overdue, the higher its age divided by `expected_interval`, the time after which a change is likely.
-    The chosen responses have at most `max_pages` pages together; the first may have more. `pages` has the number of pages
-    of each response, by URL. A response without an entry has one page.
+    The measure for overdue is the age of the response divided by `expected_interval`, the time between two likely
+    changes. Together the chosen responses have at most `max_pages` pages. A first response with more pages is still
+    chosen. `pages` has the number of pages of each response by URL. Its default is one page.
     """
     pages = pages or {}
 
@@ -125,11 +127,11 @@ def recheck(
 
     chosen: list[Want] = []
     for want in sorted(wants, key=overdue, reverse=True):
-        needs = pages.get(want.url, 1)
-        if chosen and needs > max_pages:
+        page_count = pages.get(want.url, 1)
+        if chosen and page_count > max_pages:
             break
         chosen.append(replace(want, max_age=timedelta()))
-        max_pages -= needs
+        max_pages -= page_count
     return chosen
 
 
@@ -140,16 +142,16 @@ class Flight:
     op: Operation[Any]
     url: str
     stamp: str
-    """The stamp to store with the response. Empty if no want has one."""
+    """The stamp to store with the response. Empty if no want has a stamp."""
     stamps: frozenset[str]
     """The stamps of all wants for the URL when the request was sent."""
     min_items: int
     started_at: datetime
     is_stale: bool = False
-    """Whether a write may have changed the response since the request was sent."""
+    """Whether a write may have changed the response after the request was sent."""
 
     def satisfies(self, want: Want) -> bool:
-        """Return whether the response to this request will be as current and as long as `want` needs."""
+        """Return whether the response to this request will be current enough and long enough for `want`."""
         is_current = not want.stamp or want.stamp in self.stamps
         return not self.is_stale and is_current and want.min_items <= self.min_items
 
@@ -167,53 +169,54 @@ class SyncQueue:
         self.flights: dict[str, Flight] = {}
         """The running requests, by URL."""
         self.errors: dict[str, BaseException] = {}
-        """Why wanted responses could not be fetched, by URL."""
+        """Errors of wanted responses that could not be fetched, by URL."""
         self._version_of = version_of
         self._wants: dict[str, dict[str, Want]] = {}
-        """All wants that are not satisfied, by URL and then by keeper. The oldest URL is first."""
+        """All wants that are not satisfied, by URL and then by owner. The oldest URL is first."""
         self._urls: dict[str, set[str]] = {}
-        """The URLs that each keeper has wants for."""
+        """The URLs of the wants of each owner."""
         self._ready: dict[Rank, dict[str, float]] = {rank: {} for rank in Rank}
-        """The URLs that may be fetched now, by rank, each with its order."""
+        """The URLs that may be fetched now, by rank, with the `order` of each."""
         self._general_failures: set[str] = set()
         """URLs whose request failed with an error that affects all requests. They are fetched again after the pause."""
         self._paused_until = self._limited_until = self._spaced_until = _LONG_AGO
         self.paused_by: BaseException | None = None
-        """The error that caused the pause. None after the server has responded."""
+        """The error that caused the pause. None after the server has responded again."""
         self._pauses_in_a_row = self._failures_in_a_row = self._background_starts = 0
 
-    def set_wants(self, keeper: str, wants: Iterable[Want], now: datetime) -> list[Flight]:
-        """Replace all wants of `keeper`. Return the running requests that no keeper wants any more, for the caller to cancel."""
+    def set_wants(self, owner: str, wants: Iterable[Want], now: datetime) -> list[Flight]:
+        """Replace all wants of `owner`. Return the running requests that no owner wants any more. The caller cancels
+        them."""
         new = {want.url: want for want in wants}
-        before = self.waiting(keeper)
+        before = self.waiting(owner)
         for url in before - new.keys():
-            self._remove(url, keeper)
+            self._remove(url, owner)
         for want in new.values():
-            self._put(want, now)
+            self._set_want(want, now)
         return self._take_unwanted(before)
 
-    def drop(self, keeper: str, urls: Iterable[str]) -> list[Flight]:
-        """Remove the wants of `keeper` for these URLs. Return the requests to cancel."""
-        gone = set(urls) & self.waiting(keeper)
-        for url in gone:
-            self._remove(url, keeper)
-        return self._take_unwanted(gone)
+    def drop(self, owner: str, urls: Iterable[str]) -> list[Flight]:
+        """Remove the wants of `owner` for these URLs. Return the running requests that the caller must cancel."""
+        removed = set(urls) & self.waiting(owner)
+        for url in removed:
+            self._remove(url, owner)
+        return self._take_unwanted(removed)
 
     def add(self, want: Want, now: datetime) -> bool:
-        """Add or replace a want, also if its response could not be fetched before. Return False if the response on disk
-        satisfies it."""
+        """Add or replace a want, even if its request has failed before. Return False if the response on disk satisfies
+        the want."""
         self._clear_failure(want)
-        return self._put(want, now)
+        return self._set_want(want, now)
 
     def prioritize(self, url: str) -> None:
         """Raise all wants for the response at `url` to rank NOW."""
-        for keeper, want in self._wants.get(url, {}).items():
-            self._wants[url][keeper] = replace(want, rank=Rank.NOW)
+        for owner, want in self._wants.get(url, {}).items():
+            self._wants[url][owner] = replace(want, rank=Rank.NOW)
         self._update_ready(url)
 
-    def retry(self, keeper: str) -> None:
-        """Allow the failed requests of `keeper` again, because a new round begins."""
-        for url in self.waiting(keeper) & (self.errors.keys() - self._general_failures):
+    def retry(self, owner: str) -> None:
+        """Allow the failed requests of `owner` again. Called at the beginning of a round."""
+        for url in self.waiting(owner) & (self.errors.keys() - self._general_failures):
             del self.errors[url]
             self._update_ready(url)
 
@@ -223,7 +226,7 @@ class SyncQueue:
             self.flights[url].is_stale = True
 
     def next(self, now: datetime, allowed: Callable[[Rank], bool] = lambda rank: True) -> Flight | None:
-        """Return the request to start now, which counts as running from then on. None if there is none.
+        """Return the request to start now, and count it as running. None if no request may start.
 
         `allowed` returns whether requests of a background rank may start.
         """
@@ -241,17 +244,17 @@ class SyncQueue:
         return self._start(url, now)
 
     def wake_at(self, now: datetime) -> datetime | None:
-        """Return when `next` may return a request although nothing else happens. None if never."""
+        """Return the next time at which time alone may allow another request. None if there is no such time."""
         times = [self._paused_until, self._limited_until]
         times += [self._spaced_until] if self._ready[Rank.LATER] else []
         has_background = any(self._ready[rank] for rank in Rank if rank > Rank.AWAITED)
         return min((each for each in times if each > now), default=None) if has_background else None
 
     def end(self, flight: Flight, error: BaseException | None, now: datetime) -> Version | None:
-        """Remove a request that has ended, and the wants that it satisfies. Return the version to store with the response.
-        None if no version is stored.
+        """Remove a request that has ended, and the wants that it satisfies. Return the version to store with the
+        response, or None if no version is to be stored.
 
-        A refusal (403, 404) satisfies a want too, because the same request would be refused again.
+        Status 403 or 404 satisfies a want too, because the same request would be refused again.
         """
         if self.flights.get(flight.url) is not flight:
             return None
@@ -263,15 +266,15 @@ class SyncQueue:
             if flight.stamp and not flight.is_stale:
                 version = Version(flight.stamp, flight.started_at, str(error) if error is not None else "")
             wants = self._wants.get(url, {})
-            for keeper in [keeper for keeper, want in wants.items() if flight.satisfies(want)]:
-                self._remove(url, keeper)
+            for owner in [owner for owner, want in wants.items() if flight.satisfies(want)]:
+                self._remove(url, owner)
         else:
             self._record_failure(flight, error, now)
         self._update_ready(url)
         return version
 
     def end_pause(self) -> None:
-        """End the pause, because the server has responded to a request. A rate limit stays in force."""
+        """End the pause, because the server has responded to a request. A rate limit is still respected."""
         self._pauses_in_a_row = self._failures_in_a_row = 0
         self._paused_until, self.paused_by = _LONG_AGO, None
         for url in [url for url in self._general_failures if _is_not_sent(self.errors[url])]:
@@ -279,35 +282,38 @@ class SyncQueue:
             self._update_ready(url)
 
     def is_wanted(self, url: str) -> bool:
-        """Return whether a want for the response at `url` is not satisfied."""
+        """Return whether there is an unsatisfied want for the response at `url`."""
         return url in self._wants
 
     def is_urgent(self, url: str) -> bool:
-        """Return whether the user waits for the response at `url`, so that a want for it has rank NOW."""
+        """Return whether the user is waiting for the response at `url`: a want for it has rank NOW."""
         return any(want.rank is Rank.NOW for want in self._wants.get(url, {}).values())
 
     def is_in_flight(self, url: str) -> bool:
-        """Return whether a request for `url` runs or is about to start."""
+        """Return whether a request for `url` is running or about to start."""
         return url in self.flights or url in self._ready[Rank.NOW] or url in self._ready[Rank.AWAITED]
 
-    def waiting(self, keeper: str) -> frozenset[str]:
-        """Return the URLs of the unsatisfied wants of `keeper`, including those that failed."""
-        return frozenset(self._urls.get(keeper, ()))
+    def waiting(self, owner: str) -> frozenset[str]:
+        """Return the URLs of the unsatisfied wants of `owner`, including wants whose request has failed."""
+        return frozenset(self._urls.get(owner, ()))
 
-    def unfinished(self, keeper: str) -> frozenset[str]:
-        """Return the URLs that are still to be fetched for `keeper` in this round: those that failed are not."""
-        return frozenset(url for url in self.waiting(keeper) if url not in self.errors or url in self._general_failures)
+    def unfinished(self, owner: str) -> frozenset[str]:
+        """Return the URLs that will still be fetched for `owner` in this round. URLs whose request has failed are left
+        out."""
+        return frozenset(url for url in self.waiting(owner) if url not in self.errors or url in self._general_failures)
 
-    def is_idle(self, keeper: str, lowest: Rank, now: datetime, allowed: Callable[[Rank], bool]) -> bool:
-        """Return whether no request for `keeper` of rank `lowest` or above runs or will start.
+    def is_idle(self, owner: str, lowest: Rank, now: datetime, allowed: Callable[[Rank], bool]) -> bool:
+        """Return whether no request for `owner` of rank `lowest` or more urgent is running or will start.
 
-        All such wants are then satisfied or have failed, or background requests are paused.
+        Then all such wants are satisfied or have failed, or background requests are paused.
         """
-        urls = self.waiting(keeper)
-        runs = any(url in urls and self._rank(url) <= lowest for url in self.flights)
-        is_quiet = self._is_paused(now)
-        may = [rank for rank in Rank if rank <= lowest and (rank <= Rank.AWAITED or (allowed(rank) and not is_quiet))]
-        return not runs and all(self._ready[rank].keys().isdisjoint(urls) for rank in may)
+        urls = self.waiting(owner)
+        is_running = any(url in urls and self._rank(url) <= lowest for url in self.flights)
+        is_paused = self._is_paused(now)
+        startable = [
+            rank for rank in Rank if rank <= lowest and (rank <= Rank.AWAITED or (allowed(rank) and not is_paused))
+        ]
+        return not is_running and all(self._ready[rank].keys().isdisjoint(urls) for rank in startable)
 
     def _may_start(self, rank: Rank, now: datetime, allowed: Callable[[Rank], bool]) -> bool:
         if rank <= Rank.AWAITED:
@@ -316,26 +322,29 @@ class SyncQueue:
             return False
         if rank is Rank.LATER and timedelta() < self._spaced_until - now <= LATER_INTERVAL:
             return False
-        busy = [self._rank(url) if url in self._wants else Rank.OFFLINE for url in self.flights]
-        room = 1 if self._pauses_in_a_row else MAX_BACKGROUND
-        return sum(each > Rank.AWAITED for each in busy) < room and busy.count(rank) < LIMITS.get(rank, MAX_BACKGROUND)
+        running_ranks = [self._rank(url) if url in self._wants else Rank.OFFLINE for url in self.flights]
+        limit = 1 if self._pauses_in_a_row else MAX_BACKGROUND
+        return sum(each > Rank.AWAITED for each in running_ranks) < limit and running_ranks.count(rank) < LIMITS.get(
+            rank, MAX_BACKGROUND
+        )
 
     def _is_paused(self, now: datetime) -> bool:
-        """Return whether background requests are paused. Setting the clock back does not make a pause longer."""
+        """Return whether background requests are paused. A pause longer than the maximum is ignored: the clock was set
+        back."""
         return now < self._limited_until or timedelta() < self._paused_until - now <= LONGEST_PAUSE
 
     def _take_unwanted(self, urls: Iterable[str]) -> list[Flight]:
-        """Remove the running requests for these URLs that no keeper wants any more, and return them."""
+        """Remove the running requests for these URLs that no owner wants any more, and return them."""
         return [self.flights.pop(url) for url in urls if url in self.flights and url not in self._wants]
 
     def _start(self, url: str, now: datetime) -> Flight:
         wants = self._wants[url].values()
         stamps = [want.stamp for want in wants]
-        known = [stamp for stamp in stamps if stamp]
+        known_stamps = [stamp for stamp in stamps if stamp]
         flight = self.flights[url] = Flight(
             self._best_want(url).op,
             url,
-            known[-1] if known else "",  # the stamp that was added last comes from the newest list
+            known_stamps[-1] if known_stamps else "",  # the want that was added last has the stamp of the newest list
             frozenset(stamps),
             max(want.min_items for want in wants),
             now,
@@ -344,7 +353,7 @@ class SyncQueue:
         return flight
 
     def _record_failure(self, flight: Flight, error: BaseException, now: datetime) -> None:
-        """Record a failure, and pause background requests if others would fail as well."""
+        """Record a failure. Pause background requests if other requests would fail as well."""
         self._clear_error(flight.url)
         if affects_all_requests(error):
             self._general_failures.add(flight.url)
@@ -356,32 +365,32 @@ class SyncQueue:
         self._failures_in_a_row += isinstance(error, ApiError) and error.outcome is Outcome.UNKNOWN
         if isinstance(error, RateLimited) and error.trace.retry_at is not None:
             self._limited_until = max(self._limited_until, error.trace.retry_at)
-        is_news = not self._pauses_in_a_row or flight.started_at >= self._paused_until
-        if is_news and (affects_all_requests(error) or self._failures_in_a_row >= MAX_FAILURES):
+        is_new_failure = not self._pauses_in_a_row or flight.started_at >= self._paused_until
+        if is_new_failure and (affects_all_requests(error) or self._failures_in_a_row >= MAX_FAILURES):
             longest = LONGEST_UNREACHED if _is_not_sent(error) else LONGEST_PAUSE
             self._paused_until = now + min(longest, FIRST_PAUSE * 2 ** min(self._pauses_in_a_row, 10))
             self._pauses_in_a_row += 1
             self.paused_by = error
 
-    def _put(self, want: Want, now: datetime) -> bool:
-        earlier = self._wants.get(want.url, {}).get(want.keeper)
+    def _set_want(self, want: Want, now: datetime) -> bool:
+        earlier = self._wants.get(want.url, {}).get(want.owner)
         if want.stamp and not is_due(want, self._version_of(want.url), now):
             if earlier is not None:
-                self._remove(want.url, want.keeper)
+                self._remove(want.url, want.owner)
                 self._update_ready(want.url)
             return False
         if earlier is None or earlier.stamp != want.stamp:
             self._clear_failure(want)
             if earlier is not None:
-                self._wants[want.url].pop(want.keeper)  # added again below, as the newest
-        self._wants.setdefault(want.url, {})[want.keeper] = want
-        self._urls.setdefault(want.keeper, set()).add(want.url)
+                self._wants[want.url].pop(want.owner)  # added again below, as the newest
+        self._wants.setdefault(want.url, {})[want.owner] = want
+        self._urls.setdefault(want.owner, set()).add(want.url)
         self._update_ready(want.url)
         return True
 
     def _clear_failure(self, want: Want) -> None:
-        """Forget that the response of a want could not be fetched. While no request reaches the server, only for wants that
-        somebody waits for."""
+        """Remove the stored error for a want. An error that affects all requests is removed only if a caller is
+        waiting."""
         if want.url not in self._general_failures or want.rank <= Rank.AWAITED:
             self._clear_error(want.url)
 
@@ -389,11 +398,11 @@ class SyncQueue:
         self.errors.pop(url, None)
         self._general_failures.discard(url)
 
-    def _remove(self, url: str, keeper: str) -> None:
-        del self._wants[url][keeper]
-        self._urls[keeper].discard(url)
-        if not self._urls[keeper]:
-            del self._urls[keeper]
+    def _remove(self, url: str, owner: str) -> None:
+        del self._wants[url][owner]
+        self._urls[owner].discard(url)
+        if not self._urls[owner]:
+            del self._urls[owner]
         if not self._wants[url]:
             del self._wants[url]
             self._clear_error(url)
@@ -403,12 +412,13 @@ class SyncQueue:
         return min(self._wants[url].values(), key=lambda want: (want.rank, want.order))
 
     def _rank(self, url: str) -> Rank:
-        """Return the highest rank of the wants for a URL. At most VISIBLE after an error that affects all requests."""
+        """Return the most urgent rank of the wants for a URL. After an error that affects all requests, at most
+        VISIBLE."""
         best = self._best_want(url).rank
         return max(best, Rank.VISIBLE) if url in self._general_failures else best
 
     def _update_ready(self, url: str) -> None:
-        """Add a URL to those that may be fetched, or remove it from them."""
+        """Add a URL to `_ready` if it may be fetched now. Otherwise remove it."""
         for ready in self._ready.values():
             ready.pop(url, None)
         has_failed = url in self.errors and url not in self._general_failures

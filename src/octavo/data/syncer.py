@@ -1,20 +1,20 @@
-"""Fetches the responses that Octavo wants, in the order of `sync_queue.py`.
+"""Fetches the responses that parts of Octavo need, in the order that `sync_queue.py` decides.
 
     page = await syncer.get(op)                      # the user waits
     syncer.run(planner, "poll")                      # a round: fetches the wants of the planner in the background
-    await syncer.wait_idle("inbox", Rank.AHEAD)
+    await syncer.wait_idle("inbox", Rank.PREFETCH)
     syncer.progress("inbox"), syncer.failures("inbox")
     syncer.drop("inbox")                             # cancels its requests
 
 A planner returns wants and never sends a request:
 
     class ReadingListPlanner:
-        keeper = "reading list"
+        owner = "reading list"
 
-        def wants(self, round):                      # all wants, due or not: the queue fetches the due ones
-            yield Want(tree_op, url_of(tree_op), self.keeper, Rank.NEEDED, stamp=revision, needs_value=True)
+        def wants(self, round):                      # all wants, due or not. The queue fetches only the due ones
+            yield Want(tree_op, url_of(tree_op), self.owner, Rank.NEEDED, stamp=revision, needs_value=True)
 
-        def follow(self, want, value):               # called with each response; returns further wants
+        def on_response(self, want, value):          # called with each response; returns further wants
             return [...] if isinstance(value, PageTree) else ()
 """
 
@@ -41,29 +41,30 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 SLICE = 500
-"""Number of wants that are processed before other tasks may run."""
+"""Number of wants to process before other tasks of the event loop may run."""
 READ_SLICE = 40
-"""Number of responses that are read from disk before other tasks may run."""
+"""Number of responses to read from disk before other tasks of the event loop may run."""
 RATE_LIMIT_CHECK = 5.0
-"""Longest time in seconds between two checks whether the rate limit is still low."""
+"""Maximum seconds between two checks whether the rate limit is still nearly reached."""
 ENDED = "This session has ended."
 
 RoundKind = Literal["start", "poll", "refresh", "moved"]
-"""Why a round begins: at the start, in a poll, because the user refreshes, or because a list has changed meanwhile. Only
-`poll` and `refresh` fetch some responses again whose stamps are the same. Only `refresh` repeats refused requests."""
+"""Why a round begins: the view or app starts, a poll is due, the user refreshes, or a list has changed since the last
+round (`moved`). Only `poll` and `refresh` fetch some responses with unchanged stamps again. Only `refresh` repeats
+requests that the server refused."""
 
 
 class Planner(Protocol):
     """Returns the responses that a part of Octavo needs."""
 
-    keeper: str
+    owner: str
 
     def wants(self, round_kind: RoundKind) -> Iterable[Want]:
-        """Return all wants that follow from lists and facts, due or not. Of two wants for the same URL, the second one
-        counts."""
+        """Return all wants that the planner knows before the round, due or not. Of two wants for the same URL, the
+        later replaces the earlier."""
         ...
 
-    def follow(self, want: Want, value: Any) -> Iterable[Want]:
+    def on_response(self, want: Want, value: Any) -> Iterable[Want]:
         """Use the response to a want, and return the wants that follow from it.
 
         Called with each response that arrives, and with the responses on disk of wants that have `needs_value`.
@@ -72,12 +73,12 @@ class Planner(Protocol):
 
 
 class Progress(NamedTuple):
-    """The numbers of wants of a keeper."""
+    """Counts of the wants of a owner."""
 
     wanted: int
     """Number of wants."""
     missing: int
-    """Number of wants that are not satisfied, including those that failed."""
+    """Number of wants that are not satisfied, including wants whose request has failed."""
     due: int
     """Number of wants that were due in this round."""
 
@@ -89,22 +90,22 @@ class LoadFailure(NamedTuple):
     cause: str
     """The sentence of the error."""
     is_unreached: bool = False
-    """Whether the server was not reached."""
+    """Whether the server could not be reached."""
 
 
 @dataclass(eq=False)
-class _KeeperState:
-    """The wants of a keeper, and its rounds."""
+class _OwnerState:
+    """The wants of a owner, and its rounds."""
 
     planner: Planner | None = None
     roots: frozenset[str] = frozenset()
-    """The URLs of the wants that the planner returned by itself, not for a response."""
+    """URLs of the wants that came from `Planner.wants`, not from a response."""
     wants: dict[str, Want] = field(default_factory=dict)
     """All wants, by URL."""
-    children: dict[str, list[Want]] = field(default_factory=dict)
+    wants_after: dict[str, list[Want]] = field(default_factory=dict)
     """The wants that follow from each response, by its URL."""
-    followed: dict[str, Version | None] = field(default_factory=dict)
-    """The last version of each response that the planner has used, by URL. It is not read from disk again."""
+    used_versions: dict[str, Version | None] = field(default_factory=dict)
+    """The version of each response that the planner has used last, by URL. That version is not read from disk again."""
     due: dict[str, Rank] = field(default_factory=dict)
     """The ranks of the wants that were due in this round, by URL."""
     planning_tasks: int = 0
@@ -126,127 +127,129 @@ class Syncer(Generic[R]):
         now: Callable[[], datetime],
         rate_limit_wait: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        """`read` fetches a response; of a list, at least the given number of items. `accept` stores a response and returns
-        its value; its last argument is true if the response is fetched again because of a write. `fail` handles an error.
+        """`read` fetches a response. Its second argument is the minimum number of items of a list. `accept` stores a
+        response and returns its value. Its last argument is True if the response will be fetched again because of a
+        write.
 
-        `rate_limit_wait` returns the seconds that background requests have to wait because the rate limit runs rate_limit_wait.
+        `fail` handles an error. `rate_limit_wait` returns the seconds that background requests must wait because the
+        rate limit is nearly reached.
         """
         self.queue = SyncQueue(lambda url: cache.versions.get(url))
         self.changed: Observers[[str]] = Observers()
-        """Called with a keeper when its progress or its failures have changed."""
+        """Called with the name of a owner when its progress or its failures have changed."""
         self._cache, self._read, self._accept, self._fail = cache, read, accept, fail
         self._now, self.rate_limit_wait = now, rate_limit_wait
-        self._states: dict[str, _KeeperState] = {}
+        self._states: dict[str, _OwnerState] = {}
         self._waiters: dict[str, list[asyncio.Future[Any]]] = {}
-        """Callers of `get`, by URL."""
+        """Futures of the callers of `get`, by URL."""
         self._calls = count(1)
         self._tasks = Tasks("A refresh")
         self._running: dict[Flight, asyncio.Task[None]] = {}
         self._pump_timer: asyncio.Handle | None = None
         self._pump_scheduled = self._is_hidden = self._is_closed = False
         self._change = asyncio.Event()
-        """Set and replaced whenever a request has started or ended, or a round has ended."""
+        """Set and then replaced whenever a request starts or ends, or a round ends."""
 
     # For callers and planners
 
     async def get(self, op: Operation[T], rank: Rank = Rank.NOW) -> T:
-        """Fetch a response, or wait for the request that already runs. If this caller is canceled, the request goes on for
-        other callers. Raises ApiError."""
+        """Fetch a response. If a request for it is already running, wait for that request. If this caller is canceled,
+        the request continues for other callers. Raises ApiError."""
         if self._is_closed:
             raise NotSent(ENDED)
-        url, keeper = encode(op).url, f"call {next(self._calls)}"
+        url, owner = encode(op).url, f"call {next(self._calls)}"
         future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
         self._waiters.setdefault(url, []).append(future)
-        self.add(Want(op, url, keeper, rank, max_age=timedelta()))
+        self.add(Want(op, url, owner, rank, max_age=timedelta()))
         try:
             return await future
         finally:
             self._remove_waiter(url, future)
-            self._cancel(self.queue.drop(keeper, (url,)))
+            self._cancel(self.queue.drop(owner, (url,)))
 
     def add(self, want: Want) -> None:
-        """Fetch the response of one want soon, also if it could not be fetched before."""
+        """Fetch the response of one want soon, even if its request has failed before."""
         if not self._is_closed:
             self.queue.add(want, self._now())
             self._schedule_pump()
 
-    def set_wants(self, keeper: str, wants: Iterable[Want]) -> None:
-        """Replace all wants of `keeper`, and cancel the requests that no keeper wants any more."""
-        self._cancel_round(keeper)
+    def set_wants(self, owner: str, wants: Iterable[Want]) -> None:
+        """Replace all wants of `owner`. Cancel the requests that no owner wants any more."""
+        self._cancel_round(owner)
         new = {want.url: want for want in wants}
-        self._states[keeper] = state = _KeeperState(roots=frozenset(new), wants=new)
-        self._set_state(keeper, state)
+        self._states[owner] = state = _OwnerState(roots=frozenset(new), wants=new)
+        self._set_state(owner, state)
 
-    def drop(self, keeper: str) -> None:
-        """Remove all wants of `keeper`, and cancel the requests that no other keeper wants."""
-        self._cancel_round(keeper)
-        self._cancel(self.queue.set_wants(keeper, (), self._now()))
+    def drop(self, owner: str) -> None:
+        """Remove all wants of `owner`. Cancel the requests that no other owner wants."""
+        self._cancel_round(owner)
+        self._cancel(self.queue.set_wants(owner, (), self._now()))
 
     def run(self, planner: Planner, round_kind: RoundKind) -> None:
-        """Begin a round of a planner, after its last round has ended."""
+        """Begin a round of a planner. If an earlier round of its owner is running, wait for its end."""
         if self._is_closed:
             return
-        state = self._states.setdefault(planner.keeper, _KeeperState())
+        state = self._states.setdefault(planner.owner, _OwnerState())
         if state.planner is not planner:
-            state.planner, state.followed = planner, {}
+            state.planner, state.used_versions = planner, {}
         state.planning_tasks += 1
         work = self._run_round(planner, state, round_kind, state.task)
-        state.task = self._tasks.start(work, name=f"{planner.keeper}, {round_kind}")
-        state.task.add_done_callback(partial(self._planning_ended, state))
+        state.task = self._tasks.start(work, name=f"{planner.owner}, {round_kind}")
+        state.task.add_done_callback(partial(self._on_planning_ended, state))
 
-    async def wait_idle(self, keeper: str, lowest: Rank = Rank.OFFLINE) -> None:
-        """Wait until no request for `keeper` of rank `lowest` or above runs or will start: all such wants are satisfied or
-        have failed, or background requests are paused."""
-        while not self.is_idle(keeper, lowest):
+    async def wait_idle(self, owner: str, lowest: Rank = Rank.OFFLINE) -> None:
+        """Wait until no request for `owner` of rank `lowest` or more urgent is running or will start. Then all such
+        wants are satisfied or have failed, or background requests are paused."""
+        while not self.is_idle(owner, lowest):
             await self._change.wait()
 
-    def is_idle(self, keeper: str, lowest: Rank = Rank.OFFLINE) -> bool:
-        """Return whether the condition of `wait_idle` holds."""
-        state = self._states.get(keeper)
+    def is_idle(self, owner: str, lowest: Rank = Rank.OFFLINE) -> bool:
+        """Return whether `wait_idle` would return immediately."""
+        state = self._states.get(owner)
         if self._is_closed:
             return True
-        return not (state and state.planning_tasks) and self.queue.is_idle(keeper, lowest, self._now(), self._may_start)
+        return not (state and state.planning_tasks) and self.queue.is_idle(owner, lowest, self._now(), self._may_start)
 
     async def wait_change(self) -> None:
-        """Wait until a request has started or ended, or a round has ended."""
+        """Wait until a request starts or ends, or a round ends."""
         await self._change.wait()
 
     async def wait_all_idle(self) -> None:
-        """Wait until no request runs or is about to start. Raises an unexpected error of a request."""
+        """Wait until no request is running or about to start. Raises unexpected errors of requests."""
         while self.is_busy:
             await self._tasks.wait_idle()
             if self._pump_scheduled:
                 await self._change.wait()
 
-    def progress(self, keeper: str, lowest: Rank = Rank.OFFLINE) -> Progress:
-        """Return the numbers of wants of `keeper` of rank `lowest` or above."""
-        state = self._states.get(keeper) or _KeeperState()
+    def progress(self, owner: str, lowest: Rank = Rank.OFFLINE) -> Progress:
+        """Count the wants of `owner` of rank `lowest` or more urgent."""
+        state = self._states.get(owner) or _OwnerState()
         urls = {url for url, want in state.wants.items() if want.rank <= lowest}
         due = sum(rank <= lowest for rank in state.due.values())
-        return Progress(len(urls), len(urls & self.queue.waiting(keeper)), due)
+        return Progress(len(urls), len(urls & self.queue.waiting(owner)), due)
 
-    def pause_reason(self, keeper: str) -> str | None:
-        """Return why requests for an idle keeper wait: the error that caused the pause, or empty if the rate limit is low.
-        None if no request waits."""
-        if not self.queue.unfinished(keeper):
+    def pause_reason(self, owner: str) -> str | None:
+        """Return why requests for an idle owner wait. This is the message of the error that caused the pause, or an
+        empty text if the rate limit is nearly reached. None if no request waits."""
+        if not self.queue.unfinished(owner):
             return None
         return str(self.queue.paused_by) if self.queue.paused_by is not None else ""
 
-    def failures(self, keeper: str) -> tuple[LoadFailure, ...]:
-        """Return the wants of `keeper` whose responses could not be fetched."""
-        found = []
-        for url, want in self._states[keeper].wants.items() if keeper in self._states else ():
+    def failures(self, owner: str) -> tuple[LoadFailure, ...]:
+        """Return the wants of `owner` whose responses could not be fetched."""
+        failures = []
+        for url, want in self._states[owner].wants.items() if owner in self._states else ():
             version = self._cache.versions.get(url)
             if (error := self.queue.errors.get(url)) is not None:
-                found.append(LoadFailure(want, str(error), isinstance(error, NotSent)))
+                failures.append(LoadFailure(want, str(error), isinstance(error, NotSent)))
             elif version is not None and version.error and version.stamp == want.stamp:
-                found.append(LoadFailure(want, version.error))
-        return tuple(found)
+                failures.append(LoadFailure(want, version.error))
+        return tuple(failures)
 
     # For writes, and for the app
 
     def is_current(self, url: str) -> bool:
-        """Return whether the response on disk at `url` has not changed, according to the stamp of a want for it."""
+        """Return whether the response on disk for `url` is current, according to the stamp of a want for it."""
         wants = [state.wants[url] for state in self._states.values() if url in state.wants]
         version = self._cache.versions.get(url)
         is_stored = version is not None and not version.error
@@ -254,13 +257,13 @@ class Syncer(Generic[R]):
             is_stored and any(want.stamp and not want.is_unverified for want in wants) and not self.queue.is_wanted(url)
         )
 
-    def invalidate(self, is_near: Callable[[Operation[Any]], bool]) -> None:
-        """Mark the running requests as stale whose responses a write may have changed. They are sent again.
+    def invalidate(self, is_affected: Callable[[Operation[Any]], bool]) -> None:
+        """Mark running requests as stale if a write may change their responses. They are sent again after they end.
 
         `is_near` returns whether the write may change the response to an operation.
         """
         for flight in self.queue.flights.values():
-            if is_near(flight.op):
+            if is_affected(flight.op):
                 flight.is_stale = True
 
     def prioritize(self, url: str) -> None:
@@ -269,22 +272,22 @@ class Syncer(Generic[R]):
         self._schedule_pump()
 
     def end_pause(self) -> None:
-        """End the pause, because the server has responded to a request such as a write."""
+        """End the pause. Called when the server has responded to a request, such as a write."""
         self.queue.end_pause()
         self._schedule_pump()
 
-    def hide(self) -> None:
-        """Start no requests of ranks VISIBLE and LATER, because the terminal is hidden."""
+    def on_terminal_hidden(self) -> None:
+        """Start no requests of ranks VISIBLE and LATER while the terminal is hidden."""
         self._is_hidden = True
 
-    def show(self) -> None:
-        """Start requests of all ranks again, because the terminal is visible."""
+    def on_terminal_shown(self) -> None:
+        """Allow requests of all ranks again, because the terminal is visible."""
         self._is_hidden = False
         self._schedule_pump()
 
     @property
     def is_busy(self) -> bool:
-        """Return whether a request runs or is about to start."""
+        """Return whether a request is running or about to start."""
         return bool(self._tasks) or self._pump_scheduled
 
     async def close(self) -> None:
@@ -301,68 +304,70 @@ class Syncer(Generic[R]):
     # Rounds
 
     async def _run_round(
-        self, planner: Planner, state: _KeeperState, round_kind: RoundKind, before: asyncio.Task[None] | None
+        self, planner: Planner, state: _OwnerState, round_kind: RoundKind, before: asyncio.Task[None] | None
     ) -> None:
         if before is not None:
             await asyncio.wait([before])
         roots: dict[str, Want] = {}
         async for want in _in_slices(planner.wants(round_kind)):
-            roots[want.url] = self._due_again(want) if round_kind == "refresh" else want
-        if self._states.get(planner.keeper) is not state:
+            roots[want.url] = self._due_if_refused(want) if round_kind == "refresh" else want
+        if self._states.get(planner.owner) is not state:
             return  # the wants were dropped meanwhile
-        self.queue.retry(planner.keeper)
+        self.queue.retry(planner.owner)
         state.roots, state.wants = frozenset(roots), dict(roots)
         to_visit, children = list(roots), dict[str, list[Want]]()
         for url in to_visit:
-            if url in state.children:
-                children[url] = state.children[url]
+            if url in state.wants_after:
+                children[url] = state.wants_after[url]
                 to_visit += [each.url for each in children[url] if each.url not in state.wants]
                 state.wants |= {each.url: each for each in children[url] if each.url not in state.wants}
-        state.children = children
-        state.followed = {url: version for url, version in state.followed.items() if url in state.wants}
-        self._set_state(planner.keeper, state)
-        await self._follow_cached(state, roots.values())
+        state.wants_after = children
+        state.used_versions = {url: version for url, version in state.used_versions.items() if url in state.wants}
+        self._set_state(planner.owner, state)
+        await self._use_cached_responses(state, roots.values())
 
-    def _planning_ended(self, state: _KeeperState, task: asyncio.Task[None]) -> None:
+    def _on_planning_ended(self, state: _OwnerState, task: asyncio.Task[None]) -> None:
         state.planning_tasks -= 1
         self._notify_change()
 
-    def _set_state(self, keeper: str, state: _KeeperState) -> None:
-        self._cancel(self.queue.set_wants(keeper, state.wants.values(), self._now()))
-        state.due = {url: state.wants[url].rank for url in self.queue.waiting(keeper)}
+    def _set_state(self, owner: str, state: _OwnerState) -> None:
+        self._cancel(self.queue.set_wants(owner, state.wants.values(), self._now()))
+        state.due = {url: state.wants[url].rank for url in self.queue.waiting(owner)}
         self._schedule_pump()
-        self.changed.notify(keeper)
+        self.changed.notify(owner)
 
-    def _due_again(self, want: Want) -> Want:
-        """Return a want as due if its request was refused before. Else return it unchanged."""
+    def _due_if_refused(self, want: Want) -> Want:
+        """Return a want as due if the server refused its request before. Otherwise return it unchanged."""
         version = self._cache.versions.get(want.url)
         return replace(want, max_age=timedelta()) if version is not None and version.error else want
 
-    async def _follow_cached(self, state: _KeeperState, wants: Iterable[Want]) -> None:
-        """Read the responses from disk that the planner needs and that are not due, and add the wants that follow from them.
+    async def _use_cached_responses(self, state: _OwnerState, wants: Iterable[Want]) -> None:
+        """Pass responses from disk to the planner, and add the wants that it returns for them.
+        Only responses are read that the planner needs, that are not due and whose version the planner has not used
+        before. A
 
-        A response that is not on disk any more is fetched. A version that the planner has used before is not read.
+        response that is no longer on disk is fetched.
         """
-        versions, leading = self._cache.versions, [want for want in wants if want.needs_value]
-        for start in range(0, len(leading), READ_SLICE):
-            if self._states.get(leading[start].keeper) is not state:
+        versions, wants_with_value = self._cache.versions, [want for want in wants if want.needs_value]
+        for start in range(0, len(wants_with_value), READ_SLICE):
+            if self._states.get(wants_with_value[start].owner) is not state:
                 return  # the wants were dropped meanwhile
-            waiting, batch = self.queue.waiting(leading[start].keeper), list[tuple[Want, Version, Any]]()
-            for want in leading[start : start + READ_SLICE]:
+            waiting, batch = self.queue.waiting(wants_with_value[start].owner), list[tuple[Want, Version, Any]]()
+            for want in wants_with_value[start : start + READ_SLICE]:
                 version = versions.get(want.url)
-                is_new = version is not None and not version.error and state.followed.get(want.url) != version
+                is_new = version is not None and not version.error and state.used_versions.get(want.url) != version
                 if is_new and version is not None and want.url not in waiting:
                     batch.append((want, version, self._cache.read_body(want.op)))
             if not batch:
                 await asyncio.sleep(0)
                 continue
             for (want, version, _), value in zip(batch, await asyncio.to_thread(self._decode, batch), strict=True):
-                if self._states.get(want.keeper) is not state:
+                if self._states.get(want.owner) is not state:
                     return  # the wants were dropped meanwhile
                 if self._cache.versions.get(want.url) != version:
                     continue  # a newer response was fetched meanwhile
                 if value is not None:
-                    await self._take_children(state, want, value, version)
+                    await self._add_wants_after(state, want, value, version)
                 else:
                     self._cache.drop_version(want.url)
                     self.queue.add(want, self._now())
@@ -370,36 +375,39 @@ class Syncer(Generic[R]):
                     self._schedule_pump()
 
     def _decode(self, wants: Iterable[tuple[Want, Version, Any]]) -> list[Any]:
-        """Decode these bodies. None for a body that cannot be read, or that has only a part of a list. From any thread."""
-        found = []
+        """Decode the bodies. The result is None for a body that cannot be decoded or that contains only a part of a
+        list. Can be called in any thread."""
+        values = []
         for want, _, body in wants:
             decoded = self._cache.decode(want.op, *body) if body is not None else None
             value = decoded[0] if decoded is not None else None
             is_cut = want.min_items and isinstance(value, ListPage) and value.next is not None
-            found.append(None if is_cut else value)
-        return found
+            values.append(None if is_cut else value)
+        return values
 
-    async def _take_children(self, state: _KeeperState, want: Want, value: Any, version: Version | None) -> None:
-        """Add the wants that follow from a response, and remove those that followed from its earlier version only."""
-        if self._states.get(want.keeper) is not state or state.planner is None:
+    async def _add_wants_after(self, state: _OwnerState, want: Want, value: Any, version: Version | None) -> None:
+        """Add the wants that follow from a response. Remove the wants that followed only from its earlier version."""
+        if self._states.get(want.owner) is not state or state.planner is None:
             return  # the wants were dropped meanwhile
-        state.followed[want.url] = version
-        children = [child async for child in _in_slices(state.planner.follow(want, value))]
-        if self._states.get(want.keeper) is not state:
+        state.used_versions[want.url] = version
+        children = [child async for child in _in_slices(state.planner.on_response(want, value))]
+        if self._states.get(want.owner) is not state:
             return  # the wants were dropped meanwhile
         not_due = list[Want]()
         if want.needs_value:
-            gone = (
-                {each.url for each in state.children.get(want.url, ())} - {each.url for each in children} - state.roots
+            removed = (
+                {each.url for each in state.wants_after.get(want.url, ())}
+                - {each.url for each in children}
+                - state.roots
             )
-            state.children[want.url] = children
-            for url in gone:
+            state.wants_after[want.url] = children
+            for url in removed:
                 state.wants.pop(url, None)
-                state.followed.pop(url, None)
-            self._cancel(self.queue.drop(want.keeper, gone))
+                state.used_versions.pop(url, None)
+            self._cancel(self.queue.drop(want.owner, removed))
         async for child in _in_slices(children):
-            is_outdated = want.needs_value and state.children.get(want.url) is not children
-            if is_outdated or self._states.get(want.keeper) is not state:
+            is_outdated = want.needs_value and state.wants_after.get(want.url) is not children
+            if is_outdated or self._states.get(want.owner) is not state:
                 return  # a newer response has arrived, or the wants were dropped
             state.wants[child.url] = child
             if self.queue.add(child, self._now()):
@@ -408,11 +416,11 @@ class Syncer(Generic[R]):
             else:
                 not_due.append(child)
         if not_due:
-            await self._follow_cached(state, not_due)
-        self.changed.notify(want.keeper)
+            await self._use_cached_responses(state, not_due)
+        self.changed.notify(want.owner)
 
-    def _cancel_round(self, keeper: str) -> None:
-        state = self._states.pop(keeper, None)
+    def _cancel_round(self, owner: str) -> None:
+        state = self._states.pop(owner, None)
         if state is not None and state.task is not None:
             state.task.cancel()
 
@@ -423,7 +431,7 @@ class Syncer(Generic[R]):
         return not (self.rate_limit_wait() > 0 or (self._is_hidden and is_for_screen))
 
     def _schedule_pump(self) -> None:
-        """Start requests in the next iteration of the event loop, when all wants of this iteration are known."""
+        """Start requests in the next turn of the event loop, when all wants of this turn have been added."""
         if not (self._pump_scheduled or self._is_closed):
             if self._pump_timer is not None:
                 self._pump_timer.cancel()
@@ -433,8 +441,8 @@ class Syncer(Generic[R]):
         self._pump_scheduled, now = False, self._now()
         while (flight := self.queue.next(now, self._may_start)) is not None:
             task = self._running[flight] = self._tasks.start(self._run(flight), name=flight.url)
-            # A callback, because a task that is canceled before its first step runs none of its own code.
-            task.add_done_callback(partial(self._flight_ended, flight))
+            # Done in a callback, because a task canceled before its first step never runs its own code.
+            task.add_done_callback(partial(self._on_flight_ended, flight))
         at, low = self.queue.wake_at(now), self.rate_limit_wait()
         waits = ([(at - now).total_seconds()] if at is not None else []) + (
             [min(low, RATE_LIMIT_CHECK)] if low > 0 else []
@@ -454,8 +462,8 @@ class Syncer(Generic[R]):
                 self._accept_response(flight, response)
 
     def _accept_response(self, flight: Flight, response: R) -> None:
-        """Store a response and its version, and return the value to the callers that wait. Without an await, so that no
-        other task runs in between."""
+        """Store a response and its version, and pass the value to the callers that wait. There is no await, so that no
+        other task sees one without the other."""
         version = self.queue.end(flight, None, self._now())
         value = self._accept(flight.op, response, flight.is_stale)
         self._store_version(flight, version)
@@ -467,9 +475,9 @@ class Syncer(Generic[R]):
                 want = state.wants.get(flight.url)
                 if want is not None and state.planner is not None and flight.satisfies(want):
                     state.planning_tasks += 1
-                    task = self._tasks.start(self._take_children(state, want, value, version))
-                    task.add_done_callback(partial(self._planning_ended, state))
-        self._notify_keepers(flight.url)
+                    task = self._tasks.start(self._add_wants_after(state, want, value, version))
+                    task.add_done_callback(partial(self._on_planning_ended, state))
+        self._notify_owners(flight.url)
 
     def _accept_failure(self, flight: Flight, error: ApiError) -> None:
         version = self.queue.end(flight, error, self._now())
@@ -479,17 +487,17 @@ class Syncer(Generic[R]):
             for future in self._waiters.pop(flight.url, ()):
                 if not future.done():
                     future.set_exception(error)
-        self._notify_keepers(flight.url)
+        self._notify_owners(flight.url)
 
     def _store_version(self, flight: Flight, version: Version | None) -> None:
         if version is not None:
             self._cache.put_version(flight.url, version.stamp, version.error, version.requested_at)
 
-    def _notify_keepers(self, url: str) -> None:
-        for keeper in [keeper for keeper, state in self._states.items() if url in state.wants]:
-            self.changed.notify(keeper)
+    def _notify_owners(self, url: str) -> None:
+        for owner in [owner for owner, state in self._states.items() if url in state.wants]:
+            self.changed.notify(owner)
 
-    def _flight_ended(self, flight: Flight, task: asyncio.Task[None]) -> None:
+    def _on_flight_ended(self, flight: Flight, task: asyncio.Task[None]) -> None:
         del self._running[flight]
         if self.queue.flights.get(flight.url) is flight:
             # The client canceled the task, or it raised an unexpected error. The callers must not wait forever.

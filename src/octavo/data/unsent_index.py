@@ -1,4 +1,5 @@
-"""Finds the target of unsent text: of drafts by their keys, and of pending comments. Pure."""
+"""Finds the targets of unsent texts. The key of a draft names its target. A pending comment has its target in the
+outbox. Pure."""
 
 from __future__ import annotations
 
@@ -28,10 +29,10 @@ KIND_NAMES: Mapping[str, str] = MappingProxyType(
         "details": "page options",
     }
 )
-"""Name of the text of each kind, for messages."""
+"""Name of each kind of text, for messages."""
 CHANGE_REQUEST_KINDS = frozenset({"review", "subject", "description"})
 """Kinds of text that belong to a change request itself."""
-_CHANGES_A_HELD_ONE = "held "
+_PENDING_EDIT_PREFIX = "held "
 """Prefix of the draft key of an edited pending comment. The id of the comment follows."""
 
 
@@ -41,27 +42,27 @@ class UnsentText:
 
     kind: str
     at: Discussion | None
-    """The space or change request of the text. None if unknown."""
+    """The space or change request that the text is for. None if unknown."""
     page: str = ""
     block: str = ""
     """Key of the block."""
     thread: str = ""
-    """Id of the first comment of the thread. The id of a pending comment that starts a thread."""
+    """Id of the first comment of the thread. For a pending comment that starts a thread, its own temporary id."""
     draft_key: str = ""
     """Key of the draft. Empty for a pending comment."""
     entry_id: str = ""
     """Id of the pending comment in the outbox. Empty for a draft."""
     is_late: bool = False
-    """True if the text could not be saved: it is lost when Octavo ends."""
+    """True if saving the text failed or takes long. It may be lost when Octavo ends."""
 
     @property
     def starts_a_thread(self) -> bool:
-        """Return True for a pending comment that starts a thread. The thread itself is shown."""
+        """Return True for a pending comment that starts a thread. Views show it as a thread, not as unsent text."""
         return self.entry_id != "" and self.thread.endswith(self.entry_id)
 
 
 def unsent_draft(draft_key: str) -> UnsentText:
-    """Return the target of a draft, which its key names."""
+    """Return the unsent text of a draft, with the target that its key names."""
     kind, *parts = draft_key.split(" ")
     if kind not in KIND_NAMES or not parts or not parts[0]:
         return UnsentText(kind, None, draft_key=draft_key)
@@ -83,39 +84,39 @@ def unsent_draft(draft_key: str) -> UnsentText:
 
 
 def pending_comment(entry: OutboxEntry) -> UnsentText:
-    """Return the target of a pending comment."""
+    """Return the unsent text of a pending comment, with its target."""
     facts = entry.facts
     return UnsentText("held", entry.at, facts.page, facts.node, facts.thread or entry.created_id, entry_id=entry.id)
 
 
 class UnsentIndex:
-    """All unsent texts by target."""
+    """All unsent texts, which can be looked up by target."""
 
     def __init__(
-        self, drafts: Iterable[str] = (), held: Sequence[OutboxEntry] = (), late: frozenset[str] = frozenset()
+        self, drafts: Iterable[str] = (), pending: Sequence[OutboxEntry] = (), late: frozenset[str] = frozenset()
     ) -> None:
-        """`drafts` are the keys of all drafts, `late` the keys of those that could not be saved. `held` are the pending
-        comments."""
-        there = {each.id: pending_comment(each) for each in held}
-        found = list(there.values())
+        """`drafts` are the keys of all drafts. `late` are the keys of drafts whose save failed or takes long. `held`
+        are the pending comments."""
+        pending_texts = {each.id: pending_comment(each) for each in pending}
+        texts = list(pending_texts.values())
         for draft_key in sorted(drafts):
-            changes = there.get(draft_key.removeprefix(_CHANGES_A_HELD_ONE))
-            if changes is None:
-                found.append(replace(unsent_draft(draft_key), is_late=draft_key in late))
+            edited = pending_texts.get(draft_key.removeprefix(_PENDING_EDIT_PREFIX))
+            if edited is None:
+                texts.append(replace(unsent_draft(draft_key), is_late=draft_key in late))
             else:
-                edit = UnsentText("edit", changes.at, changes.page, changes.block, changes.thread, draft_key)
-                found.append(replace(edit, is_late=draft_key in late))
-        self._all: tuple[UnsentText, ...] = tuple(found)
+                edit = UnsentText("edit", edited.at, edited.page, edited.block, edited.thread, draft_key)
+                texts.append(replace(edit, is_late=draft_key in late))
+        self._all: tuple[UnsentText, ...] = tuple(texts)
 
     def __bool__(self) -> bool:
         return bool(self._all)
 
     def of_draft(self, draft_key: str) -> tuple[UnsentText, ...]:
-        """Return the draft with this key, if there is such a draft."""
+        """Return the unsent text of the draft with this key. Empty if there is no such draft."""
         return tuple(each for each in self._all if each.draft_key == draft_key)
 
     def of_thread(self, at: Discussion, thread: str) -> tuple[UnsentText, ...]:
-        """Return the unsent texts of a thread. A pending comment that starts the thread is included."""
+        """Return the unsent texts of a thread, including a pending comment that starts the thread."""
         return tuple(self._threads.get((at, thread), ()))
 
     def of_place(self, at: Discussion) -> tuple[UnsentText, ...]:
@@ -127,53 +128,54 @@ class UnsentIndex:
         return tuple(each for each in self.of_place(at) if each.kind in CHANGE_REQUEST_KINDS or each.entry_id)
 
     def by_page(self, at: Discussion, threads: Iterable[Comment]) -> dict[str, list[UnsentText]]:
-        """Return the unsent texts of a place by page id. Texts of the whole place have the key "".
+        """Return the unsent texts of a space or change request by page id. Texts that belong to no page have the key
+        "".
 
-        `threads` are the threads of the place: they tell the page of a reply. An unsent page text belongs to the page
-        of its space, whichever change request receives it.
+        `threads` are the threads of `at`. They are needed to find the page of a reply. For a space, unsent page texts
+        are included whichever change request they are for.
         """
-        words = list(self.of_place(at))
+        texts = list(self.of_place(at))
         if isinstance(at, SpaceRef):
-            words += [
+            texts += [
                 each
                 for each in self._all
                 if each.kind == "page" and isinstance(each.at, ChangeRequestRef) and each.at.space_id == at.space_id
             ]
-        wanted = {each.thread for each in words if each.thread and not each.page}
+        thread_ids = {each.thread for each in texts if each.thread and not each.page}
         pages: dict[str, str] = {}
-        if wanted:
-            pages = {each.id: each.target.page.id for each in threads if each.id in wanted and each.target.page}
-        found: defaultdict[str, list[UnsentText]] = defaultdict(list)
-        for each in words:
+        if thread_ids:
+            pages = {each.id: each.target.page.id for each in threads if each.id in thread_ids and each.target.page}
+        by_page: defaultdict[str, list[UnsentText]] = defaultdict(list)
+        for each in texts:
             page = each.page or pages.get(each.thread, "")
             if page or each.kind not in CHANGE_REQUEST_KINDS:
-                found[page].append(each)
-        return dict(found)
+                by_page[page].append(each)
+        return dict(by_page)
 
     @cached_property
     def _threads(self) -> Mapping[tuple[Discussion, str], Sequence[UnsentText]]:
-        found: defaultdict[tuple[Discussion, str], list[UnsentText]] = defaultdict(list)
+        by_thread: defaultdict[tuple[Discussion, str], list[UnsentText]] = defaultdict(list)
         for each in self._all:
             if each.thread and each.at is not None:
-                found[each.at, each.thread].append(each)
-        return found
+                by_thread[each.at, each.thread].append(each)
+        return by_thread
 
     @cached_property
     def _places(self) -> Mapping[Discussion, Sequence[UnsentText]]:
-        found: defaultdict[Discussion, list[UnsentText]] = defaultdict(list)
+        by_place: defaultdict[Discussion, list[UnsentText]] = defaultdict(list)
         for each in self._all:
             if each.at is not None:
-                found[each.at].append(each)
-        return found
+                by_place[each.at].append(each)
+        return by_place
 
 
-def by_block(words: Iterable[UnsentText]) -> dict[str, list[UnsentText]]:
-    """Return the texts that start threads on a page, by block key. Texts about the whole page have the key ""."""
-    found: defaultdict[str, list[UnsentText]] = defaultdict(list)
-    for each in words:
+def by_block(texts: Iterable[UnsentText]) -> dict[str, list[UnsentText]]:
+    """Return the texts that start threads, by block key. Texts about the whole page have the key ""."""
+    by_block_key: defaultdict[str, list[UnsentText]] = defaultdict(list)
+    for each in texts:
         if each.kind == "comment":
-            found[each.block].append(each)
-    return dict(found)
+            by_block_key[each.block].append(each)
+    return dict(by_block_key)
 
 
 def _discussion(space: str, into: Sequence[str]) -> Discussion:

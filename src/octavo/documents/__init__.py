@@ -1,6 +1,7 @@
-"""Parse, write, compare and merge pages in the platform's Markdown. No Textual. Start in blocks.py and parse.py."""
+"""Parses, writes, compares and merges pages in the platform's Markdown. Does not import Textual. Start reading in
+blocks.py and parse.py."""
 
 import sys
 
-# markdown-it would load the finder of bare URLs, which takes 0.4 MB and is never used.
-sys.modules.setdefault("linkify_it", None)  # type: ignore[arg-type]  # None makes the import fail.
+# Keep markdown-it from loading linkify_it, which takes 0.4 MB and is never used.
+sys.modules.setdefault("linkify_it", None)  # type: ignore[arg-type]  # With None, the import fails.

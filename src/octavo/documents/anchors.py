@@ -1,4 +1,4 @@
-"""Anchors of headings: the fragment of a URL that links to a heading."""
+"""Computes the anchors of headings. An anchor is the fragment of a URL that links to a heading."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SEPARATORS = re.compile(r"[^\w.]+")
 _LATIN_MARK = re.compile(r"(?<=[a-z])[\u0300-\u036f]+")
 _WORDS = re.compile(r"[^\W_]+")
 _MAX_TITLE = 1_000
-"""Number of characters of a title that are used for its anchor."""
+"""Maximum number of characters of a title that are used for its anchor."""
 _COMPARISON_SIGNS = re.compile(r"(?:less|greater)-than")
 _NUMBER_SUFFIX = re.compile(r"-\d+\Z")
 
@@ -28,21 +28,23 @@ def slug(title: str) -> str:
 
 
 def is_anchor_of(title: str, anchor: str) -> bool:
-    """Return whether a heading with `title` can have `anchor`, also if several headings have that title."""
-    own = slug(" ".join(title.split())) or "section"
-    return any(match_anchor(each, [own]) is not None for each in (anchor, _NUMBER_SUFFIX.sub("", anchor)))
+    """Return whether `anchor` can belong to a heading with `title`. A suffix such as `-2` is ignored, because several
+    headings may have the same title."""
+    own_anchor = slug(" ".join(title.split())) or "section"
+    return any(match_anchor(each, [own_anchor]) is not None for each in (anchor, _NUMBER_SUFFIX.sub("", anchor)))
 
 
 class Anchors:
-    """Unique anchors of one page: the second heading with an anchor `name` gets `name-1`, the third `name-2`."""
+    """Assigns unique anchors on one page. The second heading with the anchor `name` gets `name-1`, the third
+    `name-2`."""
 
     def __init__(self) -> None:
         self._used: set[str] = set()
         self._next: dict[str, int] = {}
 
-    def assign(self, title: str, own: str | None = None) -> str:
+    def assign(self, title: str, explicit: str | None = None) -> str:
         """Return a unique anchor for a heading: the explicit anchor `own`, or one made from the title."""
-        wanted = own or slug(title) or "section"
+        wanted = explicit or slug(title) or "section"
         anchor, number = wanted, self._next.get(wanted, 0)
         while anchor in self._used:
             number += 1
@@ -53,24 +55,24 @@ class Anchors:
 
 
 def match_anchor(wanted: str, anchors: Iterable[str]) -> str | None:
-    """Return the anchor that a link to `wanted` leads to. None if there is none.
+    """Return the anchor that a link to `wanted` leads to. None if no anchor matches.
 
-    An identical anchor wins. The next choice differs in punctuation, case and accents only. The last choice also
-    differs in the words that some programs write for `&`, `<` and `>`, and others leave out.
+    An identical anchor is preferred. The second choice is an anchor that differs only in punctuation, case and accents.
+    The last choice may also differ in the words that some programs write for `&`, `<` and `>`, and others leave out.
     """
-    known = list(anchors)
-    if wanted in known:
+    candidates = list(anchors)
+    if wanted in candidates:
         return wanted
     for without_signs in (False, True):
         if key := _comparison_key(wanted, without_signs=without_signs):
-            alike = (anchor for anchor in known if _comparison_key(anchor, without_signs=without_signs) == key)
+            alike = (anchor for anchor in candidates if _comparison_key(anchor, without_signs=without_signs) == key)
             if (found := next(alike, None)) is not None:
                 return found
     return None
 
 
 def find_heading(wanted: str, headings: Iterable[Heading]) -> Heading | None:
-    """Return the first heading that a link to `wanted` leads to, as `match_anchor` decides. None if there is none."""
+    """Return the heading that a link to `wanted` leads to, according to `match_anchor`. None if no heading matches."""
     by_anchor: dict[str, Heading] = {}
     for heading in headings:
         by_anchor.setdefault(heading.anchor, heading)

@@ -1,4 +1,4 @@
-"""The last step of the parser: turns the draft blocks of a page into blocks with keys and anchors."""
+"""The last step of the parser. It turns the draft blocks of a page into final blocks with keys and anchors."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ _CHILD_OF = {parent: child for child, parent in PARENTS.items()}
 _CAPTIONED = frozenset({"content-ref", "openapi", "embed", "file"})
 _KEY = re.compile(r"[A-Za-z0-9_-]{1,256}")
 _MAX_TITLE = 2_000
-"""Number of characters of a heading that are used for its title."""
+"""Maximum number of characters of a heading that are used for its title."""
 _CONTROL_TO_SPACE = str.maketrans("\n\t", "  ")
 _SLICE_LENGTH = 8192
-"""Number of characters whose white space is normalized in one step."""
+"""Number of characters of a text that are normalized in one step."""
 
 
 def finalize_blocks(root: DraftBlock) -> tuple[tuple[Block, ...], tuple[Heading, ...]]:
-    """Return the blocks of a page whose draft tree is complete, and the headings among them."""
+    """Return the blocks of a page from its complete draft tree, and the headings among them."""
     finalizer = BlockFinalizer()
     return tuple(finalizer.finalize(root.children)), tuple(finalizer.headings)
 
 
-def _fold_children(draft: DraftBlock) -> DraftBlock:
-    draft.children = [folded for child in draft.children for folded in _fold(child)]
+def _rewrite_children(draft: DraftBlock) -> DraftBlock:
+    draft.children = [rewritten for child in draft.children for rewritten in _rewrite(child)]
     if draft.kind != "expandable":
         for child in draft.children:
             child.kind = "paragraph" if child.kind == "title" else child.kind
     return draft
 
 
-def _fold(draft: DraftBlock) -> list[DraftBlock]:
-    """Return the drafts that replace a draft: the draft itself, others, or none."""
-    folder = _FOLDERS.get(draft.kind) or (_fold_series if draft.kind in _CHILD_OF else None)
-    folded = _fold_children(draft)
-    return folder(folded) if folder else [folded]
+def _rewrite(draft: DraftBlock) -> list[DraftBlock]:
+    """Return the drafts that replace a draft in its parent. The list may be empty."""
+    rewriter = _REWRITERS.get(draft.kind) or (_rewrite_series if draft.kind in _CHILD_OF else None)
+    rewritten = _rewrite_children(draft)
+    return rewriter(rewritten) if rewriter else [rewritten]
 
 
-def _fold_paragraph(draft: DraftBlock) -> list[DraftBlock]:
+def _rewrite_paragraph(draft: DraftBlock) -> list[DraftBlock]:
     runs = draft.runs
     images = [run for run in runs if run.kind == "image"]
     only_images = images and all(run.kind in ("image", "break") or not run.text.strip() for run in runs)
@@ -55,14 +55,14 @@ def _fold_paragraph(draft: DraftBlock) -> list[DraftBlock]:
     return [draft] if runs else []
 
 
-def _fold_figure(draft: DraftBlock) -> list[DraftBlock]:
+def _rewrite_figure(draft: DraftBlock) -> list[DraftBlock]:
     images = [run for run in draft.runs if run.kind == "image"]
-    other = trim_runs([run for run in draft.runs if run.kind != "image"])
+    other_runs = trim_runs([run for run in draft.runs if run.kind != "image"])
     caption = draft.children[0].runs if draft.children else ()
-    texts = [DraftBlock("paragraph", runs=other, first=draft.first, last=draft.last)] if other else []
+    texts = [DraftBlock("paragraph", runs=other_runs, first=draft.first, last=draft.last)] if other_runs else []
     if not images:
-        loose = DraftBlock("paragraph", runs=caption, first=draft.first, last=draft.last)
-        return [*texts, loose] if caption else texts
+        caption_paragraph = DraftBlock("paragraph", runs=caption, first=draft.first, last=draft.last)
+        return [*texts, caption_paragraph] if caption else texts
     figure = _figure_draft(draft, images)
     figure.children[-1].runs = caption
     return [figure, *texts]
@@ -85,7 +85,7 @@ def _image_draft(run: Run, draft: DraftBlock) -> DraftBlock:
     return DraftBlock("image", attrs, first=draft.first, last=draft.last)
 
 
-def _fold_heading(draft: DraftBlock) -> list[DraftBlock]:
+def _rewrite_heading(draft: DraftBlock) -> list[DraftBlock]:
     others = [child for child in draft.children if child.kind not in ("paragraph", "figure")]
     for child in draft.children:
         if child.kind == "paragraph":
@@ -94,14 +94,14 @@ def _fold_heading(draft: DraftBlock) -> list[DraftBlock]:
             others.append(child)
     draft.children = []
     ends_with_text = not draft.is_exact and draft.runs and draft.runs[-1].kind == "text"
-    if ends_with_text and (own := _OWN_ID.search(draft.runs[-1].text)):
-        draft.attrs.setdefault("id", own[1])
+    if ends_with_text and (explicit_id := _OWN_ID.search(draft.runs[-1].text)):
+        draft.attrs.setdefault("id", explicit_id[1])
         last = draft.runs[-1]
-        draft.runs = trim_runs([*draft.runs[:-1], last._replace(text=last.text[: own.start()])])
+        draft.runs = trim_runs([*draft.runs[:-1], last._replace(text=last.text[: explicit_id.start()])])
     return [draft, *others] if draft.runs else others
 
 
-def _fold_group(draft: DraftBlock) -> list[DraftBlock]:
+def _rewrite_group(draft: DraftBlock) -> list[DraftBlock]:
     children = draft.children
     if len(children) > 1 and all(child.kind == "figure" for child in children):
         gallery = DraftBlock("figure", first=draft.first, last=draft.last)
@@ -109,14 +109,14 @@ def _fold_group(draft: DraftBlock) -> list[DraftBlock]:
         children = [gallery]
     for child in children:
         if child.kind in ("figure", "paragraph", "heading"):
-            wanted = ("align", "frame", "full_width") if child.kind == "figure" else ("align", "dir")
-            for name in wanted:
+            inherited = ("align", "frame", "full_width") if child.kind == "figure" else ("align", "dir")
+            for name in inherited:
                 if name in draft.attrs:
                     child.attrs.setdefault(name, draft.attrs[name])
     return children
 
 
-def _fold_code(draft: DraftBlock) -> list[DraftBlock]:
+def _rewrite_code(draft: DraftBlock) -> list[DraftBlock]:
     for child in draft.children:
         if child.kind == "code":
             child.attrs |= draft.attrs
@@ -124,7 +124,7 @@ def _fold_code(draft: DraftBlock) -> list[DraftBlock]:
     return draft.children
 
 
-def _fold_expandable(draft: DraftBlock) -> list[DraftBlock]:
+def _rewrite_expandable(draft: DraftBlock) -> list[DraftBlock]:
     children: list[DraftBlock] = []
     for child in draft.children:
         if child.kind == "title" and not draft.runs:
@@ -136,8 +136,8 @@ def _fold_expandable(draft: DraftBlock) -> list[DraftBlock]:
     return [draft]
 
 
-def _fold_summary(draft: DraftBlock) -> list[DraftBlock]:
-    """Return a title for the expandable around it. Outside of an expandable, the title becomes a paragraph."""
+def _rewrite_summary(draft: DraftBlock) -> list[DraftBlock]:
+    """Return a title draft. An expandable around it uses it as its title. Elsewhere it becomes a paragraph."""
     others = []
     for child in draft.children:
         if child.kind in ("paragraph", "heading"):
@@ -148,7 +148,7 @@ def _fold_summary(draft: DraftBlock) -> list[DraftBlock]:
     return [title, *others] if draft.runs else others
 
 
-def _fold_captioned(draft: DraftBlock) -> list[DraftBlock]:
+def _rewrite_captioned(draft: DraftBlock) -> list[DraftBlock]:
     others = []
     for child in draft.children:
         if child.kind == "paragraph":
@@ -162,23 +162,24 @@ def _fold_captioned(draft: DraftBlock) -> list[DraftBlock]:
     return [draft] if draft.kind == "openapi" else [draft, *others]
 
 
-def _fold_series(draft: DraftBlock) -> list[DraftBlock]:
-    """Keep only children of the expected kind, such as tabs in `tabs`. Other children move into the child before them."""
-    wanted = _CHILD_OF[draft.kind]
+def _rewrite_series(draft: DraftBlock) -> list[DraftBlock]:
+    """Keep only children of the expected kind, such as `tab` in `tabs`. Move each other child into the child before
+    it."""
+    member_kind = _CHILD_OF[draft.kind]
     members: list[DraftBlock] = []
     for child in draft.children:
-        if child.kind == wanted:
+        if child.kind == member_kind:
             members.append(child)
         elif members:
             members[-1].children.append(child)
         else:
-            attrs: dict[str, Any] = {"title": "", "slug": ""} if wanted == "tab" else {}
-            members.append(DraftBlock(wanted, attrs, [child], first=child.first, last=child.last))
+            attrs: dict[str, Any] = {"title": "", "slug": ""} if member_kind == "tab" else {}
+            members.append(DraftBlock(member_kind, attrs, [child], first=child.first, last=child.last))
     draft.children = members
     return [draft]
 
 
-def _fold_list(draft: DraftBlock) -> list[DraftBlock]:
+def _rewrite_list(draft: DraftBlock) -> list[DraftBlock]:
     items: list[DraftBlock] = []
     for child in draft.children:
         if child.kind in ("item", "task"):
@@ -189,7 +190,7 @@ def _fold_list(draft: DraftBlock) -> list[DraftBlock]:
     return [draft] if items else []
 
 
-def _fold_item(draft: DraftBlock) -> list[DraftBlock]:
+def _rewrite_item(draft: DraftBlock) -> list[DraftBlock]:
     first = draft.children[0] if draft.children else None
     if (
         first is None
@@ -208,25 +209,25 @@ def _fold_item(draft: DraftBlock) -> list[DraftBlock]:
     return [draft]
 
 
-def _fold_conflict(draft: DraftBlock) -> list[DraftBlock]:
+def _rewrite_conflict(draft: DraftBlock) -> list[DraftBlock]:
     sides = [child for child in draft.children if child.kind == "side"]
     others = [child for child in draft.children if child.kind != "side"]
     draft.children = sides
     return [draft, *others] if sides else others
 
 
-_FOLDERS: dict[str, Callable[[DraftBlock], list[DraftBlock]]] = {
-    "paragraph": _fold_paragraph,
-    "figure-of-runs": _fold_figure,
-    "heading": _fold_heading,
-    "group": _fold_group,
-    "code-wrapper": _fold_code,
-    "expandable": _fold_expandable,
-    "summary": _fold_summary,
-    "list": _fold_list,
-    "item": _fold_item,
-    "conflict": _fold_conflict,
-    **dict.fromkeys(_CAPTIONED, _fold_captioned),
+_REWRITERS: dict[str, Callable[[DraftBlock], list[DraftBlock]]] = {
+    "paragraph": _rewrite_paragraph,
+    "figure-of-runs": _rewrite_figure,
+    "heading": _rewrite_heading,
+    "group": _rewrite_group,
+    "code-wrapper": _rewrite_code,
+    "expandable": _rewrite_expandable,
+    "summary": _rewrite_summary,
+    "list": _rewrite_list,
+    "item": _rewrite_item,
+    "conflict": _rewrite_conflict,
+    **dict.fromkeys(_CAPTIONED, _rewrite_captioned),
 }
 
 
@@ -235,7 +236,7 @@ def _join_lines(first: tuple[Run, ...], second: tuple[Run, ...]) -> tuple[Run, .
 
 
 class BlockFinalizer:
-    """Turns the drafts of a page into blocks, part by part, and assigns keys and anchors."""
+    """Turns the drafts of a page into blocks, and assigns unique keys and anchors. Pages may be finalized in parts."""
 
     def __init__(self) -> None:
         self.headings: list[Heading] = []
@@ -243,15 +244,16 @@ class BlockFinalizer:
         self._anchors = Anchors()
 
     def finalize(self, drafts: Iterable[DraftBlock]) -> list[Block]:
-        """Return the blocks for finished drafts of the top level."""
-        top = _fold_children(DraftBlock("document", children=list(drafts)))
+        """Return the blocks for complete drafts of the top level."""
+        top = _rewrite_children(DraftBlock("document", children=list(drafts)))
         return [self._finalize(draft)[0] for draft in top.children]
 
-    def _key(self, digest: str, own: str) -> str:
-        """Return the platform's key of the block, or one made from its content if that is missing or used."""
-        if _KEY.fullmatch(own) and own not in self._key_counts:
-            self._key_counts[own] = 1
-            return own
+    def _key(self, digest: str, platform_key: str) -> str:
+        """Return the key of a block: the platform's key `own` if it is valid and unused, else a key made from
+        `digest`."""
+        if _KEY.fullmatch(platform_key) and platform_key not in self._key_counts:
+            self._key_counts[platform_key] = 1
+            return platform_key
         number = self._key_counts.get(digest, 0) + 1
         self._key_counts[digest] = number
         return digest if number == 1 else f"{digest}-{number}"
@@ -270,7 +272,7 @@ class BlockFinalizer:
         title = " ".join(plain_text(draft.runs)[:_MAX_TITLE].split())
         draft.attrs["id"] = self._anchors.assign(title, draft.attrs.get("id"))
         heading = Block("heading", draft.attrs, runs=draft.runs, lines=lines, key=key)
-        # The mark of a footnote is meaningless in an outline, which shows no footnotes.
+        # Leave out footnote marks, because the outline shows no footnotes.
         visible = tuple(run for run in draft.runs if run.kind != "footnote" or run.attrs.get("inline"))
         title = " ".join(plain_text(visible)[:_MAX_TITLE].split())
         self.headings.append(Heading(draft.attrs["level"], title, draft.attrs["id"], heading))
@@ -278,8 +280,8 @@ class BlockFinalizer:
 
 
 def _lines(draft: DraftBlock, blocks: tuple[Block, ...]) -> tuple[int, int]:
-    """Return the line range of a draft, which includes its blocks. Equal tuples are shared: a page of a megabyte would
-    otherwise hold one more tuple for each block."""
+    """Return the line range of a draft, including its blocks. If the range equals that of its first block, return the
+    same tuple to save memory."""
     if not blocks:
         return draft.first, max(draft.last, draft.first + 1)
     first_lines, (_, last_line) = blocks[0].lines, blocks[-1].lines
@@ -289,33 +291,38 @@ def _lines(draft: DraftBlock, blocks: tuple[Block, ...]) -> tuple[int, int]:
 
 
 def _single_line(value: Any) -> Any:
-    """Return an attribute with spaces in place of line breaks and tabs."""
+    """Return the value of an attribute with line breaks and tabs replaced by spaces."""
     if isinstance(value, str):
         return value if value.isprintable() else value.translate(_CONTROL_TO_SPACE)
     return tuple(map(_single_line, value)) if type(value) is tuple else value
 
 
 def _digest(draft: DraftBlock, first_child: str) -> str:
-    """Return a hash for the key: of the words of a leaf, or of the title and first child of a container."""
+    """Return a hash for the key of a block. For a leaf, it covers the words. For a container, it covers the title and
+    the first child."""
     attrs = draft.attrs
-    own = draft.text or plain_text(draft.runs)
-    if not own:
-        given = (attrs.get(name) for name in ("title", "url", "src", "path", "name", "date", "target", "expression"))
-        own = next((value for value in given if isinstance(value, str) and value), "")
-    if not own and "columns" in attrs:
-        own = " ".join(plain_text(column.title) for column in attrs["columns"])
-    is_text_only = own and not first_child and not own.isspace()
+    own_text = draft.text or plain_text(draft.runs)
+    if not own_text:
+        title_attributes = (
+            attrs.get(name) for name in ("title", "url", "src", "path", "name", "date", "target", "expression")
+        )
+        own_text = next((value for value in title_attributes if isinstance(value, str) and value), "")
+    if not own_text and "columns" in attrs:
+        own_text = " ".join(plain_text(column.title) for column in attrs["columns"])
+    is_text_only = own_text and not first_child and not own_text.isspace()
     digest = blake2b(digest_size=6)
     for piece in (
-        _normalized_text(own) if is_text_only else (f"{draft.kind}\0", *_normalized_text(own), f"\0{first_child}")
+        _normalized_text(own_text)
+        if is_text_only
+        else (f"{draft.kind}\0", *_normalized_text(own_text), f"\0{first_child}")
     ):
         digest.update(piece.encode("utf-8", "replace"))
     return digest.hexdigest()
 
 
 def _normalized_text(text: str) -> Iterator[str]:
-    """Yield `text` in pieces, with each run of white space as one space. A list of the words would take ten times the
-    memory of the text."""
+    """Yield `text` in pieces with white space collapsed. Pieces are used because a list of all words would take ten
+    times the memory of the text."""
     if len(text) <= _SLICE_LENGTH:
         yield " ".join(text.split())
         return

@@ -1,4 +1,4 @@
-"""Rules of the block parser: platform tags, tables, fences, formulas, and HTML that spans blank lines."""
+"""Block rules for markdown-it: platform tags, tables, fences, formulas, and HTML that spans blank lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from octavo.documents.tag_blocks import is_known_tag
 from octavo.documents.tags import Tag, TagScanner
 
 MAX_BLOCK_DEPTH = 32
-"""Number of nested lists, items and quotes. Deeper levels are shown as source."""
+"""Maximum nesting of lists, items and quotes. Deeper levels are shown as source."""
 _MAX_FORMULA_LINES = 200
 _FENCE_BEFORE_TAG = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*(?=\{%-?\s*end)", re.MULTILINE)
 _ONE_LINE_CODE = re.compile(r"(`{3,})([^`]+)\1[ \t]*(?:\{%.*)?")
@@ -41,7 +41,7 @@ def _push_source(state: StateBlock, start: int, end: int, message: str) -> None:
 
 
 def table_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse a table. Unlike in standard Markdown, the last cell includes the text of surplus cells."""
+    """Parse a table. If a row has too many cells, the last cell gets their text. Standard Markdown would drop it."""
     if state.eMarks[start] - state.bMarks[start] > MAX_ROW_LENGTH or not table(state, start, end, True):
         return False
     if silent:
@@ -80,7 +80,7 @@ def _push_rest_of_table(state: StateBlock, start: int, end: int) -> None:
 
 
 def tag_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    state.env["window"].look()
+    state.env["window"].count_visit()
     position = state.bMarks[start] + state.tShift[start]
     if not state.src.startswith("{%", position) or state.is_code_block(start):
         return False
@@ -110,7 +110,7 @@ def tag_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
-    """Parse an unknown tag with a `lang` argument, which plugins write, as code. Returns False for other tags."""
+    """Parse an unknown tag with a `lang` argument as code. Plugins write such tags. Returns False for other tags."""
     if is_known_tag(tag.closes or tag.name) or not tag.arguments.get("lang"):
         return False
     found = state.env["finder"].find_after(f"end{tag.name}", tag.end)
@@ -135,7 +135,8 @@ def _code_in_tag(state: StateBlock, tag: Tag, start: int, line: int) -> bool:
 
 
 def _reopened_line(state: StateBlock, tag: Tag, end: int) -> int:
-    """Return the line on which an unclosed tag opens again before `end`, or -1."""
+    """Return the line before `end` on which a tag with the same name opens, because `tag` was not closed. -1 if there
+    is no such line."""
     position = tag.end
     while (position := state.src.find("{%", position, end)) >= 0:
         other = state.env["tags"].tag_at(position)
@@ -147,7 +148,7 @@ def _reopened_line(state: StateBlock, tag: Tag, end: int) -> int:
 
 
 def _push_rest(state: StateBlock, position: int, line: int) -> None:
-    """Parse the text after a tag on the same line: more tags, then a paragraph."""
+    """Parse the rest of a line after a tag: further tags, then a paragraph."""
     scanner: TagScanner = state.env["tags"]
     while True:
         line_end = state.eMarks[line]
@@ -163,7 +164,7 @@ def _push_rest(state: StateBlock, position: int, line: int) -> None:
 
 
 def _fence_after_tag(state: StateBlock, position: int, line: int, end: int) -> bool:
-    """Parse a code fence that begins on the line of a tag, after the tag. Returns False if there is none."""
+    """Parse a code fence that begins after a tag on the same line. Returns False if there is no such fence."""
     while state.src.startswith((" ", "\t"), position):
         position += 1
     if not state.src.startswith(("```", "~~~"), position):
@@ -182,7 +183,7 @@ def _fence_after_tag(state: StateBlock, position: int, line: int, end: int) -> b
 
 
 def fence_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
-    """Parse fenced code. A closing fence is also accepted with an end tag after it on the same line."""
+    """Parse fenced code. An end tag may follow the closing fence on the same line."""
     if not state.src.startswith(("`", "~"), state.bMarks[start] + state.tShift[start]):
         return False
     is_code = fence(state, start, end, silent)
@@ -246,7 +247,7 @@ def math_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 _TAG_START = re.compile(r"</?([a-zA-Z][a-zA-Z0-9-]*+)(?=[\s/>]|$)")
 _ATTRIBUTE = r"""\s++[a-zA-Z_:@*\[(#.][^\s=/>]*+(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|[^\s"'=<>`]++))?"""
-# Compiled on first use: compiling takes a millisecond, and many pages need no such pattern.
+# Not compiled here, because compiling takes a millisecond and many pages do not need the pattern.
 _ONE_TAG = rf"</?[a-zA-Z][a-zA-Z0-9-]*+(?:{_ATTRIBUTE})*+\s*+/?>\s*+$"
 _MAX_LINE_LENGTH = 4000
 
@@ -257,7 +258,7 @@ _BLOCK_ELEMENTS = (
     "picture|source|video|audio|svg|pre|script|style"
 )
 _WHOLE_ELEMENTS = {"table": 8000, "pre": 8000, "script": 2000, "style": 2000, "svg": 400, "figure": 60, "picture": 60}
-"""HTML elements that are read until their closing tag, and the maximum number of lines until then."""
+"""HTML elements that are read as a whole, with the maximum number of lines up to their closing tag."""
 
 _TRAILING_TAG = re.compile(r"</(?:table|figure|picture|pre)>[ \t]{0,99}(\{%[^\n]{1,4000}%\}[ \t]*)\n?\Z", re.IGNORECASE)
 """A platform tag after the closing tag of an element, on the same line."""
@@ -299,7 +300,7 @@ def html_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
 
 
 def _push_text(state: StateBlock, words: str, line: int) -> None:
-    """Add a paragraph for the text after HTML on its last line. Otherwise a platform tag there would become HTML text."""
+    """Add a paragraph for the platform tag after HTML on the same line. Otherwise the tag would become HTML text."""
     state.push("paragraph_open", "p", 1).map = [line, line + 1]
     inline = state.push("inline", "", 0)
     inline.content, inline.map, inline.children = words, [line, line + 1], []
@@ -311,7 +312,7 @@ def _is_one_tag(line: str) -> bool:
 
 
 def _end_of_element(state: StateBlock, name: str, position: int, start: int, end: int) -> int:
-    """Return the line after the HTML that begins with a tag called `name`."""
+    """Return the first line after the HTML that begins with a tag called `name`."""
     is_opening = state.src[position + 1] != "/"
     if is_opening and name in _WHOLE_ELEMENTS:
         after = _line_after(state, f"</{name}", position, start, end, _WHOLE_ELEMENTS[name])
@@ -328,7 +329,8 @@ def _end_of_element(state: StateBlock, name: str, position: int, start: int, end
 
 
 def _line_after(state: StateBlock, text: str, position: int, start: int, end: int, limit: int) -> int | None:
-    """Return the line after the one with `text`, for tables after the outermost one. None if not found."""
+    """Return the line after the line that contains `text`. For `</table`, skip nested tables. None if it is not
+    found."""
     finder: TextFinder = state.env["finder"]
     is_table = text == "</table"
     found = finder.element_end("table", position + 1)[0] if is_table else finder.find_after(text, position)

@@ -1,7 +1,8 @@
 """The block tree of a page: blocks, and runs of text in the leaf blocks.
 
-`attrs` holds only attributes that the source sets, under the names below. Read them with `attrs.get`. Values are
-single lines, except in `arguments`. Each kind of block has runs, children or text as its row says, and nothing else.
+A page is parsed into `Block` objects. A leaf block has runs (text with formats) or plain text. `attrs` has only the
+attributes that the source sets, with the names below. Read them with `attrs.get`. Values are single lines, except in
+`arguments`. Each kind of block has only the runs, children or text that its row names.
 The text of `runs` is as displayed, with escapes resolved. `text` is exactly as in the source.
 
 | kind          | attrs                                                   | runs, text, children                       |
@@ -90,24 +91,24 @@ NO_ATTRS: Mapping[str, Any] = MappingProxyType({})
 """The attributes of a block or run without attributes."""
 NO_MARKS: frozenset[str] = frozenset()
 
-Role = Literal["any length", "frame", "opened", "series", "part", "grid"]
-"""Properties of block kinds with children, which the comparison of pages uses:
+Role = Literal["any length", "container", "opened", "series", "part", "grid"]
+"""Properties of the kinds of blocks with children. Only the comparison of pages uses them.
 
-- any length: a block can match one of the same kind whose length is very different;
-- frame: blocks can move into and out of the container;
-- opened: an unchanged container with a thread is shown only around the thread;
-- series: the container has no name of its own, and readers see only its parts;
-- part: an element of a series or grid, which can match a moved part even if it is short;
-- grid: rows of cells.
+- any length: a block can match a block of the same kind whose length is very different
+- container: blocks can move into and out of the block
+- opened: if the block is unchanged but has a thread, only the parts near the thread are shown
+- series: readers do not see the block itself, only its parts
+- part: an element of a series or grid, which can match a moved part even if it is short
+- grid: the block consists of rows of cells
 """
 ROLES: Mapping[str, tuple[Role, ...]] = {
-    **dict.fromkeys(("list", "tabs", "stepper", "columns", "updates"), ("any length", "frame", "opened", "series")),
-    **dict.fromkeys(("quote", "hint", "expandable", "column"), ("any length", "frame", "opened")),
-    **dict.fromkeys(("tab", "step"), ("any length", "frame", "opened", "part")),
-    "update": ("frame", "opened", "part"),
-    **dict.fromkeys(("item", "task"), ("frame", "part")),
-    "if": ("any length", "frame"),
-    **dict.fromkeys(("else", "unknown"), ("frame",)),
+    **dict.fromkeys(("list", "tabs", "stepper", "columns", "updates"), ("any length", "container", "opened", "series")),
+    **dict.fromkeys(("quote", "hint", "expandable", "column"), ("any length", "container", "opened")),
+    **dict.fromkeys(("tab", "step"), ("any length", "container", "opened", "part")),
+    "update": ("container", "opened", "part"),
+    **dict.fromkeys(("item", "task"), ("container", "part")),
+    "if": ("any length", "container"),
+    **dict.fromkeys(("else", "unknown"), ("container",)),
     **dict.fromkeys(("table", "cards"), ("any length", "grid")),
     **dict.fromkeys(("row", "card"), ("part",)),
     **dict.fromkeys(("conflict", "footnotes"), ("any length",)),
@@ -118,19 +119,19 @@ ROLES: Mapping[str, tuple[Role, ...]] = {
 
 
 class Run(NamedTuple):
-    """A stretch of text with one format."""
+    """A piece of text with one format."""
 
     text: str
     marks: frozenset[str] = NO_MARKS
-    """Any of bold, italic, strike, code, kbd, sub, sup, underline and mark."""
+    """A subset of bold, italic, strike, code, kbd, sub, sup, underline and mark."""
     link: str | None = None
-    """The link target as written: percent encoding is not resolved."""
+    """The link target as written in the source. Percent encoding is not decoded."""
     kind: str = "text"
     attrs: Mapping[str, Any] = NO_ATTRS
 
 
 class TableColumn(NamedTuple):
-    """A column of a table or of cards. `width` is in pixels, `options` maps the ids of a select to its labels."""
+    """A column of a table or of cards. `width` is in pixels. `options` maps the ids of a select column to labels."""
 
     title: tuple[Run, ...] = ()
     type: str = "text"
@@ -152,21 +153,21 @@ class Block(NamedTuple):
     runs: tuple[Run, ...] = ()
     text: str = ""
     lines: tuple[int, int] = (0, 0)
-    """Line range in the source: first line and the line after the last, counted from 0. Without source (0, 1)."""
+    """First line and line after the last line in the source, counted from 0. (0, 1) if there is no source."""
     key: str = ""
-    """Identifies the block within its page: the platform's key from JSON, or else a hash of the content. The hash of a
-    leaf covers its words, the hash of a container its title and first child, so other edits do not change the key.
-    Repeated keys get the suffix `-2`, `-3` and so on."""
+    """Id of the block on its page. This is the platform's key if the page comes from JSON, else a hash of the content.
+    The hash covers the words of a leaf, or the title and first child of a container. So other edits do not change the
+    key. Repeated keys get the suffix `-2`, `-3` and so on."""
     text_line: int = 0
-    """The source line on which `text` begins, counted from 0. Fences and tags can precede it."""
+    """The source line on which `text` begins, counted from 0. It may be after `lines[0]`, because of a fence or tag."""
 
     def plain(self) -> str:
         """Return the text of the block and its descendants, one line for each leaf."""
-        return "\n".join([own for block in self.walk() if (own := block.text or plain_text(block.runs))])
+        return "\n".join([own_text for block in self.walk() if (own_text := block.text or plain_text(block.runs))])
 
     def walk(self) -> Iterator[Block]:
         """Yield the block and its descendants in source order."""
-        stack = [self]  # Iterative, because nested generators would pass each deep block up through every level.
+        stack = [self]  # Iterative, because recursive generators would pass each block up through every level.
         while stack:
             block = stack.pop()
             yield block
@@ -178,7 +179,7 @@ class Block(NamedTuple):
 
 
 class Diagnostic(NamedTuple):
-    """An error in the source, with its line, counted from 0."""
+    """A problem in the source of a page, with its line, counted from 0."""
 
     line: int
     message: str
@@ -214,7 +215,7 @@ class Document(NamedTuple):
             yield from block.walk()
 
     def find(self, key: str) -> Block | None:
-        """Return the block with `key`. None if there is none."""
+        """Return the block with `key`. None if the page has no such block."""
         return next((block for block in self.walk() if block.key == key), None)
 
 

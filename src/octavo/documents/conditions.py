@@ -1,6 +1,6 @@
 """Evaluates conditions on visitor claims, such as `visitor.claims.plan == "pro" && visitor.claims.seats > 5`. Pure.
 
-Invalid conditions raise `ConditionError`. As in JavaScript, a missing claim is undefined. Reading a member of an
+Invalid conditions raise `ConditionError`. As in JavaScript, a missing claim is undefined, and reading a member of an
 undefined value is an error.
 """
 
@@ -13,7 +13,7 @@ from typing import Any, Final
 MAX_LENGTH, MAX_DEPTH = 1024, 60
 _TOKEN = re.compile(
     r"""(?P<number>\d+(?:\.\d+)?)|(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?P<name>[A-Za-z_$][\w$]*)"""
-    r"""|(?P<sign>===|!==|==|!=|<=|>=|&&|\|\||[!<>().,\[\]])""",
+    r"""|(?P<operator>===|!==|==|!=|<=|>=|&&|\|\||[!<>().,\[\]])""",
     re.ASCII,
 )
 _SPACE = re.compile(r"\s*")
@@ -30,11 +30,11 @@ UNDEFINED: Final = _Undefined()
 
 
 class ConditionError(ValueError):
-    """An error in a condition: the message, and the position of the character, counted from 1."""
+    """An invalid condition. `position` is the number of the wrong character, counted from 1."""
 
     def __init__(self, position: int, sentence: str) -> None:
         super().__init__(f"Character {position}: {sentence}")
-        self.at, self.sentence = position, sentence
+        self.position, self.sentence = position, sentence
 
 
 def evaluate(condition: str, claims: Mapping[str, Any]) -> bool:
@@ -55,7 +55,7 @@ class _Evaluator:
         self._names, self._depth, self._end = names, 0, len(condition.rstrip()) + 1
         self._tokens: list[tuple[str, str, int]] = []
         position = 0
-        while (position := _SPACE.match(condition, position).end()) < len(condition):  # type: ignore[union-attr]  # The pattern matches an empty text too.
+        while (position := _SPACE.match(condition, position).end()) < len(condition):  # type: ignore[union-attr]  # never None, because the pattern also matches an empty text
             found = _TOKEN.match(condition, position)
             if found is None:
                 is_text = condition[position] in "\"'"
@@ -78,17 +78,17 @@ class _Evaluator:
             raise ConditionError(position, f"An operator such as && or == is missing before “{token}”.")
         return value
 
-    def _accept_sign(self, *signs: str) -> tuple[str, int] | None:
+    def _accept_operator(self, *operators: str) -> tuple[str, int] | None:
         if self._next < len(self._tokens):
             kind, token, position = self._tokens[self._next]
-            if kind == "sign" and token in signs:
+            if kind == "operator" and token in operators:
                 self._next += 1
                 return token, position
         return None
 
-    def _require_sign(self, sign: str) -> None:
-        if self._accept_sign(sign) is None:
-            raise ConditionError(self._position, f"“{sign}” is missing here.")
+    def _require_operator(self, operator: str) -> None:
+        if self._accept_operator(operator) is None:
+            raise ConditionError(self._position, f"“{operator}” is missing here.")
 
     @property
     def _position(self) -> int:
@@ -96,23 +96,23 @@ class _Evaluator:
 
     def _evaluate_or(self) -> Any:
         value = self._evaluate_and()
-        while self._accept_sign("||"):
+        while self._accept_operator("||"):
             right = self._evaluate_and()
             value = value if _is_true(value) else right
         return value
 
     def _evaluate_and(self) -> Any:
         value = self._evaluate_comparison()
-        while self._accept_sign("&&"):
+        while self._accept_operator("&&"):
             right = self._evaluate_comparison()
             value = right if _is_true(value) else value
         return value
 
     def _evaluate_comparison(self) -> Any:
         value = self._evaluate_unary()
-        while found := self._accept_sign("===", "!==", "==", "!=", "<=", ">=", "<", ">"):
-            sign, position = found
-            value = _OPERATORS[sign](value, self._evaluate_unary(), position)
+        while found := self._accept_operator("===", "!==", "==", "!=", "<=", ">=", "<", ">"):
+            operator, position = found
+            value = _OPERATORS[operator](value, self._evaluate_unary(), position)
         return value
 
     def _evaluate_unary(self) -> Any:
@@ -120,16 +120,16 @@ class _Evaluator:
         if self._depth > MAX_DEPTH:
             raise ConditionError(self._position, f"The condition has more than {MAX_DEPTH} nested levels.")
         try:
-            if self._accept_sign("!"):
+            if self._accept_operator("!"):
                 return not _is_true(self._evaluate_unary())
             return self._evaluate_members(self._evaluate_primary())
         finally:
             self._depth -= 1
 
     def _evaluate_primary(self) -> Any:
-        if self._accept_sign("("):
+        if self._accept_operator("("):
             value = self._evaluate_or()
-            self._require_sign(")")
+            self._require_operator(")")
             return value
         if self._next == len(self._tokens):
             raise ConditionError(self._end, "A value is missing at the end of the condition.")
@@ -151,11 +151,11 @@ class _Evaluator:
         raise ConditionError(position, f"A value is missing before “{token}”.")
 
     def _evaluate_members(self, value: Any) -> Any:
-        while found := self._accept_sign(".", "["):
-            sign, position = found
-            if sign == "[":
+        while found := self._accept_operator(".", "["):
+            operator, position = found
+            if operator == "[":
                 name = self._evaluate_or()
-                self._require_sign("]")
+                self._require_operator("]")
             else:
                 kind, name, position = (
                     self._tokens[self._next] if self._next < len(self._tokens) else ("", "", self._end)
@@ -170,10 +170,12 @@ class _Evaluator:
         if value is None or value is UNDEFINED:
             raise ConditionError(position, f"Could not read “{name}”: the value before it is not set.")
         if name == "includes" and isinstance(value, list | str):
-            self._require_sign("(")
-            wanted = self._evaluate_or()
-            self._require_sign(")")
-            return any(_is_equal(each, wanted) for each in value) if isinstance(value, list) else str(wanted) in value
+            self._require_operator("(")
+            searched = self._evaluate_or()
+            self._require_operator(")")
+            return (
+                any(_is_equal(each, searched) for each in value) if isinstance(value, list) else str(searched) in value
+            )
         if name == "length" and isinstance(value, list | str):
             return len(value)
         if isinstance(value, Mapping):
@@ -191,10 +193,10 @@ def _is_equal(left: Any, right: Any) -> bool:
 
 def _ordered_comparison(is_in_order: Callable[[Any, Any], bool]) -> Callable[[Any, Any, int], bool]:
     def compare(left: Any, right: Any, position: int) -> bool:
-        numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in (left, right))
-        if numbers or (isinstance(left, str) and isinstance(right, str)):
+        are_numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in (left, right))
+        if are_numbers or (isinstance(left, str) and isinstance(right, str)):
             return is_in_order(left, right)
-        return False  # In JavaScript, a comparison of values without an order is false too.
+        return False  # as in JavaScript, where comparing other values is false
 
     return compare
 

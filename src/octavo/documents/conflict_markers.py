@@ -1,4 +1,4 @@
-"""Finds the conflict markers that the platform puts around both sides of a conflict:
+"""Finds the conflict markers that the platform writes around the two sides of a conflict:
 
 <<<<<<< main
 text on main
@@ -17,7 +17,7 @@ _LAST = re.compile(r">>>>>>> (.{1,200}?)[ \t]*$")
 
 
 class ConflictMarkers(NamedTuple):
-    """One conflict: the lines of its three markers, counted from 0, and the names of its sides."""
+    """A conflict in a text: the line numbers of its three markers, counted from 0, and the names of both sides."""
 
     first: int
     middle: int

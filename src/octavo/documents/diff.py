@@ -1,4 +1,4 @@
-"""Compares two pages: pairs their blocks, then compares the words within each pair. Start with `diff`."""
+"""Compares two pages. It pairs their blocks, then compares the words in each pair. Start reading at `diff`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from octavo.documents.sequences import diff_ranges
 _CODE_KINDS = frozenset({"code", "math"})
 _TABLE_KINDS = kinds_with("grid")
 _FALLBACK_KINDS = frozenset({"content-ref", "openapi"})
-"""Kinds of blocks whose text is only shown if the block itself cannot be shown."""
+"""Kinds of blocks whose text is a fallback, shown only if the block itself cannot be shown."""
 _TEXT_KINDS = frozenset({"paragraph", "heading", "tab"})
 _EMPTY_CELL = Block("cell")
 
@@ -77,11 +77,11 @@ def _compare_siblings(old: Sequence[Node], new: Sequence[Node]) -> list[DiffStep
 def _arrived_step(old: Node, new: Node) -> DiffStep:
     if old.number == new.number:
         return DiffStep("arrived", old, new)
-    return replace(compare_nodes(old, new), fate="arrived")
+    return replace(compare_nodes(old, new), status="arrived")
 
 
 def compare_nodes(old: Node, new: Node) -> DiffStep:
-    """Return the changes from one block to the other."""
+    """Return the step that describes the changes from one block to the other."""
     if old.kind == new.kind == "api-method" and uses_old_tags(old) is not uses_old_tags(new):
         step = DiffStep(
             "restructured", old_nodes=(old,), new_nodes=(new,), note="same operation, written with other tags"
@@ -112,25 +112,26 @@ def compare_nodes(old: Node, new: Node) -> DiffStep:
     elif old.block.text != new.block.text:
         step.parts = CodeChange(diff_lines(old.block.text, new.block.text))
     if old.kind == new.kind and _is_unchanged(step):
-        step.fate = "same"
+        step.status = "same"
     return step
 
 
 def _fallback_changes(old: Block, new: Block) -> tuple[AttributeChange, ...]:
-    """Return the changes of a text that is only shown if its link cannot be shown."""
+    """Return the changes of the fallback text of a block, without changes that its attributes already show."""
     old_side, new_side = plain_text(old.runs), plain_text(new.runs)
     if old_side != new_side:
         return (AttributeChange("fallback text", old_side or None, new_side or None),)
-    known = {(each.old, each.new) for each in changed_attributes(old, new)}
+    shown_changes = {(each.old, each.new) for each in changed_attributes(old, new)}
     found = changed_run_attributes(diff_runs(old.runs, new.runs).words)
     if not found and runs_key(old.runs) != runs_key(new.runs):
         found = tuple(_attribute_changes_without_text(old, new))
-    # A link in the text to the target of the block itself does not count.
-    return tuple(each for each in found if (each.old, each.new) not in known)
+    # Leave out the link to the target of the block itself, because the change of that attribute is already listed.
+    return tuple(each for each in found if (each.old, each.new) not in shown_changes)
 
 
 def _attribute_changes_without_text(old: Block, new: Block) -> Iterator[AttributeChange]:
-    """Yield the changes between runs without words: of their kinds, or else of their attributes."""
+    """Yield the changes of the kinds of runs with equal text. If the kinds are equal, yield the changes of
+    attributes."""
     old_side, new_side = (", ".join(run.kind for run in side.runs) or None for side in (old, new))
     if old_side != new_side:
         yield AttributeChange("fallback", old_side, new_side)
@@ -144,20 +145,20 @@ def _is_unchanged(step: DiffStep) -> bool:
     if step.settings or (step.title and step.title.kinds):
         return False
     match step.parts:
-        case TextChange(kinds=sorts):
-            return not sorts
+        case TextChange(kinds=change_kinds):
+            return not change_kinds
         case CodeChange(lines=lines):
             return all(line.op == "equal" for line in lines)
         case RowChange(cells=cells):
             return all(cell.words is None and not cell.settings for cell in cells)
         case TableChange(columns=columns):
             both = all(pair.old is not None and pair.new is not None and has_same_title(pair) for pair in columns)
-            return both and all(row.fate == "same" for row in step.rows)
+            return both and all(row.status == "same" for row in step.rows)
     if step.inside is not None:
-        return all(each.fate == "same" for each in step.inside)
+        return all(each.status == "same" for each in step.inside)
     assert step.old is not None
     assert step.new is not None
-    # A container that was rewritten for the comparison has only the texts that it shows, and no text of its own.
+    # Only these kinds have all their text in `runs` and `text`. Others may differ in parts that are not compared here.
     ours, theirs = step.old.block, step.new.block
     is_worded = ours.kind in _TEXT_KINDS and ours.kind == theirs.kind
     return is_worded and runs_key(ours.runs) == runs_key(theirs.runs) and ours.text == theirs.text
@@ -181,13 +182,13 @@ def _rows(old: Node, new: Node, columns: tuple[ColumnPair, ...]) -> list[DiffSte
     return join_rows(steps, columns)
 
 
-def _row(fate: Status, old: Node, new: Node, columns: tuple[ColumnPair, ...]) -> DiffStep:
+def _row(status: Status, old: Node, new: Node, columns: tuple[ColumnPair, ...]) -> DiffStep:
     if old.number == new.number:
-        return DiffStep(fate, old, new)
-    step = DiffStep(fate, old, new, RowChange(tuple(_cell(old, new, pair) for pair in columns)))
+        return DiffStep(status, old, new)
+    step = DiffStep(status, old, new, RowChange(tuple(_cell(old, new, pair) for pair in columns)))
     step.settings = changed_attributes(old.block, new.block)
-    if fate == "changed" and _is_unchanged(step):
-        step.fate = "same"
+    if status == "changed" and _is_unchanged(step):
+        step.status = "same"
     return step
 
 
@@ -198,7 +199,7 @@ def _cell(old: Node, new: Node, pair: ColumnPair) -> CellChange:
         return CellChange(old_side, new_side)
     others = changed_attributes(old_side or _EMPTY_CELL, new_side or _EMPTY_CELL)
     if pair.old and pair.new and pair.old.type != pair.new.type:
-        # The words of the cell are read as another type now, such as stars, so the value differs too.
+        # The value differs only because the type of the column changed.
         others = tuple(each for each in others if each.name != "value")
     found = diff_runs(old_side.runs if old_side else (), new_side.runs if new_side else ())
     return CellChange(old_side, new_side, found if found.kinds else None, others)

@@ -1,4 +1,4 @@
-"""Pairs the blocks of two versions: equal blocks first, then the most similar blocks in the gaps between them."""
+"""Pairs the blocks of two versions. Equal blocks are paired first, then the most similar blocks between them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MIN_SIMILARITY = 0.45
 """Minimum similarity of two blocks, from 0 to 1, to be paired in a comparison."""
 
 _CONTAINER_SIMILARITY = 0.5
-"""Minimum similarity of containers with the same title, and of untitled containers if either is empty."""
+"""Similarity given to containers with the same title, and to untitled containers if one of them is empty."""
 
 TITLED_KINDS = frozenset({"tab", "expandable", "step", "update"})
 
@@ -42,18 +42,18 @@ _COMPATIBLE = {
 }
 _KINDS_OF_ANY_LENGTH = kinds_with("any length")
 _PART_KINDS = kinds_with("part")
-_CONTAINER_KINDS = kinds_with("frame") - {"item", "task"}
+_CONTAINER_KINDS = kinds_with("container") - {"item", "task"}
 _OPERATION_KINDS = frozenset({"openapi", "api-method"})
 _IMAGE_KINDS = frozenset({"figure", "image"})
 _DIGITS = re.compile(r"\d+")
 _MAX_TEXT_LENGTH = 1500
 _MAX_COMPARED = 6000
-"""Maximum number of pairs of a gap to compare. In larger gaps, only blocks at similar positions are compared."""
+"""Maximum number of pairs in a gap that are all compared. In larger gaps, only blocks at similar positions are."""
 _MAX_PAIRS = 250_000
 
 
 def align(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
-    """Return the blocks in pairs that keep the order of both sides. None marks a missing counterpart."""
+    """Pair the blocks of two sides in the order of both sides. A block without a counterpart is paired with None."""
     pairs: list[Pair] = []
     found = _join_across_islands(diff_ranges(_alignment_keys(old), _alignment_keys(new)), old, new)
     gaps = [each for each in found if not each.equal]
@@ -75,8 +75,8 @@ def _alignment_keys(nodes: Sequence[Node]) -> list[Hashable]:
 
 
 def _join_across_islands(found: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]) -> Sequence[DiffRange]:
-    """Return the ranges, with differences joined across short equal blocks that are repeated on both sides: “Returns:”
-    in one section is not the “Returns:” of another."""
+    """Join differences that are separated only by short blocks which both sides repeat. For example, “Returns:” in one
+    section does not correspond to “Returns:” in another section."""
     short = [
         at
         for at, each in enumerate(found)
@@ -92,21 +92,21 @@ def _join_across_islands(found: Sequence[DiffRange], old: Sequence[Node], new: S
     }
     isolated_ranges |= _renumbered_headings([at for at in short if at not in isolated_ranges], found, old, new)
     joined: list[DiffRange] = []
-    for at, stretch in enumerate(found):
+    for at, diff_range in enumerate(found):
         if at in isolated_ranges:
-            stretch = stretch._replace(equal=False)
-        if joined and not joined[-1].equal and not stretch.equal:
+            diff_range = diff_range._replace(equal=False)
+        if joined and not joined[-1].equal and not diff_range.equal:
             last = joined.pop()
-            stretch = DiffRange(False, last.i1, stretch.i2, last.j1, stretch.j2)
-        joined.append(stretch)
+            diff_range = DiffRange(False, last.i1, diff_range.i2, last.j1, diff_range.j2)
+        joined.append(diff_range)
     return joined
 
 
 def _renumbered_headings(
     short: Sequence[int], found: Sequence[DiffRange], old: Sequence[Node], new: Sequence[Node]
 ) -> set[int]:
-    """Return the positions of ranges that are numbered headings, such as “Step 4”, and that a longer block moved
-    across. In that case the headings were renumbered, and the longer blocks stayed."""
+    """Return the positions of ranges of numbered headings, such as “Step 4”, that a longer equal block crosses. Then
+    the headings were renumbered, and the longer block stayed in place."""
     series = [Counter(form for node in nodes if (form := _number_pattern(node))) for nodes in (old, new)]
     numbered = [
         at
@@ -133,8 +133,8 @@ def _is_short(nodes: Sequence[Node]) -> bool:
 
 
 def _unique_equals(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]:
-    """Return the numbers of blocks with exactly one equal block on the other side. These blocks are never paired with
-    a block that is only similar."""
+    """Return the numbers of long blocks that occur exactly once on each side. They are never paired with a block that
+    is only similar."""
     numbers, others = [node.number for node in old], [node.number for node in new]
     both = set(numbers).intersection(others)
     if not both:
@@ -150,7 +150,7 @@ def _unique_equals(old: Sequence[Node], new: Sequence[Node]) -> frozenset[int]:
 
 
 def align_without(old: Sequence[Node], new: Sequence[Node], moved: Collection[int]) -> list[Pair]:
-    """Return the pairs of `align`. Blocks whose ids are in `moved` are in no pair with another block."""
+    """Return the pairs of `align`, but leave the blocks whose `id()` is in `moved` without a counterpart."""
     if not moved:
         return align(old, new)
     pairs: list[Pair] = []
@@ -165,20 +165,20 @@ def align_without(old: Sequence[Node], new: Sequence[Node], moved: Collection[in
 
 
 def _take_until(nodes: Iterator[Node], stop: Node | None) -> Iterator[Node]:
-    """Yield the nodes before `stop`. The iterator continues after `stop`."""
+    """Yield the nodes before `stop`, and consume `stop`."""
     while stop is not None and (node := next(nodes)) is not stop:
         yield node
 
 
 def title_of(node: Node) -> str:
-    """Return the title of a container that can have one. Empty if it has none."""
+    """Return the title of a container of `TITLED_KINDS`. Empty if it has no title."""
     if node.kind == "step":
         return node.children[0].text if node.children and node.children[0].kind == "heading" else ""
     return plain_text(node.block.runs) or str(node.block.attrs.get("title") or node.block.attrs.get("date") or "")
 
 
 def similarity(old: Node, new: Node) -> float:
-    """Return the similarity of two blocks, 0 to 1."""
+    """Return the similarity of two blocks, from 0 to 1."""
     kind, other, ours, theirs = old.block.kind, new.block.kind, old.text, new.text
     penalty = 0.0
     if kind != other:
@@ -188,15 +188,19 @@ def similarity(old: Node, new: Node) -> float:
     if kind in _OPERATION_KINDS and other in _OPERATION_KINDS and _is_same_operation(old.block, new.block):
         return 0.85 + 0.15 * text_similarity(ours, theirs) - penalty
     if kind in _IMAGE_KINDS and other in _IMAGE_KINDS:
-        # An image with another name is treated as a replacement of the old image.
+        # At least 0.5: an image with another name replaces the old image, so the two are paired.
         return 0.5 + 0.5 * text_similarity(ours, theirs)
     if not ours and not theirs:
         return 0.7 - penalty
-    is_same = kind == other and kind in _CONTAINER_KINDS and _is_same_container(old, new)
-    if not is_same and kind not in _KINDS_OF_ANY_LENGTH and not 0.2 * len(theirs) <= len(ours) <= 5 * len(theirs):
+    is_same_container = kind == other and kind in _CONTAINER_KINDS and _is_same_container(old, new)
+    if (
+        not is_same_container
+        and kind not in _KINDS_OF_ANY_LENGTH
+        and not 0.2 * len(theirs) <= len(ours) <= 5 * len(theirs)
+    ):
         return 0.0
     found = text_similarity(ours, theirs)
-    if kind == "heading" and found < MIN_SIMILARITY:  # Without case, for changes such as “Api” to “API”.
+    if kind == "heading" and found < MIN_SIMILARITY:  # ignore case, for changes such as “Api” to “API”
         found = max(found, text_similarity(fold(ours), fold(theirs), at_least=0.8))
     if old.children and new.children:
         before, after = ({child.number for child in node.children} for node in (old, new))
@@ -204,11 +208,11 @@ def similarity(old: Node, new: Node) -> float:
             found = max(found, 0.35 + 0.6 * shared / min(len(before), len(after)))
         if kind in ("row", "card") and old.children[0].number == new.children[0].number and old.children[0].text:
             found = max(found, min(1.0, found + 0.4))
-    return max(found, _CONTAINER_SIMILARITY) if is_same else found - penalty
+    return max(found, _CONTAINER_SIMILARITY) if is_same_container else found - penalty
 
 
 def _is_same_container(old: Node, new: Node) -> bool:
-    """Return whether two containers have the same title, or have none and either is empty."""
+    """Return whether two containers have the same title. Untitled containers match if one of them is empty."""
     title, other = (title_of(node) if node.kind in TITLED_KINDS else "" for node in (old, new))
     return fold(title) == fold(other) if title or other else not (old.children and new.children)
 
@@ -228,20 +232,21 @@ def _operation_url(operation: Block) -> str:
 
 
 def text_similarity(old: str, new: str, at_least: float = 0.3) -> float:
-    """Return the similarity of the first 1 500 characters of two texts, 0 to 1. 0 if it is below `at_least`."""
+    """Return the similarity of the first 1 500 characters of two texts, from 0 to 1. 0 if it is below `at_least`."""
     return _indel()(old[:_MAX_TEXT_LENGTH], new[:_MAX_TEXT_LENGTH], score_cutoff=at_least)
 
 
 @cache
 def _indel() -> Callable[..., float]:
-    # lazy: rapidfuzz, not needed to read a page. Cached: an import in each call would be slow.
+    # lazy: rapidfuzz, not needed to read a page. Cached, because an import in each call would be slow.
     from rapidfuzz.distance import Indel
 
     return Indel.normalized_similarity
 
 
 def most_similar(text: str, others: Sequence[str], at_least: float) -> int | None:
-    """Return the index of the text in `others` most similar to `text`. None if none is as similar as `at_least`."""
+    """Return the index of the text in `others` that is most similar to `text`. None if all similarities are below
+    `at_least`."""
     from rapidfuzz import process
     from rapidfuzz.distance import Indel
 
@@ -268,8 +273,8 @@ def _align_gap(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) 
 
 
 def best_pairs(worth: Sequence[dict[int, float]], width: int) -> list[tuple[int, int]]:
-    """Return the pairs with the highest total value that keep the order of both sides. `worth` has, for each index of
-    the first side, the values of pairs with the second side. `width` is the length of the second side."""
+    """Return the pairs in the order of both sides that have the highest total value. `worth` has for each index of the
+    first side the values of its pairs, by index of the second side. `width` is the length of the second side."""
     best = _best_totals(worth, width)
     pairs = []
     i = j = 0
@@ -286,7 +291,7 @@ def best_pairs(worth: Sequence[dict[int, float]], width: int) -> list[tuple[int,
 
 
 def _pair_values(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> list[dict[int, float]]:
-    """Return the value of each pair of similar blocks. Pairs of long blocks have a higher value."""
+    """Return the values of all pairs of similar blocks, as `best_pairs` needs them. Long blocks have higher values."""
     reach = len(new)
     if len(old) * len(new) > _MAX_COMPARED:
         reach = max(4, _MAX_COMPARED // (2 * len(old)))
@@ -308,7 +313,7 @@ def _pair_values(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]
 
 
 def _best_totals(worth: Sequence[dict[int, float]], width: int) -> list[list[float]]:
-    """Return a table of highest total values, for pairs from index `i` of one side and `j` of the other."""
+    """Return a table whose cell [i][j] is the highest total value of pairs from index `i` and `j` to the ends."""
     best = [[0.0] * (width + 1)]
     for here in reversed(worth):
         below = best[-1]
@@ -327,7 +332,8 @@ def _best_totals(worth: Sequence[dict[int, float]], width: int) -> list[list[flo
 
 
 def _align_beginnings(old: Sequence[Node], new: Sequence[Node], moved: frozenset[int]) -> list[Pair]:
-    """Pair blocks with the same kind and beginning first. Used when there are too many blocks to compare all."""
+    """Pair blocks with the same kind and first 60 characters. Used if there are too many blocks to compare all
+    pairs."""
     pairs: list[Pair] = []
     for equal, i1, i2, j1, j2 in diff_ranges(
         [(node.kind, node.text[:60]) for node in old], [(node.kind, node.text[:60]) for node in new]
@@ -351,7 +357,7 @@ _MAX_COMPARED_SECTIONS = 4000
 _MIN_SECTION_LENGTH = 60
 _MAX_SECTION_TEXT = 400
 _MIN_SECTION_SIMILARITY = 0.75
-"""Minimum text similarity of sections with different titles to count as one retitled section."""
+"""Minimum text similarity of two sections with different titles to count as one section with a new title."""
 
 
 class _Section(NamedTuple):
@@ -362,7 +368,7 @@ class _Section(NamedTuple):
 
     @property
     def body(self) -> list[Node]:
-        """The blocks without the heading."""
+        """Return the blocks of the section without its heading."""
         first = self.nodes[0]
         return first.children if first.kind in TITLED_KINDS else list(self.nodes[1:])
 
@@ -371,13 +377,14 @@ class _Section(NamedTuple):
         return " ".join(node.text for node in self.body if node.text)[:_MAX_SECTION_TEXT]
 
     def worth(self, other: _Section) -> float:
-        """Return how likely the section stayed in place: by the number of equal blocks, then by its length."""
+        """Return how much this section and its counterpart should stay in order. It grows with the number of equal
+        blocks, then with the length."""
         equal = Counter(node.number for node in self.nodes) & Counter(node.number for node in other.nodes)
         return equal.total() + 1 - 1 / (2 + sum(node.size for node in self.nodes))
 
 
 def moved_sections(old: Sequence[Node], new: Sequence[Node]) -> list[Pair]:
-    """Return the blocks of sections that moved past other sections, each paired with its counterpart. Sections are
+    """Find sections that moved past other sections. Return their blocks, paired with their counterparts. Sections are
     matched by title and text, at any heading level."""
     found: list[Pair] = []
     kinds = {node.block.kind for node in old} & {node.block.kind for node in new}
@@ -425,17 +432,18 @@ def _moved_pairs(old: Sequence[_Section], new: Sequence[_Section]) -> list[Pair]
 
 
 def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int, int]:
-    """Return the indices of new sections by the index of their old counterpart. A counterpart has the same unique
-    title, or the same title and blocks, or is next to another counterpart, or has nearly the same text."""
+    """Return the index of the new counterpart of each old section, by the index of the old section. A counterpart has
+    the same unique title, or the same title and blocks, or the same title next to another counterpart, or similar
+    text."""
     found: dict[int, int] = {}
-    taken: set[int] = set()
+    paired: set[int] = set()
     before, after = [each.text() for each in old], [each.text() for each in new]
 
     def pair(i: int, j: int, at_least: float = MIN_SIMILARITY) -> bool:
-        is_free = i not in found and j not in taken
+        is_free = i not in found and j not in paired
         if is_free and (text_similarity(before[i], after[j]) if before[i] or after[j] else 1.0) >= at_least:
             found[i] = j
-            taken.add(j)
+            paired.add(j)
             return True
         return False
 
@@ -452,7 +460,7 @@ def _counterparts(old: Sequence[_Section], new: Sequence[_Section]) -> dict[int,
                 i, j = i + step, j + step
                 if old[i].name != new[j].name or not pair(i, j):
                     break
-    unmatched = [j for j in range(len(new)) if j not in taken and len(after[j]) >= _MIN_SECTION_LENGTH]
+    unmatched = [j for j in range(len(new)) if j not in paired and len(after[j]) >= _MIN_SECTION_LENGTH]
     for i in range(len(old)) if 0 < len(old) * len(unmatched) <= _MAX_COMPARED_SECTIONS else ():
         if i not in found and len(before[i]) >= _MIN_SECTION_LENGTH:
             at = most_similar(before[i], [after[j] for j in unmatched], _MIN_SECTION_SIMILARITY)

@@ -16,7 +16,7 @@ _SIGNATURE = re.compile(
     r"token|sig|signature|expires|policy|key-pair-id|googleaccessid|awsaccesskeyid|x-(?:amz|goog|ms)-.+|s[eprtv]",
     re.IGNORECASE,
 )
-"""Query parameters of signed URLs: the signature and its expiry."""
+"""Query parameters of signed URLs that contain the signature or its expiry."""
 _MAX_SIGNATURE = 16
 _WHITESPACE_NAMES = {" ": "space", "\n": "line break", "\t": "tab", "\u00a0": "non-breaking space"}
 
@@ -36,7 +36,7 @@ def changed_metadata(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[At
 
 
 def changed_run_attributes(words: Sequence[TextPart]) -> tuple[AttributeChange, ...]:
-    """Return the changes of a text other than its words: links, formatting, images and buttons."""
+    """Return the changes of a text that are not changes of words: links, formatting, images and buttons."""
     found: dict[AttributeChange, None] = {}
     removed: list[Run] = []
     inserted: list[Run] = []
@@ -54,7 +54,7 @@ def changed_run_attributes(words: Sequence[TextPart]) -> tuple[AttributeChange, 
 
 
 def _with_whole_links(words: Sequence[TextPart]) -> list[Run]:
-    """Return the runs. Runs of a link have the whole new text of the link."""
+    """Return the runs of `words`. Each run in a link gets the complete new text of the link."""
     runs = [word.run for word in words]
     kept = [at for at, word in enumerate(words) if word.op != "delete"]
     for link, group in groupby(kept, lambda at: runs[at].link):
@@ -66,7 +66,7 @@ def _with_whole_links(words: Sequence[TextPart]) -> list[Run]:
 
 
 def _style_changes(word: TextPart, run: Run) -> Iterator[AttributeChange]:
-    """Yield the differences in format of words that stayed. `run` has the new format, and the whole text of its link."""
+    """Yield the changes of format of an unchanged text. `run` has the new format and the complete text of its link."""
     old, new = word.old or word.run, word.run
     if (old.link or None) != (new.link or None):
         yield _link_change(old, run)
@@ -78,7 +78,7 @@ def _style_changes(word: TextPart, run: Run) -> Iterator[AttributeChange]:
 
 
 def _replaced_run_changes(removed: Iterable[Run], inserted: Iterable[Run]) -> Iterator[AttributeChange]:
-    """Yield the invisible differences between removed runs and the runs that replaced them."""
+    """Yield the changes of links, images and buttons between removed runs and the runs that replaced them."""
     for old, new in zip(*([run for run in side if run.link] for side in (removed, inserted)), strict=False):
         if old.link != new.link:
             yield _link_change(old, new)
@@ -92,7 +92,7 @@ def _link_change(old: Run, new: Run) -> AttributeChange:
 
 
 def _attribute_change(name: str, old: str | None, new: str | None) -> AttributeChange:
-    """Return the change of an attribute. If only the signature of a URL changed, the change shows only the signature."""
+    """Return the change of an attribute. If only the signature of a URL has changed, show only the signature."""
     before, after = (str(side).partition("?") for side in (old, new))
     if old is None or new is None or not (before[1] and after[1]) or before[0] != after[0]:
         return AttributeChange(name, old, new)
@@ -112,7 +112,7 @@ def _short_signature(signature: str) -> str:
 
 
 def shorten(text: str) -> str:
-    """Return a text on one line, cut after 40 characters."""
+    """Return a text as one line of at most 40 characters."""
     name = " ".join(text.split())
     return name if len(name) <= _MAX_NAME else name[: _MAX_NAME - 1] + "…"
 
@@ -129,8 +129,8 @@ def _run_attribute_changes(old: Run, new: Run) -> Iterator[AttributeChange]:
 
 
 def describe_whitespace(text: str) -> str:
-    """Return the white space and other invisible characters of a text as words, such as `2 spaces, line break`. “none”
-    if there are none."""
+    """Describe the white space and other invisible characters of a text, for example as `2 spaces, line break`. Return
+    `none` if the text has none."""
     found = []
     for char, group in groupby(char for char in text if not char.isprintable() or char.isspace()):
         count = len(list(group))
@@ -146,7 +146,8 @@ def changed_values(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple
     for name in names:
         old, new = before.get(name), after.get(name)
         if old != new:
-            # A missing boolean means no, unless only a missing and a false value differ.
+            # A missing boolean counts as False, unless the other value is False: then the change is from missing to
+            # “no”.
             if isinstance(old or new, bool) and bool(old) is not bool(new):
                 old, new = old or False, new or False
             texts = [_value_text(side) for side in (old, new)]
@@ -167,7 +168,7 @@ def _flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def _value_text(value: Any) -> str | None:
-    """Return an attribute as readable text. None if it is not set."""
+    """Return the value of an attribute as text for the user. None if it is not set."""
     if value is None or value == {}:
         return None
     if isinstance(value, bool):
@@ -176,4 +177,4 @@ def _value_text(value: Any) -> str | None:
         return ", ".join(filter(None, map(_value_text, value)))
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {_value_text(each)}" for name, each in value.items())
-    return f"{value:.0f} %" if isinstance(value, float) else str(value)  # Only shares of a width are floats.
+    return f"{value:.0f} %" if isinstance(value, float) else str(value)  # only widths in percent are floats

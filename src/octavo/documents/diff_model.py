@@ -1,6 +1,6 @@
-"""The result of a comparison of two pages: a tree of entries in reading order.
+"""The result of comparing two pages: a tree of entries in reading order.
 
-Each entry has the blocks of both sides, so that either page can be rebuilt from the entries.
+Each entry contains the blocks of both sides, so both pages can be rebuilt from the entries.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from octavo.documents.blocks import Block, Run, TableColumn
 
 _REWRITTEN_SHARE = 0.75
 _MIN_WORDS = 40
-"""Number of words. In shorter pages, a complete rewrite is readable in any layout."""
+"""Minimum number of words of a page that can count as rewritten. Shorter changes are readable in any layout."""
 
 Op = Literal["equal", "insert", "delete", "format", "link"]
 
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """Words with the same change. For `format` (other format, attributes or white space) and `link` (other target) the
-    words are equal: `run` is the new run, `old` the old one."""
+    """Consecutive words with the same change. For `format` (new format, attributes or white space) and `link` (new
+    target) the words are equal: `run` is the new run, and `old` is the old run."""
 
     op: Op
     run: Run
@@ -29,26 +29,26 @@ class TextPart:
 
 @dataclass(frozen=True, slots=True)
 class TextChange:
-    """A changed text. `changed` is the share of its characters that were removed or added, 0 to 1."""
+    """A changed text. `changed` is the share of its characters that were removed or added, from 0 to 1."""
 
     words: tuple[TextPart, ...]
     changed: float
 
     @property
     def is_rewritten(self) -> bool:
-        """Whether the text changed so much that showing the old and new text separately is clearer."""
+        """Return whether the text changed so much that the old and new text should be shown separately."""
         return self.changed > _REWRITTEN_SHARE
 
     @property
     def kinds(self) -> frozenset[str]:
-        """The kinds of changes: any of words, format and link."""
+        """Return the kinds of changes: a subset of `words`, `format` and `link`."""
         names = {"insert": "words", "delete": "words", "format": "format", "link": "link"}
         return frozenset(names[word.op] for word in self.words if word.op != "equal")
 
 
 @dataclass(frozen=True, slots=True)
 class LineChange:
-    """A line of code or source. For a changed line, `op` is "change" and `words` has the changes within the line."""
+    """A line of code or source. If the line was changed, `op` is `change` and `words` has the changes in the line."""
 
     op: Literal["equal", "insert", "delete", "change"]
     old: str = ""
@@ -56,9 +56,10 @@ class LineChange:
     words: tuple[TextPart, ...] = ()
     old_number: int = 0
     new_number: int = 0
-    """Line numbers, counted from 0. For a line that exists on one side only, the other number is its position there."""
+    """Line numbers, counted from 0. If a line exists only on one side, the number of the other side is the position
+    where it would be."""
     omitted: int = 0
-    """Number of unchanged lines that this entry summarizes. 0 for a real line."""
+    """Number of unchanged lines that this entry stands for. 0 if it is a single line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class ColumnPair:
 
 @dataclass(frozen=True, slots=True)
 class TableChange:
-    """Changes of a table or of cards: its columns, and its rows as entries. Changed rows have a `RowChange`."""
+    """Changes of a table or of cards. The rows are entries. The `parts` of changed rows are a `RowChange`."""
 
     columns: tuple[ColumnPair, ...]
     rows: tuple[Entry, ...]
@@ -88,7 +89,7 @@ class TableChange:
 
 @dataclass(frozen=True, slots=True)
 class CellChange:
-    """A cell in one column of a changed row. `words` is None if the text did not change."""
+    """The cell of one column in a changed row. `words` is None if its text is unchanged."""
 
     old: Block | None
     new: Block | None
@@ -128,7 +129,7 @@ class AttributeChange:
 
 @dataclass(frozen=True, slots=True)
 class UnchangedBlocks:
-    """A stretch of unchanged blocks."""
+    """A diff_range of unchanged blocks."""
 
     old: tuple[Block, ...]
     new: tuple[Block, ...]
@@ -136,7 +137,7 @@ class UnchangedBlocks:
 
 @dataclass(frozen=True, slots=True)
 class AddedBlock:
-    """An added block. With entries: an added container around blocks that partly existed before."""
+    """An added block. If it has entries, it is an added container, and some of its blocks existed before."""
 
     block: Block
     entries: tuple[Entry, ...] = ()
@@ -144,7 +145,8 @@ class AddedBlock:
 
 @dataclass(frozen=True, slots=True)
 class RemovedBlock:
-    """A removed block. With entries: a removed container whose blocks partly remain. The entries cover all of them."""
+    """A removed block. If it has entries, it is a removed container, and some of its blocks remain. The entries cover
+    all its blocks."""
 
     block: Block
     entries: tuple[Entry, ...] = ()
@@ -152,7 +154,7 @@ class RemovedBlock:
 
 @dataclass(frozen=True, slots=True)
 class ChangedBlock:
-    """A changed block. Without parts, only the settings or the kind changed, or the block was replaced."""
+    """A changed block. If `parts` is None, only the settings or the kind changed, or the block was replaced."""
 
     old: Block
     new: Block
@@ -167,7 +169,8 @@ class ChangedBlock:
 
 @dataclass(frozen=True, slots=True)
 class MovedBlock:
-    """A moved block. Each move has two entries with the same number: one at the old position, one at the new."""
+    """A moved block. Each move has two entries with the same number: at the old position, and at the new position,
+    where `is_arrival` is True."""
 
     old: Block
     new: Block
@@ -183,15 +186,15 @@ class MovedBlock:
 
     @property
     def is_edited(self) -> bool:
-        """Whether the content changed during the move."""
+        """Return whether the content of the block changed too."""
         return self.parts is not None
 
 
 @dataclass(frozen=True, slots=True)
 class RestructuredBlocks:
-    """Blocks that are shown together. `note` gives the reason: the same words in another arrangement, or a replaced
-    section. The entries compare the contents of the containers, or list the removed and added blocks. Without blocks,
-    the note is about the next entry. Without a note, the entries have notes."""
+    """Blocks that are shown together, because they were rearranged or because a section was replaced. `note` says
+    which. The entries compare the contents of the containers, or list the removed and added blocks. If there are no
+    blocks, the note is about the next entry. If there is no note, the entries have notes."""
 
     old: tuple[Block, ...]
     new: tuple[Block, ...]
@@ -200,7 +203,7 @@ class RestructuredBlocks:
 
     @property
     def is_replaced(self) -> bool:
-        """Whether the new blocks replaced the old ones and have almost no words in common with them."""
+        """Return whether the new blocks replaced the old blocks, with almost no words in common."""
         return bool(self.entries) and all(
             isinstance(entry, (AddedBlock, RemovedBlock)) and not entry.entries for entry in self.entries
         )
@@ -211,7 +214,7 @@ Entry = UnchangedBlocks | AddedBlock | RemovedBlock | ChangedBlock | MovedBlock 
 
 @dataclass(frozen=True, slots=True)
 class ChangeSize:
-    """Number of words added and removed, and the number of words before and after."""
+    """Number of words that were added and removed, and number of words of the page before and after."""
 
     added: int = 0
     removed: int = 0
@@ -220,7 +223,7 @@ class ChangeSize:
 
     @property
     def is_rewritten(self) -> bool:
-        """Whether almost nothing of a page with enough words remained."""
+        """Return whether the page has enough words, and few of the old words remain."""
         is_removed, is_added = self.removed > _REWRITTEN_SHARE * self.before, self.added > _REWRITTEN_SHARE * self.after
         return is_removed and is_added and min(self.before, self.after) >= _MIN_WORDS
 
@@ -233,17 +236,17 @@ class Diff:
     metadata: tuple[AttributeChange, ...] = ()
     """The changes in the front matter."""
     unseen_lines: int = 0
-    """Number of source lines that differ although the pages look the same."""
+    """Number of differing source lines if the pages look the same. Otherwise 0."""
     size: ChangeSize = ChangeSize()
 
     @property
     def is_rewritten(self) -> bool:
-        """Whether the page changed so much that showing the old and new page separately is clearer."""
+        """Return whether the page changed so much that the old and new page should be shown separately."""
         return self.size.is_rewritten
 
     @property
     def is_empty(self) -> bool:
-        """Whether the two pages look the same."""
+        """Return whether the two pages look the same."""
         return not self.metadata and all(isinstance(entry, UnchangedBlocks) for entry in self.entries)
 
 

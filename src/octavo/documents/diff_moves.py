@@ -1,4 +1,4 @@
-"""Finds moved blocks: removed in one place and added in another, also into, out of and between containers."""
+"""Finds moved blocks: blocks that were removed in one place and added in another, also across containers."""
 
 from __future__ import annotations
 
@@ -10,59 +10,62 @@ from operator import itemgetter
 from octavo.documents.blocks import kinds_with
 from octavo.documents.diff_alignment import MIN_MOVED_LENGTH, similarity, text_similarity
 from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node
-from octavo.documents.diff_restructuring import FRAMES, collapse_container
+from octavo.documents.diff_restructuring import CONTAINERS, collapse_container
 
 _PART_KINDS = kinds_with("part")
-"""Kinds that count as moved even if they are short, if both positions are in the same container."""
+"""Kinds of blocks that count as moved in their container even if they are short."""
 _MIN_EDITED_LENGTH = 60
 _MIN_TEXT_SIMILARITY = 0.85
 _MIN_CONTAINER_SIMILARITY = 0.75
-"""Minimum similarity of two containers of the same kind to count as one that was moved and edited."""
+"""Minimum similarity of two containers of the same kind to count as one container that was moved and edited."""
 _MIN_LENGTH_RATIO = 0.4
-"""Blocks are not compared if one is shorter than this share of the other."""
+"""Minimum length of a block, as a share of the length of another block, for the two to be compared."""
 _MAX_PAIRS = 4000
 
 
 def find_moves(steps: Sequence[DiffStep], compare: CompareNodes) -> None:
-    """Turn removals and additions of equal blocks, at any depth, into moves, numbered from 1."""
+    """Turn pairs of removed and added steps of equal or similar blocks into moves, at any depth. Moves are numbered
+    from 1."""
     visible = [each for step in steps for each in (step, *step.all_inside())]
-    frames = [step for step in visible if step.inside is None and _is_frame(step)]
-    for step in frames:
+    containers = [step for step in visible if step.inside is None and _is_container_step(step)]
+    for step in containers:
         _add_child_steps(step)
     all_steps = [each for step in steps for each in (step, *step.all_inside())]
     finder = _MoveFinder(all_steps, compare)
     lists = [steps, *(siblings for step in all_steps for siblings in (step.inside, step.rows) if siblings)]
     for siblings in lists:
         finder.find_equal(_identifiable_steps(siblings), lambda node: node.number)
-    long_frames = [step for step in all_steps if _is_frame(step) and _size(step) >= MIN_MOVED_LENGTH]
-    frames_at_level = frames
-    while frames_at_level:  # Outermost containers first. Otherwise their children would be found as moves of their own.
-        level_ids = set(map(id, frames_at_level))
-        for fate in ("added", "removed"):
-            candidates = [step for step in long_frames if id(step) in level_ids or step.fate != fate]
+    long_containers = [step for step in all_steps if _is_container_step(step) and _size(step) >= MIN_MOVED_LENGTH]
+    containers_at_level = containers
+    while containers_at_level:  # Outermost containers first, so that their children do not become separate moves.
+        level_ids = set(map(id, containers_at_level))
+        for status in ("added", "removed"):
+            candidates = [step for step in long_containers if id(step) in level_ids or step.status != status]
             finder.find_equal(candidates, lambda node: node.number)
             finder.find_edited(
                 [step for step in candidates if _size(step) >= _MIN_EDITED_LENGTH],
                 similarity,
                 _MIN_CONTAINER_SIMILARITY,
             )
-        frames_at_level = [inner for step in frames_at_level for inner in step.inside or () if _is_frame(inner)]
+        containers_at_level = [
+            inner for step in containers_at_level for inner in step.inside or () if _is_container_step(inner)
+        ]
     long = [step for step in all_steps if _size(step) >= MIN_MOVED_LENGTH and _kind(step) != "heading"]
     finder.find_equal(long, lambda node: node.number)
     headings = _unique_headings(steps, all_steps)
     finder.find_equal(headings, lambda node: node.number)
     finder.find_equal(headings, lambda node: node.text)
-    texts = [step for step in long if _size(step) >= _MIN_EDITED_LENGTH and not _is_frame(step)]
+    texts = [step for step in long if _size(step) >= _MIN_EDITED_LENGTH and not _is_container_step(step)]
     finder.find_edited(
         texts, lambda old, new: text_similarity(old.text, new.text, _MIN_TEXT_SIMILARITY), _MIN_TEXT_SIMILARITY
     )
     finder.move_neighbors(lists)
-    for step in frames:
+    for step in containers:
         collapse_container(step)
 
 
 class _MoveFinder:
-    """Joins removed with added blocks into moves. A moved container takes its children along."""
+    """Joins removed and added steps into moves. The children of a moved container belong to its move."""
 
     def __init__(self, all_steps: Sequence[DiffStep], compare: CompareNodes) -> None:
         self._compare = compare
@@ -70,9 +73,9 @@ class _MoveFinder:
         self._give_numbers(all_steps)
         self._parents = {id(inner): step for step in all_steps for inner in (*(step.inside or ()), *step.rows)}
         self._split: set[int] = set()
-        """Ids of containers with a part that moved, stayed or changed on its own."""
+        """`id()` of the containers in which a part moved, stayed or changed by itself."""
         for step in all_steps:
-            if step.fate not in ("added", "removed"):
+            if step.status not in ("added", "removed"):
                 self._mark_split(step)
         self._taken: set[int] = set()
         self._moves: list[tuple[DiffStep, DiffStep]] = []
@@ -80,12 +83,12 @@ class _MoveFinder:
     def _give_numbers(self, steps: Iterable[DiffStep]) -> None:
         moved: dict[int, int] = {}
         for step in steps:
-            if step.fate in ("left", "arrived"):
+            if step.status in ("left", "arrived"):
                 step.number = moved.setdefault(id(step.new), self._number + len(moved) + 1)
         self._number += len(moved)
 
     def find_equal(self, steps: Sequence[DiffStep], key: Callable[[Node], Hashable]) -> None:
-        """Join removed and added blocks that have the same `key`."""
+        """Join removed and added blocks whose `key` is equal."""
         by_key: dict[Hashable, list[DiffStep]] = {}
         for step in reversed(steps):
             if step.old and self._is_free(step, "removed"):
@@ -101,7 +104,7 @@ class _MoveFinder:
     def find_edited(
         self, steps: Sequence[DiffStep], similarity_of: Callable[[Node, Node], float], at_least: float
     ) -> None:
-        """Join each added block with the most similar removed block, and compare the two."""
+        """Join added blocks with the most similar removed blocks, and compare the two."""
         removed: dict[str, list[DiffStep]] = {}
         for step in steps:
             if self._is_free(step, "removed"):
@@ -119,18 +122,18 @@ class _MoveFinder:
                     value = similarity_of(candidate.old, step.new)
                     if value >= at_least:
                         found.append((value, candidate, step))
-        # Most similar first: among nearly equal blocks, each one is then joined with itself.
+        # Join the most similar pairs first, so that each block is joined with its own earlier version.
         for _, source, step in sorted(found, key=itemgetter(0), reverse=True):
             if self._is_free(source, "removed") and self._is_free(step, "added"):
                 self._move(source, step)
 
     def move_neighbors(self, lists: Sequence[Sequence[DiffStep]]) -> None:
-        """Join equal blocks that are next to a moved block both before and after the move, even if they are short."""
+        """Join equal blocks that are next to a moved block on both sides of the comparison, even if they are short."""
         before: dict[int, DiffStep] = {}
         after: dict[int, DiffStep] = {}
         for siblings in lists:
             for fates in (("removed", "left"), ("added", "arrived")):
-                side = [step for step in siblings if step.fate in fates]
+                side = [step for step in siblings if step.status in fates]
                 before |= {id(step): last for last, step in pairwise(side)}
                 after |= {id(step): following for step, following in pairwise(side)}
         for neighbors in (after, before):
@@ -144,8 +147,8 @@ class _MoveFinder:
                         self._move(left, arrived)
                         moved.append((left, arrived))
 
-    def _is_free(self, step: DiffStep, fate: str) -> bool:
-        return step.fate == fate and id(step) not in self._taken and id(step) not in self._split
+    def _is_free(self, step: DiffStep, status: str) -> bool:
+        return step.status == status and id(step) not in self._taken and id(step) not in self._split
 
     def _mark_split(self, step: DiffStep) -> None:
         above = self._parents.get(id(step))
@@ -165,7 +168,7 @@ class _MoveFinder:
             arrived.inside, arrived.rows = edited.inside, edited.rows
             self._give_numbers(edited.all_inside())
         left.new, arrived.old = arrived.new, left.old
-        left.fate, arrived.fate = "left", "arrived"
+        left.status, arrived.status = "left", "arrived"
         left.number = arrived.number = self._number
         self._moves.append((left, arrived))
         self._mark_split(left)
@@ -173,12 +176,12 @@ class _MoveFinder:
 
 
 def _identifiable_steps(siblings: Sequence[DiffStep]) -> list[DiffStep]:
-    """Return the steps of blocks that are recognizable among their siblings: parts, long blocks, and short blocks that
+    """Return the steps of blocks that can be recognized among their siblings: parts, long blocks, and short blocks that
     occur once on each side."""
-    if not {"removed", "added"} <= {step.fate for step in siblings}:
+    if not {"removed", "added"} <= {step.status for step in siblings}:
         return []
-    old = Counter(step.old.number for step in siblings if step.old and step.fate != "arrived")
-    new = Counter(step.new.number for step in siblings if step.new and step.fate != "left")
+    old = Counter(step.old.number for step in siblings if step.old and step.status != "arrived")
+    new = Counter(step.new.number for step in siblings if step.new and step.status != "left")
     return [
         step
         for step in siblings
@@ -192,11 +195,11 @@ def _identifiable_steps(siblings: Sequence[DiffStep]) -> list[DiffStep]:
 
 
 def _unique_headings(steps: Sequence[DiffStep], all_steps: Sequence[DiffStep]) -> list[DiffStep]:
-    """Return the steps of headings whose text occurs once in each version. A text that many sections have, such as
-    “Example”, does not identify a section."""
-    free = (step for step in all_steps if step.fate in ("removed", "added"))
+    """Return the steps of headings whose text occurs once in each version. A repeated text such as “Example” does not
+    identify a section."""
+    free = (step for step in all_steps if step.status in ("removed", "added"))
     found = [step for step in free if _kind(step) == "heading" and _size(step) > 2]
-    if len({step.fate for step in found}) < 2:
+    if len({step.status for step in found}) < 2:
         return []
     old, new = (
         Counter(each.text for node in side for each in node.walk() if each.kind == "heading")
@@ -212,15 +215,15 @@ def _add_child_steps(step: DiffStep) -> None:
     node = step.new or step.old
     assert node is not None, "a step must have a block"
     step.inside = [
-        DiffStep("added", new=child) if step.fate == "added" else DiffStep("removed", old=child)
+        DiffStep("added", new=child) if step.status == "added" else DiffStep("removed", old=child)
         for child in node.children
     ]
-    for inner in filter(_is_frame, step.inside):
+    for inner in filter(_is_container_step, step.inside):
         _add_child_steps(inner)
 
 
-def _is_frame(step: DiffStep) -> bool:
-    return step.fate in ("added", "removed") and _kind(step) in FRAMES
+def _is_container_step(step: DiffStep) -> bool:
+    return step.status in ("added", "removed") and _kind(step) in CONTAINERS
 
 
 def _kind(step: DiffStep) -> str:

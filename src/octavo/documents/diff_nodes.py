@@ -1,4 +1,4 @@
-"""Blocks prepared for a comparison. Equal blocks have equal numbers, and each node knows its text."""
+"""Prepares blocks for a comparison (`Node`), and holds its steps (`DiffStep`). Equal blocks have equal numbers."""
 
 from __future__ import annotations
 
@@ -25,22 +25,23 @@ from octavo.documents.diff_model import (
 )
 
 _EMPTY_VALUES: tuple[object, ...] = (None, "", False, (), [], {})
-"""Attribute values that are compared as if the attribute was missing."""
+"""Attribute values that count as a missing attribute."""
 ATOMIC_KINDS = frozenset({"image", "icon", "math", "break", "emoji", "button", "mention", "expression"})
-"""Kinds of runs that are compared as a whole, not by words."""
+"""Kinds of runs that are compared as a whole, not word by word."""
 _TEXT_ATTRIBUTE_NAMES = "title alt url src path name spec date expression target description label"
 _TEXT_ATTRIBUTES = tuple(_TEXT_ATTRIBUTE_NAMES.split())
 
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A block with its children. Two nodes of one `NodeIndex` with the same number are equal for a reader."""
+    """A block with its children, prepared for a comparison. Nodes of one `NodeIndex` with equal numbers look the
+    same."""
 
     block: Block
     children: list[Node]
     number: int
     text: str
-    """The text of the block, its children included."""
+    """The text of the block and its descendants."""
 
     @property
     def kind(self) -> str:
@@ -57,7 +58,7 @@ class Node:
             yield from child.walk()
 
     def leaves(self) -> Iterator[Node]:
-        """Yield the node and descendants that have text of their own."""
+        """Yield those of the node and its descendants that have text of their own."""
         if self.block.runs or self.block.text or not self.children:
             if self.text:
                 yield self
@@ -74,7 +75,7 @@ class NodeIndex:
         self._numbers: dict[Hashable, int] = {}
 
     def node(self, block: Block) -> Node:
-        """Return a node for a block and its descendants."""
+        """Return the node of a block, with the nodes of its descendants."""
         children = [self.node(child) for child in block.children]
         identity = (
             block.kind,
@@ -95,8 +96,8 @@ def _attributes_key(block: Block) -> Hashable:
 
 
 def compared_attributes(block: Block) -> dict[str, Any]:
-    """Return the attributes whose changes are worth showing. Columns are compared separately. Anchors that follow from
-    the text are left out."""
+    """Return the attributes of a block to compare. Columns are left out because they are compared separately. Anchors
+    are left out if they follow from the text."""
     return {
         ("spaced" if name == "tight" else name): (not value if name == "tight" else value)
         for name, value in block.attrs.items()
@@ -109,7 +110,7 @@ def _is_default(block: Block, name: str, value: Any) -> bool:
         case "tight":
             return value is not False
         case "value":
-            return value is None  # An unchecked box and zero stars are visible, so they count as values.
+            return value is None  # False and 0 are not defaults, because an unchecked box and zero stars are visible.
         case "id" if block.kind == "heading":
             return value in _EMPTY_VALUES or is_anchor_of(plain_text(block.runs), str(value))
         case "slug" if block.kind == "tab":
@@ -118,25 +119,26 @@ def _is_default(block: Block, name: str, value: Any) -> bool:
 
 
 def runs_key(runs: Iterable[Run]) -> tuple[Hashable, ...]:
-    """Return a key that is equal for runs that look equal, however the text is split into runs."""
+    """Return a key that is equal for texts that look the same, even if they are split into runs differently."""
     found: list[tuple[Hashable, ...]] = []
     if isinstance(runs, tuple) and len(runs) < 2:
         return tuple((run.text, *style(run)) for run in runs if run.text or run.kind in ATOMIC_KINDS)
     text, last_style, is_atomic = "", None, True
     for run in runs:
         if run.kind in ATOMIC_KINDS or run.text:
-            own = style(run)
-            if own == last_style and not is_atomic and run.kind not in ATOMIC_KINDS:
+            run_style = style(run)
+            if run_style == last_style and not is_atomic and run.kind not in ATOMIC_KINDS:
                 text += run.text
-                found[-1] = (text, *own)
+                found[-1] = (text, *run_style)
             else:
-                text, last_style, is_atomic = run.text, own, run.kind in ATOMIC_KINDS
-                found.append((text, *own))
+                text, last_style, is_atomic = run.text, run_style, run.kind in ATOMIC_KINDS
+                found.append((text, *run_style))
     return tuple(found)
 
 
 def style(run: Run) -> tuple[Hashable, ...]:
-    """Return the format of a run: marks, kind, attributes, and last its link. Both notations of code count as equal."""
+    """Return the format of a run: marks, kind, attributes and link. Code as a mark and code as a kind count as
+    equal."""
     kind = "text" if run.kind == "code" and "code" in run.marks else run.kind
     return (run.marks, kind, _freeze(run.attrs) if run.attrs else (), run.link or "")
 
@@ -172,10 +174,13 @@ CompareNodes = Callable[[Node, Node], "DiffStep"]
 
 @dataclass(slots=True, eq=False)
 class DiffStep:
-    """The change of one node. A restructured step covers several nodes. An added or removed step with inner steps is a
-    container that was added around blocks or removed from around them."""
+    """The change of one node while a comparison is running. `to_entries` turns steps into entries.
 
-    fate: Status
+    A moved block has two steps: `left` at the old position, and `arrived` at the new position. A restructured step
+    covers several nodes. An added or removed step with steps inside is a container that was added around existing
+    blocks, or removed from around them."""
+
+    status: Status
     old: Node | None = None
     new: Node | None = None
     parts: Parts = None
@@ -196,9 +201,9 @@ class DiffStep:
 
 
 def to_entries(steps: Iterable[DiffStep]) -> tuple[Entry, ...]:
-    """Return steps as entries, with adjacent unchanged blocks in one entry."""
+    """Convert steps to entries. Adjacent unchanged blocks become one entry."""
     found: list[Entry] = []
-    for is_same, group in groupby(steps, lambda step: step.fate == "same"):
+    for is_same, group in groupby(steps, lambda step: step.status == "same"):
         run = list(group)
         found += [_unchanged(run)] if is_same else map(_entry, run)
     return tuple(found)
@@ -212,12 +217,12 @@ def _unchanged(steps: Sequence[DiffStep]) -> UnchangedBlocks:
 
 def _entry(step: DiffStep) -> Entry:
     old, new = step.old, step.new
-    if step.fate == "restructured":
+    if step.status == "restructured":
         before, after = (tuple(node.block for node in nodes) for nodes in (step.old_nodes, step.new_nodes))
         return RestructuredBlocks(before, after, step.note, to_entries(step.inside or ()))
-    if step.fate == "added" and new:
+    if step.status == "added" and new:
         return AddedBlock(new.block, to_entries(step.inside or ()))
-    if step.fate == "removed" and old:
+    if step.status == "removed" and old:
         return RemovedBlock(old.block, to_entries(step.inside or ()))
     assert old is not None
     assert new is not None
@@ -226,6 +231,6 @@ def _entry(step: DiffStep) -> Entry:
         parts = TableChange(parts.columns, to_entries(step.rows))
     elif step.inside is not None:
         parts = ContainerChange(to_entries(step.inside), step.title)
-    if step.fate in ("left", "arrived"):
-        return MovedBlock(old.block, new.block, step.number, step.fate == "arrived", parts, step.settings)
+    if step.status in ("left", "arrived"):
+        return MovedBlock(old.block, new.block, step.number, step.status == "arrived", parts, step.settings)
     return ChangedBlock(old.block, new.block, step.settings, parts)

@@ -1,5 +1,5 @@
-"""Compares an API operation with another notation of the same operation: as one block, as headings, tables and tabs,
-or in older tags. Both notations are shown as one restructured block with its differences inside."""
+"""Compares two notations of the same API operation: an `api-method` block, headings with tables and tabs, or older
+tags. Both notations are shown as one restructured block with the differences inside."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ class _Operation(NamedTuple):
     summary: tuple[Run, ...]
     description: list[Node]
     parameters: list[tuple[str, Node]]
-    """The parameters of the operation, each with its location: path, query, header or body."""
+    """The parameters of the operation, with the location of each: path, query, header or body."""
     responses: list[tuple[Block, list[Node]]]
     """The responses of the operation, each with its content."""
 
 
 def uses_old_tags(operation: Node) -> bool:
-    """Return whether an operation is in the older notation, in which sections group the parameters."""
+    """Return whether an operation is in the older notation, in which `api-section` blocks group the parameters."""
     return any(
         child.kind == "api-section" and child.block.attrs.get("name") != "description" for child in operation.children
     )
 
 
 def with_new_tags(operation: Node) -> Node:
-    """Return an operation in the newer notation: the summary and the location of each parameter are attributes."""
+    """Return an operation in the newer notation, in which the summary and the location of parameters are attributes."""
     details = _read(operation)
     attrs = {**operation.block.attrs}
     if summary := plain_text(details.summary):
@@ -66,13 +66,13 @@ def with_new_tags(operation: Node) -> Node:
 
 
 def join_rewritten_operations(run: Sequence[DiffStep], compare: CompareNodes) -> list[DiffStep]:
-    """Return the steps, which are all additions and removals. An operation and the blocks that it was rewritten to or
-    from become one step. `compare` compares two nodes."""
-    for fate in ("removed", "added"):
-        is_removed = fate == "removed"
-        operations = [node for step in run if step.fate == fate and (node := step.old if is_removed else step.new)]
+    """Join an operation with the blocks that it was rewritten to or from. `run` has only added and removed steps.
+    `compare` compares two nodes."""
+    for status in ("removed", "added"):
+        is_removed = status == "removed"
+        operations = [node for step in run if step.status == status and (node := step.old if is_removed else step.new)]
         operations = [node for node in operations if node.kind == "api-method"]
-        others = [node for step in run if step.fate != fate and (node := step.new if is_removed else step.old)]
+        others = [node for step in run if step.status != status and (node := step.new if is_removed else step.old)]
         if operations and others and (found := _rewrites(operations, others, compare, is_removed=is_removed)):
             return _insert_in_order(run, found)
     return list(run)
@@ -84,30 +84,32 @@ def _rewrites(
     titles = {_comparable_title(title): title for node in others for title in _tab_titles(node)}
     rows = {each.text: each.number for node in others for each in node.walk() if each.kind == "row"}
     expanded = [_expanded(_read(operation), titles, rows) for operation in operations]
-    drafts = [part for some in expanded for part in some]
+    drafts = [part for parts in expanded for part in parts]
     if len(drafts) * len(others) > _MAX_PAIRS:
         return []
     pairs = align(drafts, others)
     found = []
-    for operation, some in zip(operations, expanded, strict=True):
-        own = set(map(id, some))
+    for operation, parts in zip(operations, expanded, strict=True):
+        part_ids = set(map(id, parts))
         places = [
-            at for at, (part, other) in enumerate(pairs) if part is not None and id(part) in own and other is not None
+            at
+            for at, (part, other) in enumerate(pairs)
+            if part is not None and id(part) in part_ids and other is not None
         ]
         if not places:
             continue
         first, last = places[0], places[-1]
-        while first > 0 and (part := pairs[first - 1][0]) is not None and id(part) in own:
+        while first > 0 and (part := pairs[first - 1][0]) is not None and id(part) in part_ids:
             first -= 1
-        while last + 1 < len(pairs) and (part := pairs[last + 1][0]) is not None and id(part) in own:
+        while last + 1 < len(pairs) and (part := pairs[last + 1][0]) is not None and id(part) in part_ids:
             last += 1
-        stretch = pairs[first : last + 1]
-        taken = [other for _, other in stretch if other is not None]
+        diff_range = pairs[first : last + 1]
+        covered = [other for _, other in diff_range if other is not None]
         length = sum(
-            min(one.size, other.size) * _text_similarity(one, other) for one, other in stretch if one and other
+            min(one.size, other.size) * _text_similarity(one, other) for one, other in diff_range if one and other
         )
-        if length >= max(_MIN_LENGTH, _MIN_SHARE_KEPT * sum(part.size for part in some)):
-            found.append(_rewrite_step(operation, taken, stretch, compare, is_removed=is_removed))
+        if length >= max(_MIN_LENGTH, _MIN_SHARE_KEPT * sum(part.size for part in parts)):
+            found.append(_rewrite_step(operation, covered, diff_range, compare, is_removed=is_removed))
     return found
 
 
@@ -133,18 +135,18 @@ def _rewrite_step(
 
 
 def _insert_in_order(run: Sequence[DiffStep], found: Sequence[DiffStep]) -> list[DiffStep]:
-    """Return the steps of a run with `found` in place of the steps that they cover, in an order that fits both sides."""
+    """Replace the steps of a run that `found` covers by `found`. Keep the order of both sides."""
     removed = [step for step in run if step.old is not None]
     added = [step for step in run if step.old is None]
-    out: list[DiffStep] = []
+    ordered: list[DiffStep] = []
     for step in found:
         for side, nodes in ((removed, step.old_nodes), (added, step.new_nodes)):
             names = set(map(id, nodes))
             while side and id(side[0].old or side[0].new) not in names:
-                out.append(side.pop(0))
+                ordered.append(side.pop(0))
             del side[: len(nodes)]
-        out.append(step)
-    return [*out, *removed, *added]
+        ordered.append(step)
+    return [*ordered, *removed, *added]
 
 
 def _read(operation: Node) -> _Operation:
@@ -187,32 +189,37 @@ def _section_text(section: Node) -> str:
     return " ".join(child.text for child in section.children if child.text)
 
 
-def _expanded(details: _Operation, titles: Mapping[str, str], known: Mapping[str, int]) -> list[Node]:
-    """Return an operation in the blocks that the platform writes for it. `titles` are the tab titles to use for its
-    responses, and `known` has the numbers of rows by their text."""
+def _expanded(details: _Operation, titles: Mapping[str, str], row_numbers: Mapping[str, int]) -> list[Node]:
+    """Return the blocks in which the platform writes an operation without tags. `titles` are the tab titles to use for
+    its responses. `known` has the numbers of the rows on the other side, by text."""
     block = details.block
     method = str(block.attrs.get("method") or "get")
     address = f"{block.attrs.get('host') or ''}{block.attrs.get('path') or ''}".strip()
     code = frozenset({"code"})
     runs = (Run(method.upper(), code | {"mark"}, kind="code"), Run(" "), Run(address, code, kind="code"))
-    out = (
+    blocks = (
         [_leaf_node(Block("heading", {"level": 2}, runs=details.summary, lines=block.lines))] if details.summary else []
     )
-    out += [_leaf_node(Block("paragraph", runs=runs, lines=block.lines)), *details.description]
+    blocks += [_leaf_node(Block("paragraph", runs=runs, lines=block.lines)), *details.description]
     by_location = sorted(details.parameters, key=lambda each: [place for place, _ in details.parameters].index(each[0]))
     for place, group in groupby(by_location, lambda each: each[0]):
-        some = [parameter for _, parameter in group]
+        parameters = [parameter for _, parameter in group]
         heading = _HEADINGS.get(place, f"{place} parameters".strip().title())
-        out.append(_leaf_node(Block("heading", {"level": 4}, runs=(Run(heading),), lines=some[0].block.lines)))
-        rows = [row if row.text not in known else replace(row, number=known[row.text]) for row in map(_row, some)]
+        blocks.append(_leaf_node(Block("heading", {"level": 4}, runs=(Run(heading),), lines=parameters[0].block.lines)))
+        rows = [
+            row if row.text not in row_numbers else replace(row, number=row_numbers[row.text])
+            for row in map(_row, parameters)
+        ]
         table = Block(
-            "table", {"columns": tuple(TableColumn((Run(title),)) for title in _COLUMNS)}, lines=some[0].block.lines
+            "table",
+            {"columns": tuple(TableColumn((Run(title),)) for title in _COLUMNS)},
+            lines=parameters[0].block.lines,
         )
-        out.append(_container_node(table, rows))
+        blocks.append(_container_node(table, rows))
     if details.responses:
         tabs = [_tab(response, content, titles) for response, content in details.responses]
-        out.append(_container_node(Block("tabs", lines=details.responses[0][0].lines), tabs))
-    return out
+        blocks.append(_container_node(Block("tabs", lines=details.responses[0][0].lines), tabs))
+    return blocks
 
 
 def _row(parameter: Node) -> Node:

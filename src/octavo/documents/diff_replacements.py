@@ -1,4 +1,4 @@
-"""Measures how much a page changed, in words, and joins the changes of replaced sections. A Chinese or Japanese
+"""Counts the added and removed words of a comparison, and joins the changes of replaced sections. A Chinese or Japanese
 character counts as a word."""
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _COUNTED_BLOCKS = frozenset(
 
 
 def change_size(entries: Iterable[Entry], old: Iterable[Block]) -> ChangeSize:
-    """Return the numbers of words added and removed in `entries`, which turn the blocks `old` into others."""
+    """Count the words that `entries` add and remove. `old` are the blocks before the change."""
     added, removed = _entries_size(entries)
     before = sum(map(_count_words, old))
     return ChangeSize(added, removed, before, before - removed + added)
@@ -60,8 +60,8 @@ def _entry_size(entry: Entry) -> tuple[int, int]:
             added, removed = _entries_size(inner_entries)
             return (added, removed + _count_own(block)) if inner_entries else (0, _count_words(block))
         case MovedBlock(is_arrival=True, old=old, new=new, parts=parts) if parts is not None:
-            # The container's text is compared as a whole, so the words of children that moved on their own do not
-            # count.
+            # Compare the text of the container as a whole, so that children which moved by themselves are not counted
+            # twice.
             added, removed = _parts_size(parts)
             kept = min(_count_words(old) - removed, _count_words(new) - added)
             return _count_words(new) - kept, _count_words(old) - kept
@@ -70,17 +70,17 @@ def _entry_size(entry: Entry) -> tuple[int, int]:
         case ChangedBlock(parts=parts, old=old, new=new):
             added, removed = _parts_size(parts)
             if isinstance(parts, ContainerChange) and parts.title is None:
-                # Count a heading whose text became a title, and the fallback text of an operation.
+                # No entry covers a heading whose text became a title, or the fallback text of an operation.
                 removed += 0 if old.children else _count_own(old) - (old.kind in _COUNTED_BLOCKS)
                 added += 0 if new.children else _count_own(new) - (new.kind in _COUNTED_BLOCKS)
             if old.kind == new.kind:
                 return added, removed
             return added + (new.kind in _COUNTED_BLOCKS), removed + (old.kind in _COUNTED_BLOCKS)
         case RestructuredBlocks(old=before, new=after, entries=inner_entries):
-            # No entry covers the text of removed containers themselves.
+            # No entry covers the own text of removed containers.
             added, removed = _entries_size(inner_entries)
             old_words, new_words = _count_sides(inner_entries)
-            # Text that one side has in a tag attribute and the other in words counts as added or removed.
+            # Text that is an attribute on one side and words on the other counts as added or removed.
             extra_new, extra_old = sum(map(_count_words, after)) - new_words, sum(map(_count_words, before)) - old_words
             return added + max(0, extra_new) + max(0, -extra_old), removed + max(0, extra_old) + max(0, -extra_new)
     return 0, 0
@@ -160,7 +160,8 @@ def _has_same_text(old: Block, new: Block) -> bool:
 
 
 def _count_words(block: Block) -> int:
-    """Return the number of words of a block and its descendants. Other visible content counts as one word."""
+    """Return the number of words of a block and its descendants. An image or other visible content counts as one
+    word."""
     return _count_own(block) + sum(map(_count_words, block.children)) if block.children else _count_own(block)
 
 
@@ -179,13 +180,13 @@ def _count_in_text(text: str) -> int:
 
 
 _MIN_EDITS = 4
-"""Minimum number of edits for a section to be shown as replaced. Fewer edits are readable one by one."""
+"""Minimum number of edits of a section that is shown as replaced. Fewer edits are readable one by one."""
 _MIN_RENAMED_SHARE = 0.3
-"""Share of a heading that must change before it may name another topic."""
+"""Minimum changed share of a heading that may be about another topic."""
 
 
 def join_replaced_sections(steps: Sequence[DiffStep]) -> list[DiffStep]:
-    """Return the steps, with all steps of a replaced section joined into one."""
+    """Join all steps of a replaced section into one step."""
     found: list[DiffStep] = []
     run: list[DiffStep] = []
     for step in steps:
@@ -201,10 +202,10 @@ def join_replaced_sections(steps: Sequence[DiffStep]) -> list[DiffStep]:
 
 
 def _is_whole_edit(step: DiffStep) -> bool:
-    """Return whether a step adds or removes words of a whole block."""
-    if step.fate == "changed":
+    """Return whether a step changes the words of a block, or adds or removes a whole block."""
+    if step.status == "changed":
         return not isinstance(step.parts, TextChange) or "words" in step.parts.kinds
-    return step.fate in ("added", "removed") and step.inside is None
+    return step.status in ("added", "removed") and step.inside is None
 
 
 def _is_heading(step: DiffStep) -> bool:
@@ -218,7 +219,7 @@ def _is_renamed(step: DiffStep) -> bool:
 def _join_replaced(run: list[DiffStep]) -> list[DiffStep]:
     old = [step.old for step in run if step.old is not None]
     new = [step.new for step in run if step.new is not None]
-    # Equal kinds in the same order are a translation: each block is shown next to its counterpart.
+    # If the kinds are equal and in the same order, the text may be a translation. Then each block is compared alone.
     if (
         len(run) < _MIN_EDITS
         or min(len(old), len(new)) < 2
@@ -238,11 +239,11 @@ _TEXT_KINDS = frozenset({"paragraph", "heading", "code"})
 
 
 def pair_replaced_blocks(steps: Sequence[DiffStep]) -> list[DiffStep]:
-    """Return the steps. As many added as removed blocks of the same kinds become changes of each other."""
+    """Turn removed blocks followed by added blocks of the same kinds into changed blocks."""
     found: list[DiffStep] = []
     run: list[DiffStep] = []
     for step in steps:
-        if step.fate in ("removed", "added") and step.inside is None:
+        if step.status in ("removed", "added") and step.inside is None:
             run.append(step)
             continue
         found += _pair_in_order(run)

@@ -1,5 +1,5 @@
-"""Finds blocks that were put into containers, taken out of them, or rearranged in other containers, with nearly the
-same words. The contents are compared as if there were no containers, and the result is shown in the new containers."""
+"""Finds blocks that were moved into containers, out of containers, or to other containers, with nearly the same words.
+The contents are compared as if there were no containers. The result is shown in the new containers."""
 
 from __future__ import annotations
 
@@ -17,43 +17,43 @@ from octavo.documents.diff_operations import join_rewritten_operations
 from octavo.documents.diff_tables import join_converted_tables
 from octavo.documents.diff_text import diff_runs
 
-FRAMES, _SERIES = kinds_with("frame"), kinds_with("series")
+CONTAINERS, _SERIES = kinds_with("container"), kinds_with("series")
 _MIN_LENGTH = 15
 _MIN_TEXT_SIMILARITY = 0.85
 _MIN_SHARE_KEPT = 0.5
 _MIN_CONTAINER_SIMILARITY = 0.7
-"""Minimum similarity of two containers of the same kind to count as one that changed."""
+"""Minimum similarity of two containers of the same kind to count as one container that changed."""
 _MIN_LENGTH_RATIO = 0.4
-"""Containers are not paired if one is shorter than this share of the other."""
+"""Minimum length of a container, as a share of the length of another container, for the two to be paired."""
 _MAX_NAMES = 3
 _MAX_PAIRS = 20_000
 _MAX_COMPARED = 400
 
 
-class _FramedNode(NamedTuple):
-    """A block with the containers around it, outermost first. `titles` is true for a node made from the title of the
-    last container."""
+class _NodeInContainers(NamedTuple):
+    """A block and the containers around it, outermost first. `titles` is True if the node was made from the title of
+    the last container."""
 
     node: Node
     path: tuple[Node, ...] = ()
     titles: bool = False
 
 
-_Pair = tuple[_FramedNode | None, _FramedNode | None]
+_Pair = tuple[_NodeInContainers | None, _NodeInContainers | None]
 
 
 def join_restructured(steps: list[DiffStep], compare: CompareNodes) -> list[DiffStep]:
-    """Return the steps, with the steps of one restructuring joined. `compare` compares two nodes."""
+    """Join the steps of each restructuring into one step. `compare` compares two nodes."""
     found: list[DiffStep] = []
-    for is_stable, group in groupby(steps, lambda step: step.fate in ("same", "left", "arrived")):
+    for is_stable, group in groupby(steps, lambda step: step.status in ("same", "left", "arrived")):
         run = list(group)
         found += run if is_stable else _join_across_edges(run, compare) or _join_between_edits(run, compare)
     return found
 
 
 def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffStep] | None:
-    """Return the steps, with one for blocks that crossed the edge of a container. None if there are none."""
-    if len(run) < 2 or not (_frame_kinds(step.old for step in run) & _frame_kinds(step.new for step in run)):
+    """Join the steps of blocks that moved into or out of a container. None if there are no such blocks."""
+    if len(run) < 2 or not (_container_kinds(step.old for step in run) & _container_kinds(step.new for step in run)):
         return None
     sides = _texts(run)
     before, after = Counter[str](), Counter[str]()
@@ -62,7 +62,7 @@ def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffS
         after.update(theirs)
     crossing: Counter[str] = Counter()
     for step, (ours, theirs) in zip(run, sides, strict=True):
-        if any(node is not None and node.kind in FRAMES for node in (step.old, step.new)):
+        if any(node is not None and node.kind in CONTAINERS for node in (step.old, step.new)):
             crossing |= ((ours - theirs) & (after - theirs)) | ((theirs - ours) & (before - ours))
     if sum(map(len, crossing.elements())) < _MIN_LENGTH:
         return None
@@ -71,34 +71,35 @@ def _join_across_edges(run: list[DiffStep], compare: CompareNodes) -> list[DiffS
     old = [step.old for step in run[first:last] if step.old]
     new = [step.new for step in run[first:last] if step.new]
     old_ids, new_ids = ({each.number for node in nodes for each in node.walk()} for nodes in (old, new))
-    parts = list(_open_frames(old, lambda node: node.number in new_ids))
-    others = list(_open_frames(new, lambda node: node.number in old_ids))
+    parts = list(_flatten_containers(old, lambda node: node.number in new_ids))
+    others = list(_flatten_containers(new, lambda node: node.number in old_ids))
     if len(parts) * len(others) > _MAX_PAIRS:
         return None
-    pairs = [part for pair in _pair_parts(parts, others) for part in _without_frame(pair)]
+    pairs = [part for pair in _pair_parts(parts, others) for part in _split_container_pair(pair)]
     paired_nodes = [one.node for one, other in pairs if one is not None and other is not None]
     if sum(len(leaf.text) for node in paired_nodes for leaf in node.leaves() if leaf.text in crossing) < _MIN_LENGTH:
-        return None  # The crossing blocks have no counterpart in this range.
+        return None  # the crossing blocks have no counterpart here
     step = _restructured_step(pairs, compare, _same_containers(pairs))
     if step.note and len(old) == len(new) == 1:
-        step = compare(old[0], new[0])  # The container grew or shrank so much that its versions were not paired.
+        step = compare(old[0], new[0])  # its versions were not paired, because its size changed too much
     return [*_join_between_edits(run[:first], compare), step, *_join_between_edits(run[last:], compare)]
 
 
-def _without_frame(pair: _Pair) -> list[_Pair]:
-    """Return the pair. If only one of the two is a container, return each one without a counterpart."""
+def _split_container_pair(pair: _Pair) -> list[_Pair]:
+    """Split a pair of a container and another block into two pairs with None. Return any other pair unchanged."""
     one, other = pair
-    if one and other and (one.node.kind in FRAMES) is not (other.node.kind in FRAMES):
+    if one and other and (one.node.kind in CONTAINERS) is not (other.node.kind in CONTAINERS):
         return [(one, None), (None, other)]
     return [pair]
 
 
-def _frame_kinds(nodes: Iterable[Node | None]) -> set[str]:
-    return {node.kind for node in nodes if node is not None and node.kind in FRAMES}
+def _container_kinds(nodes: Iterable[Node | None]) -> set[str]:
+    return {node.kind for node in nodes if node is not None and node.kind in CONTAINERS}
 
 
 def _texts(run: Sequence[DiffStep]) -> list[tuple[Counter[str], Counter[str]]]:
-    """Return the texts of each step on either side. A new text that is similar to an old one counts as the old one."""
+    """Return the old and new texts of each step. If a new text is similar to a removed text, return the removed text
+    for it."""
     old, new = (
         [[leaf.text for leaf in node.leaves()] if node else [] for node in nodes]
         for nodes in ([step.old for step in run], [step.new for step in run])
@@ -118,7 +119,7 @@ def _texts(run: Sequence[DiffStep]) -> list[tuple[Counter[str], Counter[str]]]:
 
 def _join_between_edits(run: Sequence[DiffStep], compare: CompareNodes) -> list[DiffStep]:
     found: list[DiffStep] = []
-    for is_whole, group in groupby(run, lambda step: step.fate in ("added", "removed")):
+    for is_whole, group in groupby(run, lambda step: step.status in ("added", "removed")):
         part = list(group)
         found += _join_rearranged(part, compare) if is_whole else part
     return found
@@ -126,7 +127,7 @@ def _join_between_edits(run: Sequence[DiffStep], compare: CompareNodes) -> list[
 
 def _join_rearranged(run: list[DiffStep], compare: CompareNodes) -> list[DiffStep]:
     run = join_converted_tables(join_rewritten_operations(run, compare), compare)
-    at = next((at for at, step in enumerate(run) if step.fate == "restructured"), None)
+    at = next((at for at, step in enumerate(run) if step.status == "restructured"), None)
     if at is not None:
         return [*_join_rearranged(run[:at], compare), run[at], *_join_rearranged(run[at + 1 :], compare)]
     old = [step.old for step in run if step.old]
@@ -134,8 +135,8 @@ def _join_rearranged(run: list[DiffStep], compare: CompareNodes) -> list[DiffSte
     if not old or not new or len(old) * len(new) > _MAX_PAIRS:
         return run
     old_ids, new_ids = _containers(old), _containers(new)
-    ours = list(_open_frames(old, lambda node: _has_counterpart(node, new_ids.get(node.kind, []))))
-    theirs = list(_open_frames(new, lambda node: _has_counterpart(node, old_ids.get(node.kind, []))))
+    ours = list(_flatten_containers(old, lambda node: _has_counterpart(node, new_ids.get(node.kind, []))))
+    theirs = list(_flatten_containers(new, lambda node: _has_counterpart(node, old_ids.get(node.kind, []))))
     if len(ours) * len(theirs) > _MAX_PAIRS or not any(part.path for part in (*ours, *theirs)):
         return run
     pairs = _pair_parts(ours, theirs)
@@ -151,23 +152,24 @@ def _containers(nodes: Sequence[Node]) -> Mapping[str, list[Node]]:
     found: dict[str, list[Node]] = {}
     for node in nodes:
         for each in node.walk():
-            if each.kind in FRAMES:
+            if each.kind in CONTAINERS:
                 found.setdefault(each.kind, []).append(each)
     return found
 
 
-def _open_frames(
+def _flatten_containers(
     nodes: Sequence[Node], is_closed: Callable[[Node], bool], path: tuple[Node, ...] = ()
-) -> Iterator[_FramedNode]:
-    """Yield the blocks inside containers, at any depth. Closed containers are yielded as one block."""
+) -> Iterator[_NodeInContainers]:
+    """Yield the blocks inside containers, at any depth. Containers for which `is_closed` is True are yielded as one
+    block."""
     for node in nodes:
-        if node.kind not in FRAMES or not node.children or is_closed(node):
-            yield _FramedNode(node, path)
+        if node.kind not in CONTAINERS or not node.children or is_closed(node):
+            yield _NodeInContainers(node, path)
             continue
         if title := _title(node.block):
             heading = Node(Block("heading", runs=title, lines=node.block.lines), [], -id(node), plain_text(title))
-            yield _FramedNode(heading, (*path, node), titles=True)
-        yield from _open_frames(node.children, is_closed, (*path, node))
+            yield _NodeInContainers(heading, (*path, node), titles=True)
+        yield from _flatten_containers(node.children, is_closed, (*path, node))
 
 
 def _has_counterpart(node: Node, others: Sequence[Node]) -> bool:
@@ -178,21 +180,21 @@ def _has_counterpart(node: Node, others: Sequence[Node]) -> bool:
 
 
 def _title(block: Block) -> tuple[Run, ...]:
-    """Return the title that a container has in addition to its children."""
+    """Return the title of a container that is not one of its children. Empty if it has no such title."""
     if block.kind == "expandable":
         return block.runs
     title = str(block.attrs.get("title") or "")
     return (Run(title),) if title else ()
 
 
-def _pair_parts(ours: Sequence[_FramedNode], theirs: Sequence[_FramedNode]) -> list[_Pair]:
+def _pair_parts(ours: Sequence[_NodeInContainers], theirs: Sequence[_NodeInContainers]) -> list[_Pair]:
     by_node = {id(part.node): part for part in (*ours, *theirs)}
     pairs = align([part.node for part in ours], [part.node for part in theirs])
     return [(by_node[id(one)] if one else None, by_node[id(other)] if other else None) for one, other in pairs]
 
 
-def _kept_length(old: _FramedNode | None, new: _FramedNode | None) -> float:
-    """Return roughly how many characters of a pair are equal."""
+def _kept_length(old: _NodeInContainers | None, new: _NodeInContainers | None) -> float:
+    """Estimate how many characters of a pair are equal."""
     if old is None or new is None:
         return 0.0
     ours, theirs = old.node, new.node
@@ -200,7 +202,7 @@ def _kept_length(old: _FramedNode | None, new: _FramedNode | None) -> float:
 
 
 def _split_edges(pairs: list[_Pair]) -> tuple[list[_Pair], list[_Pair], list[_Pair]]:
-    """Split pairs into edits before the restructuring, the restructured pairs, and edits after the restructuring."""
+    """Split pairs into edits before the restructuring, the restructuring itself, and edits after it."""
 
     def is_outside(pair: _Pair) -> bool:
         one, other = pair
@@ -218,7 +220,7 @@ def _steps_of(pairs: Sequence[_Pair], compare: CompareNodes) -> list[DiffStep]:
     return [_step(one, other, compare) for one, other in pairs]
 
 
-def _step(one: _FramedNode | None, other: _FramedNode | None, compare: CompareNodes) -> DiffStep:
+def _step(one: _NodeInContainers | None, other: _NodeInContainers | None, compare: CompareNodes) -> DiffStep:
     if other is None:
         assert one is not None, "a pair must have at least one side"
         return DiffStep("removed", old=one.node)
@@ -229,48 +231,50 @@ def _step(one: _FramedNode | None, other: _FramedNode | None, compare: CompareNo
 
 
 def _restructured_step(
-    pairs: Sequence[_Pair], compare: CompareNodes, old_frames: Mapping[int, Node] | None = None
+    pairs: Sequence[_Pair], compare: CompareNodes, old_containers: Mapping[int, Node] | None = None
 ) -> DiffStep:
-    """Return one step for all pairs, with the changes inside the new containers. A step without nodes is a note on the
-    blocks after it, which crossed the edge of a container. `old_frames` has the old version of each container that
-    remains, by the id of the new one. None if containers were added or removed as a whole."""
+    """Return one step for all pairs, with the changes inside the new containers. A step inside it without nodes is a
+    note about the following blocks, which moved into or out of a container. `old_containers` has the old version of each
+    remaining container, by `id()` of the new version. None if containers were added or removed as a whole."""
     old = tuple(_outermost(one for one, _ in pairs))
     new = tuple(_outermost(other for _, other in pairs))
     step = DiffStep("restructured", old_nodes=old, new_nodes=new, inside=[])
-    open_frames: list[tuple[Node, DiffStep]] = []
-    kept_frames: list[DiffStep] = []
+    open_containers: list[tuple[Node, DiffStep]] = []
+    kept_containers: list[DiffStep] = []
     crossings: list[tuple[DiffStep, str, list[Node]]] = []
     last = ""
 
     def enter(path: tuple[Node, ...]) -> list[DiffStep]:
-        while open_frames and (len(open_frames) > len(path) or path[len(open_frames) - 1] is not open_frames[-1][0]):
-            open_frames.pop()
-        for node in path[len(open_frames) :]:
-            frame = DiffStep("added", new=node, inside=[])
-            if old_frames and id(node) in old_frames:
-                frame.fate, frame.old = "changed", old_frames[id(node)]
-                kept_frames.append(frame)
-            _steps_inside(open_frames, step).append(frame)
-            open_frames.append((node, frame))
-        return _steps_inside(open_frames, step)
+        while open_containers and (
+            len(open_containers) > len(path) or path[len(open_containers) - 1] is not open_containers[-1][0]
+        ):
+            open_containers.pop()
+        for node in path[len(open_containers) :]:
+            container = DiffStep("added", new=node, inside=[])
+            if old_containers and id(node) in old_containers:
+                container.status, container.old = "changed", old_containers[id(node)]
+                kept_containers.append(container)
+            _steps_inside(open_containers, step).append(container)
+            open_containers.append((node, container))
+        return _steps_inside(open_containers, step)
 
     for at, (one, other) in enumerate(pairs):
         if other is None and one is not None and one.titles:
-            continue  # The note already covers the removal of the container.
+            continue  # the note already mentions the removed container
         if other is None:
-            # A heading starts a new topic, so it does not belong to the containers above it.
+            # A heading starts a new topic. So do not show it in the containers of the blocks above it.
             following = next((each.path for _, each in pairs[at:] if each is not None), ())
-            path = tuple(node for node, _ in open_frames)
+            path = tuple(node for node, _ in open_containers)
             if one is not None and one.node.kind == "heading":
                 path = tuple(ours for ours, theirs in zip(path, following, strict=False) if ours is theirs)
             enter(path).append(_step(one, None, compare))
         elif other.titles:
             enter(other.path)
-            if one is not None and open_frames[-1][1].old is None:
-                _retitle(open_frames[-1][1], one)
+            if one is not None and open_containers[-1][1].old is None:
+                _retitle(open_containers[-1][1], one)
         else:
             siblings = enter(other.path)
-            note = _crossing_note(one, other, old_frames) if old_frames is not None and one is not None else ""
+            note = _crossing_note(one, other, old_containers) if old_containers is not None and one is not None else ""
             if note and note != last:
                 crossings.append((DiffStep("restructured", inside=[]), note, []))
                 siblings.append(crossings[-1][0])
@@ -280,11 +284,11 @@ def _restructured_step(
             siblings.append(_step(one, other, compare))
     for crossing, note, nodes in crossings:
         crossing.note = f"{_summary(nodes)} {note}"
-    for frame in step.inside or ():
-        collapse_container(frame)
-    for frame in reversed(kept_frames):  # Innermost containers come first.
-        _finish_frame(frame)
-    if old_frames is None:
+    for container in step.inside or ():
+        collapse_container(container)
+    for container in reversed(kept_containers):  # innermost containers first
+        _finish_container(container)
+    if old_containers is None:
         step.note = _restructuring_note(old, new, pairs, step.inside or ())
     elif not crossings:
         step.note = _rearrangement_note(old, new)
@@ -292,7 +296,7 @@ def _restructured_step(
 
 
 def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
-    """Return the containers that exist on both sides: the old one by the id of the new one."""
+    """Return the containers that exist on both sides: the old version by `id()` of the new version."""
     found: dict[int, Node] = {}
     taken: set[int] = set()
     for one, other in pairs:
@@ -307,15 +311,19 @@ def _same_containers(pairs: Sequence[_Pair]) -> Mapping[int, Node]:
     return found
 
 
-def _crossing_note(old: _FramedNode, new: _FramedNode, old_frames: Mapping[int, Node]) -> str:
-    """Return a note on the containers that a block left and entered. Empty if it stays in the same containers, or if
-    its container was split or joined."""
-    kept_ids = {id(old_frames[id(node)]) for node in new.path if id(node) in old_frames} & set(map(id, old.path))
+def _crossing_note(old: _NodeInContainers, new: _NodeInContainers, old_containers: Mapping[int, Node]) -> str:
+    """Return a note that names the containers that a block left and entered. Empty if there are none, or if its
+    container was split or joined."""
+    kept_ids = {id(old_containers[id(node)]) for node in new.path if id(node) in old_containers} & set(
+        map(id, old.path)
+    )
     left = [node for node in old.path if id(node) not in kept_ids]
-    entered = [node for node in new.path if id(node) not in old_frames or id(old_frames[id(node)]) not in kept_ids]
+    entered = [
+        node for node in new.path if id(node) not in old_containers or id(old_containers[id(node)]) not in kept_ids
+    ]
     if left and entered and left[-1].kind == entered[-1].kind:
-        kept_frames = map(id, old_frames.values())
-        if id(entered[-1]) not in old_frames or id(left[-1]) not in kept_frames:
+        kept_containers = map(id, old_containers.values())
+        if id(entered[-1]) not in old_containers or id(left[-1]) not in kept_containers:
             return ""
     ways = [f"unwrapped from {_name(left[-1])}"] if left else []
     ways += [f"wrapped in {_name(entered[-1])}"] if entered else []
@@ -323,30 +331,31 @@ def _crossing_note(old: _FramedNode, new: _FramedNode, old_frames: Mapping[int, 
 
 
 def collapse_container(step: DiffStep) -> None:
-    """Show a container as added or removed as a whole if all its children were."""
-    if step.fate in ("added", "removed") and step.inside is not None:
+    """If all children of a container were added or removed with it, drop the steps of the children."""
+    if step.status in ("added", "removed") and step.inside is not None:
         for inner in step.inside:
             collapse_container(inner)
-        if all(inner.fate == step.fate and inner.inside is None for inner in step.inside):
+        if all(inner.status == step.status and inner.inside is None for inner in step.inside):
             step.inside = None
 
 
-def _finish_frame(frame: DiffStep) -> None:
-    """Complete the step of a container that remains. Only blocks that were in it before count as its old children."""
-    assert frame.inside is not None, "a container must have steps inside"
-    assert frame.old is not None
-    assert frame.new is not None
-    for inner in frame.inside:
+def _finish_container(container: DiffStep) -> None:
+    """Complete the step of a container that remains. Its old children are the blocks inside that have an old
+    version."""
+    assert container.inside is not None, "a container must have steps inside"
+    assert container.old is not None
+    assert container.new is not None
+    for inner in container.inside:
         collapse_container(inner)
-    old_children = tuple(_old_blocks(frame.inside))
-    old, new = frame.old.block._replace(children=old_children), frame.new.block
-    frame.old = Node(old, [], -1, "")
-    # The spacing of items follows from their content.
-    frame.settings = tuple(each for each in changed_attributes(old, new) if each.name != "spaced")
+    old_children = tuple(_old_blocks(container.inside))
+    old, new = container.old.block._replace(children=old_children), container.new.block
+    container.old = Node(old, [], -1, "")
+    # Ignore the spacing of items, which follows from their content.
+    container.settings = tuple(each for each in changed_attributes(old, new) if each.name != "spaced")
     if runs_key(old.runs) != runs_key(new.runs):
-        frame.title = diff_runs(old.runs, new.runs)
-    if not frame.settings and frame.title is None and all(inner.fate == "same" for inner in frame.inside):
-        frame.fate, frame.inside = "same", None
+        container.title = diff_runs(old.runs, new.runs)
+    if not container.settings and container.title is None and all(inner.status == "same" for inner in container.inside):
+        container.status, container.inside = "same", None
 
 
 def _old_blocks(steps: Iterable[DiffStep]) -> Iterator[Block]:
@@ -355,32 +364,35 @@ def _old_blocks(steps: Iterable[DiffStep]) -> Iterator[Block]:
         if step.old is None:
             yield from blocks
         else:
-            # A container that got its title from a heading has no children recorded.
+            # a container whose title was a heading has no recorded children, so use those found
             yield step.old.block if step.old.block.children else step.old.block._replace(children=blocks)
 
 
-def _steps_inside(open_frames: Sequence[tuple[Node, DiffStep]], whole: DiffStep) -> list[DiffStep]:
-    found = (open_frames[-1][1] if open_frames else whole).inside
+def _steps_inside(open_containers: Sequence[tuple[Node, DiffStep]], whole: DiffStep) -> list[DiffStep]:
+    found = (open_containers[-1][1] if open_containers else whole).inside
     assert found is not None, "a container must have steps inside"
     return found
 
 
-def _retitle(frame: DiffStep, old: _FramedNode) -> None:
-    """Record that a heading, or the title of another container, became the title of a container."""
-    assert frame.new is not None, "the container must be in the new version"
-    now, old_frames = frame.new.block, old.path[-1].block._replace(children=()) if old.titles else old.node.block
-    frame.fate, frame.old = "changed", Node(old_frames, [], -1, old.node.text)
-    frame.settings = changed_attributes(old_frames, now)
+def _retitle(container: DiffStep, old: _NodeInContainers) -> None:
+    """Store in the step of a container that its title was a heading, or the title of another container."""
+    assert container.new is not None, "the container must be in the new version"
+    now, old_containers = (
+        container.new.block,
+        old.path[-1].block._replace(children=()) if old.titles else old.node.block,
+    )
+    container.status, container.old = "changed", Node(old_containers, [], -1, old.node.text)
+    container.settings = changed_attributes(old_containers, now)
     if now.runs:
-        frame.title = diff_runs(old_frames.runs, now.runs)
+        container.title = diff_runs(old_containers.runs, now.runs)
     else:
         before, after = plain_text(old.node.block.runs), str(now.attrs["title"])
-        frame.settings = tuple(each for each in frame.settings if each.name != "title")
-        frame.settings += (AttributeChange("title", before, after),) if before != after else ()
+        container.settings = tuple(each for each in container.settings if each.name != "title")
+        container.settings += (AttributeChange("title", before, after),) if before != after else ()
 
 
-def _outermost(parts: Iterator[_FramedNode | None]) -> Iterator[Node]:
-    """Yield the outermost block around each part, without repeats."""
+def _outermost(parts: Iterator[_NodeInContainers | None]) -> Iterator[Node]:
+    """Yield the outermost block around each part. Consecutive repeats are left out."""
     before: Node | None = None
     for part in parts:
         top = before if part is None else part.path[0] if part.path else part.node

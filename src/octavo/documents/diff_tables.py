@@ -1,4 +1,4 @@
-"""Pairs the columns and rows of two tables, and finds text that became a table or the reverse."""
+"""Pairs the columns and rows of two tables, and finds text that became a table, or a table that became text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 
 
 def column_pairs(old: Block, new: Block) -> tuple[ColumnPair, ...]:
-    """Return the columns of both tables in pairs that keep the order of both sides."""
+    """Pair the columns of two tables in the order of both sides."""
     before: Sequence[TableColumn] = old.attrs.get("columns", ())
     after: Sequence[TableColumn] = new.attrs.get("columns", ())
     pairs: list[ColumnPair] = []
@@ -41,9 +41,9 @@ def column_pairs(old: Block, new: Block) -> tuple[ColumnPair, ...]:
 def _pair_by_cells(
     old: Block, new: Block, ours: range, theirs: range, *, untitled: bool = False
 ) -> Iterator[ColumnPair]:
-    """Yield pairs of columns that have no unique titles: columns with most cells in common. With `untitled`, the
-    columns between these pairs are paired by position."""
-    before, after = ([_column_texts(table, at) for at in some] for table, some in ((old, ours), (new, theirs)))
+    """Pair columns by the cells that they have in common, because their titles are not unique. With `untitled`, pair
+    the columns between these pairs by position."""
+    before, after = ([_column_texts(table, at) for at in indices] for table, indices in ((old, ours), (new, theirs)))
     worth = [
         {j: share for j, other in enumerate(after) if (share := _shared_share(one, other)) >= _MIN_CELLS_IN_COMMON}
         for one in before
@@ -71,13 +71,13 @@ def _shared_share(one: Counter[str], other: Counter[str]) -> float:
 
 
 def _column_names(columns: Sequence[TableColumn]) -> list[str]:
-    """Return the names that identify columns: their titles, or their positions if no column has a title."""
+    """Return the titles of the columns, or their positions if no column has a title."""
     titles = [plain_text(column.title).strip() for column in columns]
     return titles if any(titles) else [str(index) for index in range(len(titles))]
 
 
 def column_changes(columns: Sequence[ColumnPair]) -> tuple[AttributeChange, ...]:
-    """Return the changes of columns that exist in both tables, except those of their titles."""
+    """Return the changes of the columns that exist in both tables, except changes of the words of their titles."""
     found: list[AttributeChange] = []
     for number, pair in enumerate(columns, 1):
         if pair.old is None or pair.new is None:
@@ -104,10 +104,10 @@ def has_same_title(pair: ColumnPair) -> bool:
 def row_pairs(
     old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
 ) -> tuple[list[Pair], dict[int, Node]]:
-    """Return the rows of two tables in pairs that keep the order of both sides, and the counterparts of moved rows.
+    """Pair the rows of two tables in the order of both sides. Also return the counterparts of moved rows.
 
-    A moved row is in the pairs once for each side. The second value maps the id of a moved row to its row on the other
-    side. Rows are matched by a cell text that is unique in its column, or else by similarity.
+    A moved row is in two pairs, once for each side. The second value maps the `id()` of a moved row to its row on the
+    other side. Rows are matched by a cell whose text is unique in its column, or else by similarity.
     """
     ours, theirs = _identified_rows(old, new, columns)
     before = [ours.get(id(row), row.number) for row in old]
@@ -139,8 +139,8 @@ def row_pairs(
 def _identified_rows(
     old: Sequence[Node], new: Sequence[Node], columns: Sequence[ColumnPair]
 ) -> tuple[dict[int, str], dict[int, str]]:
-    """Return the names of rows that exist on both sides, by the ids of the rows. The name is the text in the first
-    column whose texts are unique for most rows."""
+    """Return names for the rows that exist on both sides, by `id()` of the row, for each side. The name is the text in
+    the first column whose texts are unique for most rows."""
     for pair in columns:
         if pair.old_index is None or pair.new_index is None:
             continue
@@ -152,7 +152,8 @@ def _identified_rows(
 
 
 def _rows_by_unique_text(rows: Sequence[Node], column: int) -> dict[str, Node]:
-    """Return rows by their unique text in a column. Numbers do not count, because inserted rows change them."""
+    """Return rows by their unique text in a column. Texts without letters do not count, because numbers often
+    change."""
     cells = [(row.children[column].text if column < len(row.children) else "", row) for row in rows]
     counts = Counter(text for text, _ in cells)
     return {text: row for text, row in cells if counts[text] == 1 and _LETTER.search(text)}
@@ -167,21 +168,21 @@ def _identified_in_range(
 
 
 _MIN_SHARE_FOUND = 0.5
-"""Minimum share of the letters of a row that must be in another row for the two to count as joined."""
+"""Minimum share of the text of a row that must be in another row for the two to count as joined."""
 _MIN_JOINED_LENGTH = 10
 _MIN_CELL_SIMILARITY = 0.7
 
 
 def join_rows(steps: list[DiffStep], columns: Sequence[ColumnPair]) -> list[DiffStep]:
-    """Return the steps of rows. A changed row is joined with adjacent rows that were merged or split."""
+    """Join a changed row with the adjacent rows that were merged into it or split from it."""
     found: list[DiffStep] = []
     at = 0
     while at < len(steps):
         step, at = steps[at], at + 1
-        if step.fate == "changed":
-            for fate in ("removed", "added"):
+        if step.status == "changed":
+            for status in ("removed", "added"):
                 end = at
-                while end < len(steps) and steps[end].fate == fate and _is_part_of_row(steps[end], step, fate):
+                while end < len(steps) and steps[end].status == status and _is_part_of_row(steps[end], step, status):
                     end += 1
                 if end > at:
                     step, at = _join_step(step, steps[at:end], columns), end
@@ -190,9 +191,9 @@ def join_rows(steps: list[DiffStep], columns: Sequence[ColumnPair]) -> list[Diff
     return found
 
 
-def _is_part_of_row(step: DiffStep, row: DiffStep, fate: str) -> bool:
-    """Return whether most text of the removed or added row `step` was merged into or split from `row`."""
-    is_removed = fate == "removed"
+def _is_part_of_row(step: DiffStep, row: DiffStep, status: str) -> bool:
+    """Return whether most text of the row `step` was merged into `row` (if removed) or split from `row` (if added)."""
+    is_removed = status == "removed"
     part, whole, old_row = (step.old, row.new, row.old) if is_removed else (step.new, row.old, row.new)
     assert part is not None
     assert whole is not None
@@ -207,14 +208,14 @@ def _is_part_of_row(step: DiffStep, row: DiffStep, fate: str) -> bool:
 def _join_step(row: DiffStep, others: Sequence[DiffStep], columns: Sequence[ColumnPair]) -> DiffStep:
     assert row.old is not None
     assert row.new is not None
-    is_join = others[0].fate == "removed"
+    is_join = others[0].status == "removed"
     parts = [node for step in others if (node := step.old if is_join else step.new) is not None]
-    some, one = (row.old, row.new) if is_join else (row.new, row.old)
+    many, one = (row.old, row.new) if is_join else (row.new, row.old)
     indices = [(pair.old_index, pair.new_index) if is_join else (pair.new_index, pair.old_index) for pair in columns]
     column_of = {mine: at for at, (mine, _) in enumerate(indices) if mine is not None}
     target_texts = [_cell_text(cell) if (cell := cell_at(one, index)) else "" for _, index in indices]
-    before = [_cell_text(cell) for cell in some.children]
-    runs = [cell.block.runs if (cell := cell_at(some, index)) else () for index, _ in indices]
+    before = [_cell_text(cell) for cell in many.children]
+    runs = [cell.block.runs if (cell := cell_at(many, index)) else () for index, _ in indices]
     for part in parts:
         for column_index, part_cell in enumerate(part.children):
             if text := _cell_text(part_cell):
@@ -225,7 +226,7 @@ def _join_step(row: DiffStep, others: Sequence[DiffStep], columns: Sequence[Colu
                     *((Run("\n", kind="break"),) if runs[place] else ()),
                     *part_cell.block.runs,
                 )
-    cell_blocks = [Block("cell", runs=each, lines=some.block.lines) for each in runs]
+    cell_blocks = [Block("cell", runs=each, lines=many.block.lines) for each in runs]
     cells = []
     for block, (_, index) in zip(cell_blocks, indices, strict=True):
         cell = cell_at(one, index)
@@ -233,7 +234,7 @@ def _join_step(row: DiffStep, others: Sequence[DiffStep], columns: Sequence[Colu
         was, now = (block, other) if is_join else (other, block)
         changed = diff_runs(was.runs if was else (), now.runs if now else ())
         cells.append(CellChange(was, now, changed if changed.kinds else None))
-    joined_block = some.block._replace(children=tuple(cell_blocks))
+    joined_block = many.block._replace(children=tuple(cell_blocks))
     joined_row = Node(joined_block, [], -id(joined_block), " ".join(plain_text(each) for each in runs))
     joined = DiffStep(
         "changed", joined_row if is_join else row.old, row.new if is_join else joined_row, RowChange(tuple(cells))
@@ -250,7 +251,7 @@ def _cell_text(cell: Node) -> str:
 
 
 def _find_cell(text: str, cells: Sequence[str]) -> int | None:
-    """Return the index of the cell whose text contains `text` or is most similar to it. None if there is none."""
+    """Return the index of the cell whose text contains `text` or is most similar to it. None if no cell is similar."""
     best, found = 0.0, None
     for at, cell in enumerate(cells):
         similarity = 1.0 if text in cell else text_similarity(text, cell, _MIN_CELL_SIMILARITY) if cell else 0.0
@@ -260,7 +261,7 @@ def _find_cell(text: str, cells: Sequence[str]) -> int | None:
 
 
 def cell_at(row: Node, index: int | None) -> Node | None:
-    """Return the cell of a row at an index. None for a missing cell or without an index."""
+    """Return the cell of a row at an index. None if the row has no such cell, or if the index is None."""
     return row.children[index] if index is not None and index < len(row.children) else None
 
 
@@ -272,46 +273,52 @@ _MAX_TEXT_PAIRS = 20_000
 
 
 def join_converted_tables(run: list[DiffStep], compare: CompareNodes) -> list[DiffStep]:
-    """Return the steps, which are all additions and removals. Text that became a table without header, or the reverse,
-    becomes one restructured step. `compare` compares two nodes."""
+    """Join text and the table without header that it became into one restructured step, or the reverse. `run` has only
+    added and removed steps. `compare` compares two nodes."""
     grids = [step for step in run for node in (step.old, step.new) if node is not None and node.kind in _TABLE_KINDS]
     if len(grids) != 1 or (grid := grids[0].new or grids[0].old) is None:
         return run
     if any(plain_text(column.title).strip() for column in grid.block.attrs.get("columns", ())):
-        return run  # The header was added or removed too.
+        return run  # the header was added or removed too, so this is not a simple conversion
     is_new_table = grids[0].new is grid
     others = [node for step in run if (node := step.old if is_new_table else step.new) is not None]
     pairs = _pair_with_cells(others, grid)
     if not pairs:
         return run
-    taken = [node for node in others if any(id(text) in pairs for text in _text_blocks(node))]
+    converted = [node for node in others if any(id(text) in pairs for text in _text_blocks(node))]
     if is_new_table:
-        joined = DiffStep("restructured", old_nodes=tuple(taken), new_nodes=(grid,))
-        joined.note = f"{_count_kinds(taken)} → {grid.kind}"
-        left = [text for node in taken for text in _text_blocks(node) if id(text) not in pairs]
-        was = {id(pairs[id(text)]): text for node in taken for text in _text_blocks(node) if id(text) in pairs}
-        joined.inside = [*(DiffStep("removed", old=text) for text in left), compare(_table_before(grid, was), grid)]
+        joined = DiffStep("restructured", old_nodes=tuple(converted), new_nodes=(grid,))
+        joined.note = f"{_count_kinds(converted)} → {grid.kind}"
+        remaining = [text for node in converted for text in _text_blocks(node) if id(text) not in pairs]
+        old_texts = {
+            id(pairs[id(text)]): text for node in converted for text in _text_blocks(node) if id(text) in pairs
+        }
+        joined.inside = [
+            *(DiffStep("removed", old=text) for text in remaining),
+            compare(_table_before(grid, old_texts), grid),
+        ]
     else:
-        joined = DiffStep("restructured", old_nodes=(grid,), new_nodes=tuple(taken))
-        joined.note = f"{grid.kind} → {_count_kinds(taken)}"
+        joined = DiffStep("restructured", old_nodes=(grid,), new_nodes=tuple(converted))
+        joined.note = f"{grid.kind} → {_count_kinds(converted)}"
         kept = set(map(id, pairs.values()))
         removed = [_as_kind("paragraph", cell) for cell in _filled_cells(grid) if id(cell) not in kept]
         joined.inside = [
             *(DiffStep("removed", old=text) for text in removed),
-            *(_text_step(node, pairs, compare) for node in taken),
+            *(_text_step(node, pairs, compare) for node in converted),
         ]
-    names = set(map(id, taken))
+    names = set(map(id, converted))
     return [
         joined if step is grids[0] else step for step in run if id(step.old if is_new_table else step.new) not in names
     ]
 
 
 def _pair_with_cells(others: Sequence[Node], grid: Node) -> dict[int, Node]:
-    """Return the cells with the words of each text block, by the id of the block. Empty if too few words are equal."""
+    """Return the cell that has the words of each text block, by `id()` of the block. Empty if too few words are
+    equal."""
     texts, cells = [text for node in others for text in _text_blocks(node)], _filled_cells(grid)
     if len(texts) * len(cells) > _MAX_TEXT_PAIRS:
         return {}
-    # Cells, and links on a line of their own, are compared as paragraphs.
+    # Compare cells and content-refs as paragraphs, because `align` pairs only compatible kinds.
     paragraphs = [_as_kind("paragraph", text) if text.kind == "content-ref" else text for text in texts]
     cell_blocks = [_as_kind("paragraph", cell) for cell in cells]
     named = {id(each): node for each, node in zip((*paragraphs, *cell_blocks), (*texts, *cells), strict=True)}
@@ -342,7 +349,7 @@ def _with_cell_text(node: Node, pairs: dict[int, Node]) -> Node:
 
 
 def _text_blocks(node: Node) -> list[Node]:
-    """Return the text blocks that a block consists of. Empty if it has any other content."""
+    """Return the text blocks in a block. Empty if the block has any other content."""
     if node.kind in _TEXT_KINDS and not node.children:
         return [node] if node.block.runs else []
     if node.kind not in ("list", "item") or (node.kind == "item" and node.block.runs):
@@ -356,14 +363,17 @@ def _as_kind(kind: str, node: Node) -> Node:
     return Node(block, [], -id(block), plain_text(block.runs))
 
 
-def _table_before(grid: Node, was: dict[int, Node]) -> Node:
-    """Return the table as it was before: its cells with their old text, and all else empty."""
+def _table_before(grid: Node, old_texts: dict[int, Node]) -> Node:
+    """Return the table with the old text in the cells of `was`, and all other cells empty."""
     rows = []
     for row in grid.children:
-        cells = [_as_kind("cell", was[id(cell)]) if id(cell) in was else _empty_node("cell") for cell in row.children]
+        cells = [
+            _as_kind("cell", old_texts[id(cell)]) if id(cell) in old_texts else _empty_node("cell")
+            for cell in row.children
+        ]
         target = row.block.attrs.get("target")
         has_target = any(
-            id(cell) in was and was[id(cell)].block.attrs.get("url", "") == target for cell in row.children
+            id(cell) in old_texts and old_texts[id(cell)].block.attrs.get("url", "") == target for cell in row.children
         )
         rows.append(
             _node_with_children(

@@ -1,4 +1,4 @@
-"""Compares two texts word by word, and two sources line by line."""
+"""Compares two texts word by word, or two sources line by line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from octavo.documents.html import file_name
 from octavo.documents.sequences import DiffRange, diff_ranges
 
 WIDE_LETTERS = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3\u0e00-\u0e7f"
-"""Characters that count as a word each, even next to Latin letters."""
+"""Characters that each count as a word, even next to Latin letters."""
 _WORD = re.compile(rf"[{WIDE_LETTERS}]|[^\W_{WIDE_LETTERS}]+(?:['’][^\W_{WIDE_LETTERS}]+)*|[ \t\n]+|.", re.DOTALL)
 _WIDE = re.compile(f"[{WIDE_LETTERS}]")
 _CLAUSE_ENDS = frozenset("，。、；：！？,.;:!?\n")
@@ -24,7 +24,7 @@ _EMPHASIS = frozenset({"bold", "italic"})
 _SMALL_ISLAND = 2
 _WIDE_ISLAND = 3
 SLICE_LENGTH = 10_000
-"""Maximum number of characters of a part that is processed without interruption."""
+"""Maximum number of characters that are passed to a regular expression at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,22 +35,27 @@ class _Token:
 
 
 def diff_runs(old: Iterable[Run], new: Iterable[Run]) -> TextChange:
-    """Return the changes from one text to the other."""
+    """Compare two texts word by word."""
     before, after = _tokens(old), _tokens(new)
     found = _join_islands(diff_ranges(_token_keys(before), _token_keys(after)), before)
-    if any(_WIDE.match(token.text) for stretch in found if stretch.equal for token in before[stretch.i1 : stretch.i2]):
+    if any(
+        _WIDE.match(token.text)
+        for diff_range in found
+        if diff_range.equal
+        for token in before[diff_range.i1 : diff_range.i2]
+    ):
         found = _join_in_clauses(found, before)
     builder = _ChangeBuilder()
     changed = 0
-    for stretch in found:
-        if stretch.equal:
-            for index in range(stretch.i2 - stretch.i1):
-                builder.put_pair(before[stretch.i1 + index], after[stretch.j1 + index])
+    for diff_range in found:
+        if diff_range.equal:
+            for index in range(diff_range.i2 - diff_range.i1):
+                builder.put_pair(before[diff_range.i1 + index], after[diff_range.j1 + index])
             continue
-        for token in before[stretch.i1 : stretch.i2]:
+        for token in before[diff_range.i1 : diff_range.i2]:
             builder.put("delete", token)
             changed += len(token.text)
-        for token in after[stretch.j1 : stretch.j2]:
+        for token in after[diff_range.j1 : diff_range.j2]:
             builder.put("insert", token)
             changed += len(token.text)
     total = sum(len(each.text) for each in before) + sum(len(each.text) for each in after)
@@ -73,12 +78,12 @@ def _tokens(runs: Iterable[Run]) -> list[_Token]:
 
 
 def _atomic_text(run: Run) -> str:
-    """Return the visible name of a run that is compared as a whole."""
+    """Return the text by which a run of an atomic kind is compared."""
     return run.text or file_name(str(run.attrs.get("src") or "")) or str(run.attrs.get("name") or run.kind)
 
 
 def slices(text: str) -> Iterator[str]:
-    """Yield a text in parts, split between words. A regular expression on a long text blocks all threads."""
+    """Split a text into parts between words. Parts are needed because a regular expression blocks all threads."""
     start = 0
     while len(text) - start > SLICE_LENGTH:
         end = text.rfind(" ", start, start + SLICE_LENGTH) + 1 or start + SLICE_LENGTH
@@ -88,17 +93,17 @@ def slices(text: str) -> Iterator[str]:
 
 
 def _join_islands(found: Sequence[DiffRange], before: Sequence[_Token]) -> list[DiffRange]:
-    """Return the ranges, with changes joined across very short unchanged text, so that they read as one change."""
+    """Join changes that are separated by very short unchanged text, so that they read as one change."""
     joined: list[DiffRange] = []
-    for index, stretch in enumerate(found):
+    for index, diff_range in enumerate(found):
         inner = 0 < index < len(found) - 1
-        if stretch.equal and inner and _is_island(before[stretch.i1 : stretch.i2]):
-            stretch = stretch._replace(equal=False)
-        if joined and not joined[-1].equal and not stretch.equal:
+        if diff_range.equal and inner and _is_island(before[diff_range.i1 : diff_range.i2]):
+            diff_range = diff_range._replace(equal=False)
+        if joined and not joined[-1].equal and not diff_range.equal:
             last = joined[-1]
-            joined[-1] = DiffRange(False, last.i1, stretch.i2, last.j1, stretch.j2)
+            joined[-1] = DiffRange(False, last.i1, diff_range.i2, last.j1, diff_range.j2)
         else:
-            joined.append(stretch)
+            joined.append(diff_range)
     return joined
 
 
@@ -110,23 +115,23 @@ def _is_island(tokens: Sequence[_Token]) -> bool:
 
 
 def _join_in_clauses(found: Sequence[DiffRange], before: Sequence[_Token]) -> list[DiffRange]:
-    """Return the ranges. Changes in one clause are joined if less than half of the clause remains: in a script without
-    spaces, single characters match by chance."""
+    """Join the changes in a clause if less than half of the clause remains. This is for scripts without spaces, in
+    which single characters match by chance."""
     joined: list[DiffRange] = []
     clause: list[DiffRange] = []
-    for stretch in found:
-        if not stretch.equal:
-            clause.append(stretch)
+    for diff_range in found:
+        if not diff_range.equal:
+            clause.append(diff_range)
             continue
-        start = stretch.i1
-        shift = stretch.j1 - stretch.i1
-        for index in range(stretch.i1, stretch.i2):
+        start = diff_range.i1
+        shift = diff_range.j1 - diff_range.i1
+        for index in range(diff_range.i1, diff_range.i2):
             if before[index].text in _CLAUSE_ENDS:
                 clause.append(DiffRange(True, start, index + 1, start + shift, index + 1 + shift))
                 joined += _join_clause(clause, before)
                 clause, start = [], index + 1
-        if start < stretch.i2:
-            clause.append(DiffRange(True, start, stretch.i2, start + shift, stretch.j2))
+        if start < diff_range.i2:
+            clause.append(DiffRange(True, start, diff_range.i2, start + shift, diff_range.j2))
     return joined + _join_clause(clause, before)
 
 
@@ -147,7 +152,7 @@ def _join_clause(parts: list[DiffRange], before: Sequence[_Token]) -> list[DiffR
 
 
 class _ChangeBuilder:
-    """Joins adjacent tokens with the same change and format."""
+    """Joins adjacent tokens with the same change and format to a `TextPart`."""
 
     def __init__(self) -> None:
         self._words: list[TextPart] = []
@@ -171,7 +176,8 @@ class _ChangeBuilder:
             self._old.append(old)
 
     def words(self) -> tuple[TextPart, ...]:
-        """Return all words. Emphasis that changed on punctuation only is reported only if nothing else changed."""
+        """Return all parts. Changes of bold or italic that affect only punctuation are left out if anything else
+        changed."""
         self._flush()
         if all(word.op == "equal" or _is_punctuation_emphasis(word) for word in self._words):
             return tuple(self._words)
@@ -208,32 +214,32 @@ def _join_tokens(tokens: Sequence[_Token]) -> Run:
 _MIN_LINE_SIMILARITY = 0.5
 _MAX_LINE_LENGTH = 4000
 _MAX_LINE_PAIRS, _MAX_CHARACTER_PAIRS = 4000, 20_000_000
-"""Maximum numbers of pairs of lines and of characters in a range for which all pairs of lines are compared."""
+"""Maximum numbers of pairs of lines and of characters in a range in which all pairs of lines are compared."""
 
 
 def diff_lines(old: str, new: str) -> tuple[LineChange, ...]:
-    """Return the changes from one text to the other. Lines that differ in trailing white space are changed lines, not
-    a removed and an added line."""
+    """Compare two texts line by line. Lines that differ only in trailing white space count as changed, not as removed
+    and added."""
     before, after = old.split("\n"), new.split("\n")
     found: list[LineChange] = []
     sides = ([line.rstrip() for line in side] for side in (before, after))
-    for stretch in diff_ranges(*sides):
-        if stretch.equal:
-            for index in range(stretch.i2 - stretch.i1):
-                i, j = stretch.i1 + index, stretch.j1 + index
-                is_same = before[i] == after[j]
+    for diff_range in diff_ranges(*sides):
+        if diff_range.equal:
+            for index in range(diff_range.i2 - diff_range.i1):
+                i, j = diff_range.i1 + index, diff_range.j1 + index
+                is_equal = before[i] == after[j]
                 found.append(
                     LineChange("equal", before[i], after[j], (), i, j)
-                    if is_same
+                    if is_equal
                     else _changed_line(before, after, i, j)
                 )
         else:
-            found += _replaced_lines(before, after, stretch)
+            found += _replaced_lines(before, after, diff_range)
     return tuple(found)
 
 
-def _replaced_lines(before: Sequence[str], after: Sequence[str], stretch: DiffRange) -> Iterator[LineChange]:
-    _, i, i2, j, j2 = stretch
+def _replaced_lines(before: Sequence[str], after: Sequence[str], diff_range: DiffRange) -> Iterator[LineChange]:
+    _, i, i2, j, j2 = diff_range
     for next_i, next_j in [*_line_pairs(before[i:i2], after[j:j2], i, j), (i2, j2)]:
         yield from (LineChange("delete", old=before[at], old_number=at, new_number=j) for at in range(i, next_i))
         yield from (LineChange("insert", new=after[at], old_number=next_i, new_number=at) for at in range(j, next_j))
@@ -260,7 +266,7 @@ def _line_pairs(old: Sequence[str], new: Sequence[str], i: int, j: int) -> list[
 
 
 def _pair_value(old: str, new: str) -> float:
-    """Return the value of showing one line as a change of the other. 0 if they are too different."""
+    """Return how useful it is to show one line as a change of the other. 0 if they are too different."""
     # lazy: rapidfuzz, not needed to read a page.
     from rapidfuzz.distance import Indel
 
@@ -271,14 +277,14 @@ def _pair_value(old: str, new: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class SourceHunk:
-    """Changed lines with unchanged lines around them, and the number of unchanged lines skipped before."""
+    """Changed lines with context lines, and the number of unchanged lines skipped before them."""
 
     skipped: int
     lines: tuple[LineChange, ...]
 
 
 def source_diff(old: str, new: str, context: int = 3) -> tuple[SourceHunk, ...]:
-    """Return the changes of a text, with up to `context` unchanged lines around each. Empty if nothing changed."""
+    """Return the changes of a text with up to `context` unchanged lines around each. Empty if the texts are equal."""
     lines = diff_lines(old, new)
     keep = _lines_to_show(lines, context)
     hunks: list[SourceHunk] = []

@@ -42,7 +42,7 @@ _ALIASES = (
     *(("large_(.+_(?:circle|square))", r"\1"), ("digit_(.+)", r"\1"), ("male_(.+)", r"man_\1")),
     ("female_(.+)", r"woman_\1"),
 )
-"""Patterns of names with their other name, as used by other programs."""
+"""Patterns of names that other programs use, with the replacement by the usual name."""
 _FAMILY = re.compile(r"(?:(?:wo)?man_){1,2}(?:boy|girl)(?:_(?:boy|girl))?")
 _COUPLE = re.compile(r"((?:wo)?man)_(heart|kiss)_((?:wo)?man)")
 _PEOPLE = {"man": "1f468", "woman": "1f469", "boy": "1f466", "girl": "1f467"}
@@ -53,7 +53,7 @@ _EMOJI_STYLE, _KEYCAP = "\ufe0f", "\u20e3"
 
 
 def from_code(code: str) -> str | None:
-    """Return the character with the code points `code`, which are hexadecimal. None if `code` is invalid."""
+    """Return the emoji with the hexadecimal code points `code`. None if `code` is invalid."""
     if not _CODES.fullmatch(code):
         return None
     points = [int(point, 16) for point in re.split("[-_ ]", code)]
@@ -61,23 +61,25 @@ def from_code(code: str) -> str | None:
 
 
 def to_emoji(name: str | None) -> str:
-    """Return the emoji for a code of the API: `👍` for `1f44d` and for `👍`. Other texts are returned unchanged."""
+    """Return the emoji for a code of the API, such as `👍` for `1f44d`. Return other texts unchanged, and None as
+    empty."""
     return from_code(name) or name if name else ""
 
 
 @lru_cache(1024)
 def from_name(name: str) -> str | None:
-    """Return the character with a name of the platform's editor, Unicode or other programs. None if unknown."""
+    """Return the emoji with a name from the platform's editor, Unicode or other programs. None if the name is
+    unknown."""
     name = name.replace("-", "_")
-    return _to_sign(_common_code(name) or _code_by_alias(name) or _composed_code(name))
+    return _to_character(_common_code(name) or _code_by_alias(name) or _composed_code(name))
 
 
 def from_editor_name(name: str) -> str | None:
-    """Return the character with a name of the platform's editor. None if unknown. Faster than `from_name`."""
-    return _to_sign(_apply_aliases(name.replace("-", "_"), _common_code))
+    """Return the emoji with a name from the platform's editor. None if the name is unknown. Faster than `from_name`."""
+    return _to_character(_apply_aliases(name.replace("-", "_"), _common_code))
 
 
-def _to_sign(code: str | None) -> str | None:
+def _to_character(code: str | None) -> str | None:
     if code is None:
         return None
     found = "".join(chr(int(point, 16)) for point in code.split("-"))
@@ -91,28 +93,28 @@ class NamedEmoji:
     """An emoji with one of its names."""
 
     name: str
-    sign: str
+    character: str
 
     @property
     def code(self) -> str:
-        """The code points of the emoji, as the API names it."""
-        return api_code(self.sign)
+        """Return the code points of the emoji in the form of the API."""
+        return api_code(self.character)
 
 
-def api_code(sign: str) -> str:
-    """Return the code points of an emoji, as the API names it: `1f44d` for `👍`."""
-    is_sequence = len(sign) > 2
-    return "-".join(f"{ord(each):04x}" for each in sign if is_sequence or each != _EMOJI_STYLE)
+def api_code(character: str) -> str:
+    """Return the code points of an emoji in the form of the API, such as `1f44d` for `👍`."""
+    is_sequence = len(character) > 2
+    return "-".join(f"{ord(each):04x}" for each in character if is_sequence or each != _EMOJI_STYLE)
 
 
-def search(words: str, limit: int = MAX_FOUND) -> list[NamedEmoji]:
-    """Return the emoji that match a part of a name, or an emoji itself, without repeats. Exact names come first, then
-    names that begin with the text, names with a word that does, and the rest. The first call takes 100 ms, so do not
-    call it in the event loop."""
-    words = words.strip().strip(":")
-    if (known := _known_signs().get(_without_style(words))) is not None:
+def search(text: str, limit: int = MAX_FOUND) -> list[NamedEmoji]:
+    """Search emoji by a part of a name, or by the emoji itself. Exact names are first, then names that begin with the
+    text, then names with a word that begins with it, then all others. The first call takes 100 ms: call it in a
+    thread."""
+    text = text.strip().strip(":")
+    if (known := _known_characters().get(_without_style(text))) is not None:
         return [known]
-    query = "_".join(fold(words).replace("-", "_").split())
+    query = "_".join(fold(text).replace("-", "_").split())
     if not _NAME.fullmatch(query):
         return []
     ranked = []
@@ -121,30 +123,30 @@ def search(words: str, limit: int = MAX_FOUND) -> list[NamedEmoji]:
         if position >= 0:
             rank = 0 if name == query else 1 if name.startswith(query) else 2 if f"_{query}" in f"_{name}" else 3
             ranked.append((rank, "tone" in name, len(name), name))
-    signs: dict[str, NamedEmoji] = {}
+    by_character: dict[str, NamedEmoji] = {}
     for *_, name in sorted(ranked):
-        if len(signs) == limit:
+        if len(by_character) == limit:
             break
-        if (sign := from_name(name)) is not None:
-            signs.setdefault(_without_style(sign), NamedEmoji(name, sign))
-    return list(signs.values())
+        if (character := from_name(name)) is not None:
+            by_character.setdefault(_without_style(character), NamedEmoji(name, character))
+    return list(by_character.values())
 
 
 @cache
-def _known_signs() -> dict[str, NamedEmoji]:
+def _known_characters() -> dict[str, NamedEmoji]:
     known: dict[str, NamedEmoji] = {}
     for name in _all_names():
-        if (sign := from_name(name)) is not None:
-            known.setdefault(_without_style(sign), NamedEmoji(name, sign))
+        if (character := from_name(name)) is not None:
+            known.setdefault(_without_style(character), NamedEmoji(name, character))
     return known
 
 
-def _without_style(sign: str) -> str:
-    return sign.replace(_EMOJI_STYLE, "")
+def _without_style(character: str) -> str:
+    return character.replace(_EMOJI_STYLE, "")
 
 
 def _common_code(name: str) -> str | None:
-    """Return the code points for a name of the platform's editor or a common alias. None if unknown."""
+    """Return the code points for a name from the platform's editor or a common alias. None if the name is unknown."""
     names, others = _editor_names()
     return _find_in(name, names) or _find_in(name, others)
 
@@ -154,7 +156,7 @@ def _any_code(name: str) -> str | None:
 
 
 def _code_by_alias(name: str) -> str | None:
-    """Return the code points for a name or one of its aliases, common names first. None if unknown."""
+    """Return the code points for a name or one of its aliases. Common names are tried first. None if unknown."""
     return _apply_aliases(name, _common_code) or _apply_aliases(name, _any_code)
 
 
@@ -168,7 +170,7 @@ def _apply_aliases(name: str, code: Callable[[str], str | None]) -> str | None:
 
 
 def _composed_code(name: str) -> str | None:
-    """Return the code points of a family, a couple, or a skin tone. None for other names."""
+    """Return the code points for the name of a family, a couple or a skin tone. None for other names."""
     if _FAMILY.fullmatch(name):
         return "-200d-".join(_PEOPLE[each] for each in name.split("_"))
     if couple := _COUPLE.fullmatch(name):
@@ -177,13 +179,13 @@ def _composed_code(name: str) -> str | None:
     return f"1f3f{int(tone[1]) + 9:x}" if tone else None
 
 
-def _is_drawn_as_text(sign: str) -> bool:
-    """Return whether a character needs a variation selector to be shown as a picture. Characters that this Python does
-    not know need none."""
-    return east_asian_width(sign) != "W" and category(sign) != "Cn"
+def _is_drawn_as_text(character: str) -> bool:
+    """Return whether a character needs a variation selector to be shown as a picture. False for characters that this
+    version of Python does not know."""
+    return east_asian_width(character) != "W" and category(character) != "Cn"
 
 
-# Compressed lines, grouped by first letter, take 100 KB in all. A lookup takes some 70 µs.
+# Compressed lines that are grouped by first letter take 100 KB in all. A lookup takes about 70 µs.
 _NameTable: TypeAlias = Mapping[str, bytes]
 _FILE = Path(__file__).with_name("emoji_names.txt")
 """Names and code points, in a part for each source of names. Written by `tests/emoji_table.py`."""
@@ -196,7 +198,7 @@ def _editor_names() -> tuple[_NameTable, _NameTable]:
 
 @cache
 def _described_names() -> _NameTable:
-    """Return the Unicode descriptions of the same emoji. Loaded separately, because few pages use them."""
+    """Return the Unicode descriptions of the same emoji. They are loaded separately, because few pages use them."""
     return _pack(_part("descriptions"))
 
 
@@ -218,7 +220,9 @@ def _part(title: str) -> Iterator[tuple[str, str]]:
 
 
 def _pack(names: Iterable[tuple[str, str]]) -> _NameTable:
-    lines: defaultdict[str, bytearray] = defaultdict(bytearray)  # A bytearray takes a quarter of the memory of a list.
+    lines: defaultdict[str, bytearray] = defaultdict(
+        bytearray
+    )  # a bytearray, because a list would take four times the memory
     for name, code in names:
         if name:
             lines[name[0]] += f"\n{name} {code}".encode()

@@ -1,4 +1,4 @@
-"""Reads the YAML at the top of a page: strings, booleans, lists of strings, and mappings of these."""
+"""Reads the YAML front matter of a page. It supports strings, booleans, lists of strings, and mappings of these."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from octavo.documents.yaml_strings import unquote_double
 _ENTRY = re.compile(r"(\s*)([\w$.-]+|\"[^\"]*\"|'[^']*')\s*:(?:\s+(.*)|)$")
 _MAX_LENGTH = 65_536
 MAX_DEPTH = 60
-"""Maximum number of nested levels. Octavo uses three at most."""
+"""Maximum number of nested levels. Octavo itself uses at most three."""
 _BOOLEANS = {"true": True, "false": False}
 _NULLS = ("null", "~")
 """YAML values that are read as an empty mapping."""
 
 
 class FrontMatterError(ValueError):
-    """Front matter that cannot be read. The message is the reason, to be put after a colon."""
+    """Front matter that cannot be read. The message is the cause, to be used after a colon."""
 
 
 def split_page(source: str) -> tuple[str, int]:
-    """Return the front matter of a page and the position where its body begins. "" and 0 if it has none."""
+    """Return the front matter of a page, and the position where its body begins. "" and 0 if it has no front matter."""
     if not source.startswith("---"):
         return "", 0
     end = _end(source)
@@ -41,7 +41,7 @@ def parse_page(source: str) -> tuple[dict[str, Any], str]:
 
 
 def _end(source: str) -> tuple[int, int] | None:
-    """Return the end of the YAML, and the end of its closing line. None if there is no closing line."""
+    """Return the position after the YAML, and the position after its closing line. None if there is no closing line."""
     position = source.find("\n") + 1
     if position == 0 or source[: position - 1].rstrip() != "---":
         return None

@@ -1,5 +1,5 @@
-"""Reads the HTML in platform Markdown as a flat stream of tags and texts, because Markdown can occur between the tags
-of an element. Comments and invisible characters are left out."""
+"""Reads the HTML in platform Markdown as a stream of tags and texts. It builds no tree, because Markdown can occur
+between the tags of an element. Comments and invisible characters are left out."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _BLOCK_NAME_LIST = (
     "td template textarea tfoot th thead tr video xmp"
 )
 _NOT_INLINE_UNCLOSED = frozenset(_BLOCK_NAME_LIST.split())
-"""HTML elements that count as text in a sentence, unless the sentence also closes them."""
+"""HTML elements that count as text in a paragraph if the paragraph does not close them."""
 
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
@@ -63,7 +63,7 @@ class Element(NamedTuple):
     attrs: Mapping[str, str]
     is_closing: bool = False
     is_self_closing: bool = False
-    """Whether the tag closes itself, as `<x/>` does, or never has content."""
+    """True for a tag such as `<x/>`, and for elements that never have content."""
 
     def has_class(self, name: str) -> bool:
         """Return whether `name` is among the classes of the element."""
@@ -71,7 +71,7 @@ class Element(NamedTuple):
 
 
 class HtmlToken(NamedTuple):
-    """A tag, or a text, with its position. The text is decoded, and its white space is unchanged."""
+    """A tag or a text, with its position. Entities in the text are decoded. White space is unchanged."""
 
     start: int
     end: int
@@ -80,7 +80,7 @@ class HtmlToken(NamedTuple):
 
 
 def html_tokens(raw: str, start: int = 0, end: int | None = None) -> Iterator[HtmlToken]:
-    """Yield the tags and texts of `raw`, in order, without comments."""
+    """Yield the tags and texts of `raw` in order. Comments are left out."""
     for match in _TOKEN.finditer(raw, start, len(raw) if end is None else end):
         if match["name"]:
             yield HtmlToken(match.start(), match.end(), _element(match))
@@ -89,19 +89,20 @@ def html_tokens(raw: str, start: int = 0, end: int | None = None) -> Iterator[Ht
 
 
 def parse_element(raw: str) -> Element | None:
-    """Return the tag that `raw` begins with. None if it begins with other text."""
+    """Return the tag at the beginning of `raw`. None if `raw` does not begin with a tag."""
     match = _TOKEN.match(raw)
     return _element(match) if match and match["name"] else None
 
 
 def find_element_end(text: str, position: int) -> int | None:
-    """Return the end of the tag that begins at a position. None if there is no tag."""
+    """Return the end of the tag that begins at `position`. None if there is no tag."""
     match = _TOKEN.match(text, position)
     return match.end() if match and match["name"] else None
 
 
 def find_loose_element_end(text: str, position: int) -> int | None:
-    """Return the end of an HTML tag with attributes of any syntax at a position. None if there is no such tag."""
+    """Return the end of the HTML tag at `position`. Its attributes may have any syntax. None if there is no such
+    tag."""
     match = _LOOSE_TAG.match(text, position)
     return find_element_end(text, position) if match and match[1].lower() in _HTML_NAMES else None
 
@@ -116,25 +117,25 @@ def _element(match: re.Match[str]) -> Element:
 
 
 def decode(raw: str) -> str:
-    """Return the text for `raw`, with entities decoded."""
+    """Return `raw` with entities decoded, and sanitized."""
     if "&" in raw:
         raw = html.unescape(NAN_ENTITY.sub("", raw))
     return safe(raw)
 
 
 def collapse_space(text: str) -> str:
-    """Return `text` with each run of white space as one space, as a browser shows it."""
+    """Return `text` with white space collapsed to single spaces, as in a browser."""
     return _SPACE.sub(" ", text)
 
 
-def clean_address(value: str | None) -> str | None:
-    """Return a URL as written, without line breaks and surrounding white space."""
+def clean_url(value: str | None) -> str | None:
+    """Return a URL without line breaks and surrounding white space. None if `value` is None."""
     return safe(value).translate(_INVISIBLE_IN_ADDRESSES).strip() if value is not None else None
 
 
-def file_name(address: str) -> str:
+def file_name(url: str) -> str:
     """Return the last part of a URL without its query. Empty for a data URL."""
-    return "" if address[:5].lower() == "data:" else address.split("?")[0].rsplit("/", 1)[-1]
+    return "" if url[:5].lower() == "data:" else url.split("?")[0].rsplit("/", 1)[-1]
 
 
 def colors(style: str) -> dict[str, str]:
@@ -149,15 +150,16 @@ def colors(style: str) -> dict[str, str]:
 
 
 class Placeholders:
-    """Finds names in angle brackets that are text, such as `<your token>`: HTML has no such element, and the source
-    has no closing tag for it."""
+    """Finds placeholders in angle brackets, such as `<your token>`. They count as text, because HTML has no such
+    element and the source has no closing tag for it."""
 
     def __init__(self, source: str) -> None:
         self._source = source
         self._closed: frozenset[str] | None = None
 
     def end_in_words(self, text: str, position: int) -> int | None:
-        """Return `end_at` within a paragraph, where some HTML names are text too: `the <script> tag`."""
+        """Return the end of the placeholder at `position` in a paragraph. None if there is none. In a paragraph, some
+        HTML names count as placeholders too, as in `the <script> tag`."""
         if (match := _BARE_TAG.match(text, position)) is not None:
             name = match[2].lower()
             other = f"<{name}" if match[1] else f"</{name}"
@@ -166,7 +168,7 @@ class Placeholders:
         return self.end_at(text, position)
 
     def end_at(self, text: str, position: int) -> int | None:
-        """Return the end of the placeholder that begins at a position. None if there is none."""
+        """Return the end of the placeholder that begins at `position`. None if there is none."""
         match = _PLACEHOLDER.match(text, position)
         name = match[1].lower() if match else ""
         if match is None or name in _HTML_NAMES:
@@ -182,14 +184,15 @@ def _closed_names(source: str) -> Iterator[str]:
 
 
 class TextFinder:
-    """Finds the next occurrence of a text, without case. Finding all of them takes linear time in total."""
+    """Finds the next occurrence of a text, ignoring case. It remembers results, so that all searches together take
+    linear time."""
 
     def __init__(self, source: str) -> None:
         self._source = source
         self._known: dict[str, tuple[int, int]] = {}
 
     def find_after(self, text: str, position: int) -> int:
-        """Return the position of the next `text` at or after `position`, or the length of the source."""
+        """Return the position of the next `text` from `position` on. The length of the source if there is none."""
         searched_from, found = self._known.get(text, (0, -1))
         if not searched_from <= position <= found:
             match = _literal(text).search(self._source, position)
@@ -198,8 +201,8 @@ class TextFinder:
         return found
 
     def element_end(self, name: str, start: int) -> tuple[int, int]:
-        """Return the positions where the content of an element ends and where its closing tag ends. Both are the
-        length of the source if the element is not closed. Only tables can be nested in each other."""
+        """Return the end of the content of an element, and the end of its closing tag. Both are the length of the
+        source if the element is not closed. Nested elements are recognized only for tables."""
         end = self.find_after(f"</{name}", start)
         if name == "table":
             inner = start - 1

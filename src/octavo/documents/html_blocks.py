@@ -1,5 +1,5 @@
-"""Adds blocks written in HTML to the block tree. `<details>` and `<div>` stay open for the Markdown after them;
-tables, code and figures are read as a whole."""
+"""Adds blocks written in HTML to the block tree. Elements such as `<details>` and `<div>` stay open for the Markdown
+after them. Tables, code and figures are read as a whole."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CODE_PIECE = re.compile(r"<[^<>]*>|[^<]+|<")
 
 
 class HtmlReader:
-    """Reads one part of HTML into `tree`. `line` is its first line."""
+    """Reads a piece of HTML, and adds its blocks to `tree`. `line` is the number of its first line."""
 
     def __init__(self, tree: BlockTree, raw: str, line: int) -> None:
         self._tree, self._raw, self._finder = tree, raw, TextFinder(raw)
@@ -81,7 +81,7 @@ class HtmlReader:
         return self._tree.add(draft)
 
     def _element(self, piece: HtmlToken, element: Element) -> int | None:
-        """Read a tag. Returns the position to continue from if the whole element was read, else None."""
+        """Read a tag. If the whole element was read, return the position after it. Otherwise None."""
         name = element.name
         if name in ("table", "pre", "figure") and not element.is_closing:
             self._flush()
@@ -111,7 +111,8 @@ class HtmlReader:
         return None
 
     def _text_element(self, piece: HtmlToken, element: Element) -> int | None:
-        """Read a paragraph, a heading or the title of an expandable, as a whole or as a container for Markdown."""
+        """Read a paragraph, a heading or the title of an expandable. If the element is not closed, it stays open for
+        Markdown. Return the position after it if it was read as a whole, otherwise None."""
         self._flush()
         name = element.name
         key = f"html:{name}"

@@ -1,4 +1,4 @@
-"""Builds runs of text from inline tokens and HTML tags, and tracks the format in effect."""
+"""Builds runs of text from inline tokens and HTML tags."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from octavo.api.safety import text as safe
 from octavo.documents import emoji
 from octavo.documents.blocks import NO_ATTRS, NO_MARKS, Run
-from octavo.documents.html import HEADINGS, Element, clean_address, collapse_space, colors, parse_element
+from octavo.documents.html import HEADINGS, Element, clean_url, collapse_space, colors, parse_element
 from octavo.documents.limits import sanitize
 from octavo.documents.tags import Tag
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 MAX_INLINE_DEPTH = 40
-"""Maximum nesting of inline elements. Deeper elements have no effect."""
+"""Maximum nesting of inline elements. Deeper elements are ignored."""
 
 _MARKS = {
     **dict.fromkeys(("strong", "b", "th", "dt", *HEADINGS), "bold"),
@@ -61,11 +61,11 @@ class _OpenElement:
     ) -> None:
         self.name, self.mark, self.kind, self.link, self.attrs = name, mark, kind, link, attrs
         self.number = 0
-        """For a list element, the number of items opened so far."""
+        """Number of items opened so far, if the element is a list."""
 
 
 class RunBuilder:
-    """Collects runs. `anchors` has the ids found so far; these are invisible."""
+    """Collects runs, and tracks the current format. `anchors` has the ids found so far, which are not shown."""
 
     def __init__(self) -> None:
         self.runs: list[Run] = []
@@ -80,7 +80,7 @@ class RunBuilder:
         self._attrs: Mapping[str, Any] = NO_ATTRS
 
     def text(self, text: str) -> None:
-        """Add text as it is, with URLs as links and emoji names as emoji."""
+        """Add text. URLs in it become links, and emoji names become emoji."""
         if self.runs and self.runs[-1].kind == "break" and "code" not in self._marks:
             text = text.lstrip(" \t")
         if not text or self._invisible_depth or self._is_icon_name(text):
@@ -112,29 +112,27 @@ class RunBuilder:
         self._write(text[position:], "text", self._link, self._attrs)
 
     def special(self, kind: str, text: str, attrs: Mapping[str, Any] = NO_ATTRS) -> None:
-        """Add a run of another kind, on one line: a tag can be written on several lines."""
+        """Add a run of another kind. Its line breaks become spaces, because a tag may be written on several lines."""
         if not self._invisible_depth:
             self.runs.append(Run(safe(text).replace("\n", " "), self._marks, self._link, kind, attrs))
 
     def line_break(self) -> None:
-        """Add a line break, unless the text is in an invisible element."""
+        """Add a line break. Does nothing in an invisible element."""
         if self._invisible_depth:
             return
         if self.runs and (last := self.runs[-1]).kind == "text" and last.text.endswith((" ", "\t")):
-            self.runs[-1] = last._replace(
-                text=last.text.rstrip(" \t")
-            )  # White space at the end of a line is invisible.
+            self.runs[-1] = last._replace(text=last.text.rstrip(" \t"))  # white space at the end of a line is invisible
         self.runs.append(Run("\n", kind="break"))
 
     def image(self, src: str | None, alt: str, attrs: Mapping[str, Any] = NO_ATTRS) -> None:
-        """Add an image. Alternative text that is image data is dropped."""
-        image_attrs = {"src": clean_address(src) or "", **{key: value for key, value in attrs.items() if value}}
+        """Add an image. Its alternative text is dropped if it is image data."""
+        image_attrs = {"src": clean_url(src) or "", **{key: value for key, value in attrs.items() if value}}
         if self._dark_source:
             image_attrs["dark"] = self._dark_source
         self.special("image", "" if _INLINE_PICTURE.match(alt) else alt, image_attrs)
 
     def html_text(self, text: str) -> None:
-        """Add text from HTML, with white space collapsed except in code."""
+        """Add text from HTML. White space is collapsed, except in `<pre>`."""
         if "\n" in text and any(each.name == "pre" for each in self._open):
             self._lines_of_code(text)
             return
@@ -168,7 +166,7 @@ class RunBuilder:
             self._dark_source = None
         elif name == "source":
             if "dark" in element.attrs.get("media", ""):
-                self._dark_source = clean_address(element.attrs.get("srcset"))
+                self._dark_source = clean_url(element.attrs.get("srcset"))
         elif element.is_closing:
             self.pop(name)
         else:
@@ -178,14 +176,14 @@ class RunBuilder:
                 self._push(self._open_element_for(element))
 
     def push(self, name: str, *, link: str | None = None, title: str = "") -> None:
-        """Apply the mark of an element to the runs that follow, or make them a link."""
+        """Open an element. Its mark or link applies to the following runs until `pop`."""
         if name == "a":
-            self._push(_OpenElement("a", kind="mention" if title == "mention" else None, link=clean_address(link)))
+            self._push(_OpenElement("a", kind="mention" if title == "mention" else None, link=clean_url(link)))
         else:
             self._push(_OpenElement(name, _MARKS.get(name)))
 
     def pop(self, name: str) -> None:
-        """Close the innermost open element called `name`, if there is one."""
+        """Close the innermost open element called `name`, and all elements inside it."""
         if self._ignored_names and self._ignored_names[-1] == name:
             self._ignored_names.pop()
             return
@@ -196,12 +194,12 @@ class RunBuilder:
                 return
 
     def take(self) -> tuple[Run, ...]:
-        """Return the runs collected so far, without surrounding white space, and start again with none."""
+        """Remove and return the runs collected so far, without surrounding white space."""
         runs, self.runs = self.runs, []
         return trim_runs(runs)
 
     def _is_icon_name(self, text: str) -> bool:
-        """Return whether the text in an icon only repeats the name of the icon."""
+        """Return whether the text is in an icon and only repeats its name."""
         if not self._open or self._open[-1].kind != "icon":
             return False
         shown = self.runs[-1].text if self.runs and self.runs[-1].kind == "emoji" else ""
@@ -220,11 +218,11 @@ class RunBuilder:
         self.runs.append(Run(text, self._marks, link, kind, attrs))
 
     def _html_image(self, element: Element) -> None:
-        given = element.attrs
-        attrs: dict[str, Any] = {name: given.get(name, "") for name in ("width", "height", "title")}
-        attrs["size"] = given.get("data-size", "")
-        attrs["drawing"] = "gitbook-drawing" in given.get("class", "")
-        self.image(given.get("src"), given.get("alt", ""), attrs)
+        html_attrs = element.attrs
+        attrs: dict[str, Any] = {name: html_attrs.get(name, "") for name in ("width", "height", "title")}
+        attrs["size"] = html_attrs.get("data-size", "")
+        attrs["drawing"] = "gitbook-drawing" in html_attrs.get("class", "")
+        self.image(html_attrs.get("src"), html_attrs.get("alt", ""), attrs)
         self._dark_source = None
 
     def _begin_block(self, element: Element) -> None:
@@ -267,12 +265,12 @@ class RunBuilder:
         return _OpenElement(name, _MARKS.get(name))
 
     def _open_link_for(self, given: Mapping[str, str]) -> _OpenElement:
-        if own := given.get("id") or given.get("name"):
-            self.anchors.append(own)
-        link = clean_address(given.get("href"))
+        if anchor := given.get("id") or given.get("name"):
+            self.anchors.append(anchor)
+        link = clean_url(given.get("href"))
         if "button" in given.get("class", "").split():
             return _OpenElement("a", kind="button", link=link, attrs=_button_attrs(given))
-        if link is None or (own and link == f"#{own}"):
+        if link is None or (anchor and link == f"#{anchor}"):
             return _OpenElement("a")
         if "data-footnote-ref" in given:
             return _OpenElement("a", kind="footnote", attrs={"label": link.rsplit("fn-", 1)[-1], "inline": True})
@@ -303,13 +301,13 @@ class RunBuilder:
 
 @cache
 def _add_mark(marks: frozenset[str], mark: str) -> frozenset[str]:
-    """Return marks with one more mark. Cached, because thousands of runs share few such sets."""
+    """Return `marks` with one more mark. Cached, so that equal sets of many runs are one object."""
     return marks | {mark}
 
 
 def _is_part_of_list(text: str, start: int, end: int) -> bool:
-    """Return whether a possible emoji name is one of several words between colons. Short names need free space on both
-    sides. Flags, which have two letters, also need a space between them and the next colon."""
+    """Return whether a text like `:name:` is part of a list such as `a:b:c`, and so no emoji. Short names must not
+    touch letters or digits on either side. Flags, which have two letters, must not touch another colon either."""
     neighbors = (text[max(0, start - 1) : start], text[end : end + 1])
     sides = [side.isascii() and side.isalnum() for side in neighbors]
     is_flag = end - start == _FLAG_LENGTH and text[start + 1 : end - 1].isalpha()
@@ -347,7 +345,7 @@ def _button_attrs(given: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _trim_url(url: str) -> str:
-    """Return a URL found in text, without the punctuation of the sentence around it."""
+    """Return a URL found in a sentence without the punctuation that follows it."""
     surplus = url.count(")") - url.count("(")
     end = len(url)
     while end and (url[end - 1] in ".,:;!?*_~]}" or (url[end - 1] == ")" and surplus > 0)):
@@ -360,7 +358,7 @@ _ELEMENTS = {"strong": "strong", "em": "em", "s": "s", "link": "a"}
 
 
 def runs_and_tags(tokens: Sequence[Token] | None) -> tuple[list[tuple[Run, ...] | Tag], list[str]]:
-    """Return runs and the tags between them, in order, and the anchors found."""
+    """Return the runs and the tags between them in order, and the anchors found."""
     builder = RunBuilder()
     found: list[tuple[Run, ...] | Tag] = []
     for token in tokens or ():
@@ -376,7 +374,7 @@ def runs_and_tags(tokens: Sequence[Token] | None) -> tuple[list[tuple[Run, ...] 
 
 
 def runs_of_tokens(tokens: Sequence[Token] | None) -> tuple[Run, ...]:
-    """Return all runs, with each tag as an expression, for places that cannot contain tags."""
+    """Return all runs. Tags become expressions, for places that cannot contain tags."""
     builder = RunBuilder()
     for token in tokens or ():
         if token.type == "platform_tag":

@@ -1,4 +1,4 @@
-"""Rules of the inline parser: platform tags, formulas and HTML, and the ways editors write bold and italic text."""
+"""Inline rules for markdown-it: platform tags, formulas, HTML, and bold and italic text as editors write it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def tag_rule(state: StateInline, silent: bool) -> bool:
 
 
 def nan_entity_rule(state: StateInline, silent: bool) -> bool:
-    """Skip the invalid entity that the platform writes between a character and a mark if there is no character."""
+    """Skip the invalid entity `&#xNAN;`, which the platform sometimes writes next to a mark."""
     found = NAN_ENTITY.match(state.src, state.pos)
     if found:
         state.pos = found.end()
@@ -54,7 +54,7 @@ def nan_entity_rule(state: StateInline, silent: bool) -> bool:
 
 
 def trailing_break_rule(state: StateInline, silent: bool) -> bool:
-    """Skip the line break that the platform's editor leaves at the end of a text."""
+    """Skip a backslash at the end of a text, which the platform's editor leaves there as a line break."""
     if state.src[state.pos] != "\\" or state.pos + 1 < len(state.src):
         return False
     state.pos += 1
@@ -62,29 +62,29 @@ def trailing_break_rule(state: StateInline, silent: bool) -> bool:
 
 
 def placeholder_rule(state: StateInline, silent: bool) -> bool:
-    """Read a name in angle brackets as text, such as `<token>`, if HTML has no such element and nothing closes it."""
+    """Read a placeholder such as `<token>` as text, if HTML has no such element and the source does not close it."""
     if not state.src.startswith("<", state.pos):
         return False
-    end = state.env["placeholders"].end_in_words(state.src, state.pos)
-    if end is None:
+    placeholder_end = state.env["placeholders"].end_in_words(state.src, state.pos)
+    if placeholder_end is None:
         return _long_element(state, silent)
-    if end > state.posMax:
+    if placeholder_end > state.posMax:
         return False
     if not silent:
-        state.pending += state.src[state.pos : end]
-    state.pos = end
+        state.pending += state.src[state.pos : placeholder_end]
+    state.pos = placeholder_end
     return True
 
 
 def _long_element(state: StateInline, silent: bool) -> bool:
-    """Read a very long element. For such elements, the rule of markdown-it needs too much memory."""
+    """Read a very long element. The rule of markdown-it would need too much memory for it."""
     if state.src.find(">", state.pos, state.pos + MAX_ROW_LENGTH) >= 0:
         return False
     return _take_element(state, find_element_end(state.src, state.pos), silent)
 
 
 def loose_element_rule(state: StateInline, silent: bool) -> bool:
-    """Read an HTML element with attributes that only browsers accept, such as `style={{ width: '50%' }}`."""
+    """Read an HTML element with attributes that markdown-it rejects, such as `style={{ width: '50%' }}`."""
     return _take_element(state, find_loose_element_end(state.src, state.pos), silent)
 
 
@@ -98,7 +98,8 @@ def _take_element(state: StateInline, end: int | None, silent: bool) -> bool:
 
 
 def many_brackets_rule(state: StateInline, silent: bool) -> bool:
-    """Read brackets as text if a text has hundreds of them outside links: searching for links would take too long."""
+    """Read brackets as text if the text has hundreds of brackets outside links. Searching for links would take too
+    long."""
     if not state.src.startswith(("[", "!["), state.pos):
         return False
     known: tuple[str, bool] | None = state.env.get("brackets")
@@ -114,8 +115,8 @@ def many_brackets_rule(state: StateInline, silent: bool) -> bool:
 
 
 def mention_in_link_rule(state: StateInline, silent: bool) -> bool:
-    """Read a link around a mention, as the platform writes it, as plain text and the mention. Links cannot be nested,
-    so CommonMark would show the brackets of the outer link."""
+    """Read a link around a mention as plain text and the mention. The platform writes such links, but CommonMark has no
+    nested links and would show the brackets of the outer link."""
     if not state.src.startswith("[", state.pos) or (outer := _LINKED_MENTION.match(state.src, state.pos)) is None:
         return False
     if outer.end() > state.posMax:
@@ -130,7 +131,7 @@ def mention_in_link_rule(state: StateInline, silent: bool) -> bool:
 
 
 def math_rule(state: StateInline, silent: bool) -> bool:
-    """Read a formula between `$$`, or in the HTML element that the platform writes in captions and cells."""
+    """Read a formula between `$$`, or in `<span class="math">`, which the platform writes in captions and cells."""
     if not state.src.startswith(("$$", "<s"), state.pos):
         return False
     start, closing = state.pos + 2, "$$"
@@ -154,13 +155,13 @@ _CJK_RANGES = (
     *("\u1100\u11ff", "\u2e80\u303e", "\u3041\ua4cf", "\uac00\ud7ff", "\uf900\ufaff", "\ufe30\ufe4f", "\uff00\uffef"),
     *("\U0001f200\U0001f2ff", "\U00020000\U0003fffd"),
 )
-"""First and last letter of each range. Compiling a regular expression instead would take milliseconds."""
+"""First and last letter of each range. A regular expression is not used, because compiling it takes milliseconds."""
 _SENTENCE_ENDS = ".:!?。：！？"
 
 
 def scan_next_to_cjk(state: StateInline, start: int, scanned: Scanned) -> Scanned:
-    """Return whether the marks at `start` can open and close a format. A Chinese, Japanese or Korean letter next to the marks separates words
-    as a space does: `**「是」**的` is bold."""
+    """Return `scanned`, which says whether the marks at `start` can open or close a format, corrected for CJK text. A
+    Chinese, Japanese or Korean letter next to the marks separates words like a space, so `**「是」**的` is bold."""
     end = start + scanned.length
     before = state.src[start - 1] if start else " "
     after = state.src[end] if end < state.posMax else " "
@@ -179,10 +180,9 @@ def _is_cjk_boundary(outside: str, inside: str) -> bool:
 
 
 def pair_delimiters(state: StateInline) -> None:
-    """Let `**` and `~~` open and close alternately where CommonMark would not. Editors put these marks next to signs
-    and letters (`option**.**`, `**±**25%`), and after a space at the end of a sentence (`**Note: **`). Applies only if
-    each opening mark precedes a word and each closing mark follows one. Nested and single marks stay with
-    CommonMark."""
+    """Make `**` and `~~` open and close alternately where CommonMark would not. Editors write these marks next to
+    punctuation and letters (`option**.**`, `**±**25%`), and after a space (`**Note: **`). This applies only if each
+    opening mark is before a word and each closing mark is after a word. Nested and single marks are not changed."""
     if "**" not in state.src and "~~" not in state.src:
         return
     metas: list[dict[str, Any]] = [meta for meta in state.tokens_meta if meta and "delimiters" in meta]
@@ -192,7 +192,7 @@ def pair_delimiters(state: StateInline) -> None:
 
 
 def drop_empty_bold(state: StateInline) -> None:
-    """Drop `****`, which editors leave when bold text is deleted."""
+    """Remove `****`, which editors leave after bold text was deleted."""
     if "****" not in state.src:
         return
     stars: list[Token] = []
@@ -207,7 +207,7 @@ def drop_empty_bold(state: StateInline) -> None:
 
 
 def _delimiter_runs(delimiters: list[Delimiter]) -> list[list[Delimiter]]:
-    """Return the delimiters of each `**` and `~~`, which consist of exactly two signs."""
+    """Return the delimiters of each `**` and `~~`."""
     found: list[list[Delimiter]] = []
     last = -_DOUBLE
     for at, each in enumerate(delimiters):
@@ -220,7 +220,7 @@ def _delimiter_runs(delimiters: list[Delimiter]) -> list[list[Delimiter]]:
 
 
 def _alternate_marks(state: StateInline, runs: list[list[Delimiter]]) -> None:
-    """Make marks of one kind alternate between opening and closing, if that is possible."""
+    """Make marks of one kind open and close alternately. Does nothing if that is not possible."""
     pairs: list[tuple[list[Delimiter], list[Delimiter]]] = []
     opener: list[Delimiter] | None = None
     for run in runs:
@@ -250,5 +250,5 @@ def _can_close(state: StateInline, before: int) -> bool:
 
 
 def _text_of(token: Token) -> str:
-    """Return the text of a token next to a mark. A space written as an entity counts as part of the word."""
+    """Return the text of a token next to a mark. Empty for other tokens, such as an entity, which count as a word."""
     return " " if token.type in ("softbreak", "hardbreak") else token.content if token.type == "text" else ""

@@ -1,7 +1,7 @@
 """Reads pages in the platform's JSON format into the same block tree as Markdown.
 
-The blocks have no source lines, and the keys that the platform gave them. Unknown blocks become `unknown` blocks with
-all their text. Content that a block should not have is put after the block.
+The blocks have no source lines. Their keys are those of the platform. An unknown block becomes an `unknown` block with
+all its text. Unexpected content of a block is added after the block.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _EXPANDED = ("hidden", "partial", "full")
 
 
 def read_document(document: Any) -> Document:
-    """Return the page for a JSON document. Never fails, whatever the document contains."""
+    """Return the page for a JSON document. Raises no error for invalid documents: it reads as much as possible."""
     reader = _JsonReader()
     root = DraftBlock("document", children=reader.blocks(as_object(document).get("nodes"), 0))
     root.children += reader.footnotes()
@@ -41,7 +41,7 @@ def read_document(document: Any) -> Document:
 
 
 class _Node:
-    """A JSON block that is being read. Tracks which parts were already read."""
+    """A JSON block that is being read. Each part is returned only once, so that the remaining parts are known."""
 
     def __init__(self, raw: dict[str, Any], depth: int, reader: _JsonReader) -> None:
         self.raw, self.depth = raw, depth
@@ -53,27 +53,28 @@ class _Node:
         self._fragments = {as_text(each.get("fragment")): each.get("nodes") for each in nodes_in(raw.get("fragments"))}
 
     def nodes(self) -> list[dict[str, Any]]:
-        """Return the raw children of the node. A second call returns none."""
+        """Return the raw children of the node. A second call returns an empty list."""
         nodes, self._nodes = self._nodes, None
         return nodes_in(nodes)
 
     def fragment(self, name: str) -> list[dict[str, Any]]:
-        """Return the content of a named fragment. The second call returns none."""
+        """Return the content of a named fragment. A second call returns an empty list."""
         return nodes_in(self._fragments.pop(name, None))
 
     def fragments(self) -> dict[str, Any]:
-        """Return all fragments by name. The second call returns none."""
+        """Return all fragments by name. A second call returns an empty dict."""
         fragments, self._fragments = self._fragments, {}
         return fragments
 
     def inline(self, nodes: list[dict[str, Any]]) -> DraftBlock:
-        """Return a paragraph with the text of a title or caption, which may itself be in a paragraph."""
+        """Return a paragraph with the text of a title or caption. `nodes` may be inline nodes or a paragraph around
+        them."""
         if any(each.get("object") == "block" for each in nodes):
             nodes = [inner for each in nodes for inner in nodes_in(each.get("nodes")) or [each]]
         return DraftBlock("paragraph", runs=self.reader.inline.runs(nodes))
 
     def remaining_blocks(self) -> list[DraftBlock]:
-        """Return everything that was not read yet, as blocks."""
+        """Return all parts that were not read yet, as blocks."""
         found = self.reader.blocks(self.spare, self.depth + 1) + self.blocks()
         for name in list(self._fragments):
             found += self.reader.blocks(self.fragment(name), self.depth + 1)
@@ -113,24 +114,24 @@ class _JsonReader:
     def __init__(self) -> None:
         self.inline = InlineReader()
         self.unreferenced_notes: list[DraftBlock] = []
-        """Footnotes to which no reference on the page leads."""
+        """Footnotes that no reference on the page leads to."""
         self.diagnostics: list[Diagnostic] = []
 
     def blocks(self, nodes: Any, depth: int) -> list[DraftBlock]:
-        """Return the blocks for a list of nodes. Loose text becomes paragraphs."""
+        """Return the blocks for a list of nodes. Text between them becomes paragraphs."""
         found: list[DraftBlock] = []
-        loose: list[dict[str, Any]] = []
+        texts_between: list[dict[str, Any]] = []
         for node in nodes_in(nodes):
             if node.get("object") in ("inline", "text") or "leaves" in node:
-                loose.append(node)
+                texts_between.append(node)
                 continue
-            found += self._paragraph(loose)
-            loose = []
+            found += self._paragraph(texts_between)
+            texts_between = []
             found += self._block(node, depth)
-        return found + self._paragraph(loose)
+        return found + self._paragraph(texts_between)
 
     def footnotes(self) -> list[DraftBlock]:
-        """Return a block with all footnotes of the page. Empty if there are none."""
+        """Return a list with one block for all footnotes of the page. Empty if there are no footnotes."""
         notes = DraftBlock("footnotes")
         index = 0
         while index < len(self.inline.notes):
@@ -176,12 +177,12 @@ def _text_block_reader(kind: str) -> Callable[[_Node], DraftBlock]:
 
 def _heading(node: _Node) -> DraftBlock:
     draft = _text_block_reader("heading")(node)
-    own = node.text("id") or as_text(as_object(node.raw.get("meta")).get("id"))
+    explicit_id = node.text("id") or as_text(as_object(node.raw.get("meta")).get("id"))
     level = node.kind.removeprefix("heading-")
     exact_level = node.data.get("level")
     draft.attrs = {
         "level": exact_level if isinstance(exact_level, int) and 3 < exact_level <= 6 else int(level),
-        **({"id": own} if own else {}),
+        **({"id": explicit_id} if explicit_id else {}),
         **draft.attrs,
     }
     return draft
@@ -369,7 +370,7 @@ def _integration(node: _Node) -> DraftBlock:
 def _unknown(node: _Node) -> DraftBlock:
     arguments = {as_text(name): text for name, value in node.data.items() if (text := all_text(value))}
     name = node.kind
-    if name == "unknown":  # The page was converted from Markdown with an unknown block.
+    if name == "unknown":  # the page was converted from Markdown that has an unknown block
         name = arguments.pop("name", name)
         given = as_object(node.data.get("arguments"))
         arguments = {as_text(argument): all_text(value) for argument, value in given.items()}
@@ -377,7 +378,7 @@ def _unknown(node: _Node) -> DraftBlock:
 
 
 def _extension_reader(kind: str, *texts: str, flags: tuple[str, ...] = ()) -> Callable[[_Node], DraftBlock]:
-    """Return a reader for a block that the platform has no type for. Its attributes and fields have the same names."""
+    """Return a reader for a type that only Octavo writes. Its attributes and JSON fields have the same names."""
 
     def read(node: _Node) -> DraftBlock:
         attrs = {name: node.text(name) for name in texts if name in node.data}

@@ -1,4 +1,4 @@
-"""Edits a JSON document as Markdown. Unedited blocks keep all their JSON fields."""
+"""Lets the user edit a JSON document as Markdown. Blocks that were not edited keep all their JSON fields."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def document_to_markdown(document: Any) -> str | None:
 
 
 def _without_escapes(text: str) -> str:
-    """Return the Markdown of a block without backslashes that have no effect."""
+    """Return the Markdown of a block without unnecessary backslashes."""
     plain = _AUTOLINK.sub(r"\1", _ESCAPE.sub(r"\1", text))
     return plain if plain == text or _meanings(to_json_document(plain)) == _meanings(to_json_document(text)) else text
 
 
 def apply_markdown_edit(document: Any, text: str) -> dict[str, Any] | None:
-    """Return the JSON document for Markdown that was made from `document` and edited. None if the Markdown is empty.
+    """Return the JSON document for `text`, the edited Markdown of `document`. None if `text` is empty.
 
     Blocks that were not edited are copied from `document` with all their fields.
     """
@@ -56,7 +56,7 @@ def _blocks(document: Any) -> list[dict[str, Any]]:
 
 
 def _meanings(document: Any) -> list[str]:
-    """Return a normalized JSON text for each block. Documents with equal texts have the same content and format."""
+    """Return a normalized JSON text for each block. Documents with equal lists have the same content and format."""
     nodes = [_meaning(node) for node in _blocks(document)]
     return [json.dumps(node, sort_keys=True) for node in nodes if node != {"object": "block", "type": "paragraph"}]
 
@@ -70,7 +70,7 @@ def _meaning(node: dict[str, Any], depth: int = 0, *, is_code: bool = False) -> 
         name: value for name, value in as_object(node.get("data")).items() if not _is_default(name, value)
     }
     if str(node.get("type")).startswith("heading-"):
-        fields["data"].pop("id", None)  # Usually derived from the text of the heading.
+        fields["data"].pop("id", None)  # ignored, because it usually follows from the text of the heading
     fields["nodes"] = _children(nodes_in(node.get("nodes")), depth + 1, is_code=is_code)
     fields["fragments"] = [_meaning(each, depth + 1) for each in nodes_in(node.get("fragments"))]
     return {name: value for name, value in fields.items() if not _is_default(name, value)}
@@ -81,7 +81,7 @@ def _is_default(name: str, value: Any) -> bool:
 
 
 def _children(nodes: list[dict[str, Any]], depth: int, *, is_code: bool) -> list[Any]:
-    """Return the normalized blocks and inlines of a node, and its text as pairs of words and marks."""
+    """Return the normalized children of a node. Text is returned as pairs of words and marks."""
     found: list[Any] = []
     for node in nodes:
         if node.get("object") == "text":
@@ -102,7 +102,8 @@ def _children(nodes: list[dict[str, Any]], depth: int, *, is_code: bool) -> list
 
 
 def _text(node: dict[str, Any], *, is_code: bool) -> list[Any]:
-    """Return the text with its marks. White space at either end has no marks, because they would be invisible."""
+    """Return the text as pairs of words and marks. White space at either end gets no marks, because they are
+    invisible."""
     found: list[Any] = []
     for leaf in nodes_in(node.get("leaves")):
         text = str(leaf.get("text", ""))
@@ -117,7 +118,8 @@ def _text(node: dict[str, Any], *, is_code: bool) -> list[Any]:
 
 
 def _autolink_text(meaning: dict[str, Any]) -> tuple[str, list[str]] | None:
-    """Return the text of a link that shows its own URL, as Markdown writes it. None for other links."""
+    """Return the text of a link whose text is its URL, because Markdown writes it as plain text. None for other
+    links."""
     ref, nodes = as_object(as_object(meaning.get("data")).get("ref")), meaning.get("nodes")
     if meaning.get("type") != "link" or set(ref) != {"kind", "url"} or not nodes or len(nodes) != 1:
         return None

@@ -1,4 +1,4 @@
-"""Reads the text of a JSON document as runs, and its references as URLs."""
+"""Reads the inline nodes of a JSON document as runs, and its references as URLs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from octavo.api.safety import text as safe
 from octavo.documents import emoji
 from octavo.documents.blocks import NO_ATTRS, Run
-from octavo.documents.html import clean_address
+from octavo.documents.html import clean_url
 from octavo.documents.inline import trim_runs
 
 MAX_JSON_DEPTH = 40
@@ -29,7 +29,7 @@ _MARKS = {
 
 
 def nodes_in(value: Any) -> list[dict[str, Any]]:
-    """Return the nodes in a list. A string counts as a text node."""
+    """Return the nodes in a list. A string becomes a text node. Other values are skipped."""
     found = []
     for each in value if isinstance(value, list) else ():
         if isinstance(each, dict):
@@ -40,12 +40,12 @@ def nodes_in(value: Any) -> list[dict[str, Any]]:
 
 
 def as_object(value: Any) -> dict[str, Any]:
-    """Return `value` if it is an object, else an empty object."""
+    """Return `value` if it is a dict, else an empty dict."""
     return value if isinstance(value, dict) else {}
 
 
 def as_text(value: Any) -> str:
-    """Return a string or number as text. Empty for other values."""
+    """Return a string, number or boolean as text. Empty for other values."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and value.is_integer():
@@ -84,12 +84,12 @@ def texts_in(node: Any) -> Iterator[str]:
 
 
 def reference_url(ref: Any) -> str:
-    """Return the URL for a reference, in the form of links in Markdown."""
+    """Return the URL for a reference, as a link in Markdown would write it."""
     if isinstance(ref, str):
-        return clean_address(ref) or ""
+        return clean_url(ref) or ""
     if not isinstance(ref, dict):
         return ""
-    given = {name: clean_address(value) or "" for name, value in ref.items() if isinstance(value, str)}
+    given = {name: clean_url(value) or "" for name, value in ref.items() if isinstance(value, str)}
     kind, space = given.get("kind", ""), given.get("space", "")
     space_url = f"/spaces/{space}" if space else ""
     match kind:
@@ -110,7 +110,7 @@ def reference_url(ref: Any) -> str:
 
 
 def join_equal_runs(runs: Iterable[Run]) -> list[Run]:
-    """Return runs, with adjacent runs of the same format joined."""
+    """Join adjacent runs of the same format."""
     found: list[Run] = []
     for run in runs:
         if found and run.kind == "text" and found[-1]._replace(text="") == run._replace(text=""):
@@ -122,7 +122,7 @@ def join_equal_runs(runs: Iterable[Run]) -> list[Run]:
 
 @dataclass(slots=True)
 class InlineReader:
-    """Reads the inline nodes of one document. `notes` collects the labels and bodies of its annotations, in order."""
+    """Reads the inline nodes of one document. `notes` collects the labels and bodies of its annotations."""
 
     notes: list[tuple[str, Any]] = field(default_factory=list)
 
@@ -131,7 +131,7 @@ class InlineReader:
         return trim_runs(self.untrimmed(nodes))
 
     def untrimmed(self, nodes: Any) -> list[Run]:
-        """Return the runs with white space at both ends."""
+        """Return the runs for the inline nodes of a block, including white space at both ends."""
         return join_equal_runs(self._inlines(nodes_in(nodes), 0))
 
     def _inlines(self, nodes: list[dict[str, Any]], depth: int) -> Iterator[Run]:
@@ -198,7 +198,7 @@ def _leaf(leaf: dict[str, Any]) -> Iterator[Run]:
 
 
 def _unknown(kind: str, node: dict[str, Any], data: dict[str, Any]) -> Iterator[Run]:
-    """Yield the text of an unknown inline, or else its type and its data."""
+    """Yield the text of an unknown inline node. If it has no text, yield its type and data."""
     words = "".join(texts_in(node.get("fragments"))) or as_text(node.get("text"))
     if words:
         yield Run(words)

@@ -1,4 +1,5 @@
-"""Reads tables and cards of a JSON document: rows from records, columns from definitions, cell texts from fragments."""
+"""Reads tables and cards of a JSON document. Rows are in its records, columns in its definition, and cell texts in
+fragments."""
 
 from __future__ import annotations
 
@@ -125,7 +126,7 @@ class JsonTable:
 
     def _cell(self, value: Any, column: TableColumn) -> tuple[Run, ...]:
         if isinstance(value, str) and value in self._fragments:
-            # Each fragment is read once. Fragments that no cell refers to are shown below the table.
+            # Each fragment is read only once. Fragments that no cell refers to are added to the end of the table.
             nodes, self._fragments[value] = self._fragments[value], None
             return self._flat_runs(nodes)
         values = value if isinstance(value, list) else [value]
@@ -175,7 +176,7 @@ def _sort_key(record: dict[str, Any]) -> tuple[float, str]:
 
 
 def _reference(value: Any) -> list[Run]:
-    """Return a reference, or another value of a cell, as runs."""
+    """Return the value of a cell, such as a reference, as runs."""
     given = as_object(value)
     ref = given.get("ref") if isinstance(given.get("ref"), dict) else given
     if isinstance(ref, dict) and "kind" in ref and (link := reference_url(ref)):

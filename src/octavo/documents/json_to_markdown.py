@@ -1,4 +1,4 @@
-"""Writes a JSON document, or blocks, as Markdown in the platform's syntax, with all text and attributes."""
+"""Writes a JSON document or blocks as Markdown in the platform's syntax. No text or attribute is lost."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _TABLE = {
 }
 _COVERS = {"target": "data-card-target", "cover": "data-card-cover", "cover-dark": "data-card-cover-dark"}
 _LINE_FEED = "\x00"
-"""Stands for a line break in the value of a tag until the whole page is written. A real line break would get the
-prefix of a list item or quote."""
+"""Placeholder for a line break in the value of a tag, replaced when the whole page is written. A real line break would
+get the prefix of a list item or quote."""
 _TIGHT = frozenset({"list", "code", "quote"})
 """Blocks that can follow a paragraph in a list item without an empty line."""
 
@@ -74,7 +74,8 @@ def _children(block: Block) -> str:
 
 
 def _tagged(tag: str, block: Block, /, inside: str | None = None, *, closes: bool = True, **given: Any) -> str:
-    """Return a platform tag around the content of a block. `given` are its arguments, None to omit one."""
+    """Return a platform tag around the content of a block. `given` are its arguments. Arguments that are None are left
+    out."""
     head = "".join(f' {key}="{_value(value)}"' for key, value in given.items() if value is not None)
     content = _children(block) if inside is None else inside
     opening = f"{{% {tag}{head} %}}"
@@ -100,14 +101,17 @@ def _arguments(attrs: Mapping[str, Any], *excluded: str) -> dict[str, Any]:
 def _text_block(block: Block) -> str:
     attrs = block.attrs
     level = int(attrs.get("level", 0))
-    own = attrs.get("id")
-    is_own = bool(own) and re.fullmatch(re.escape(slug(plain_text(block.runs))) + r"(?:-\d+)?", str(own)) is None
+    heading_id = attrs.get("id")
+    is_explicit = (
+        bool(heading_id)
+        and re.fullmatch(re.escape(slug(plain_text(block.runs))) + r"(?:-\d+)?", str(heading_id)) is None
+    )
     if attrs.get("align") or attrs.get("dir"):
-        given = {name: attrs.get(name) for name in ("align", "dir")} | {"id": own if is_own else None}
+        given = {name: attrs.get(name) for name in ("align", "dir")} | {"id": heading_id if is_explicit else None}
         tag = f"h{level}" if level else "p"
         return f"<{tag}{_html_attributes(given)}>{_html(block.runs)}</{tag}>"
     if level:
-        anchor = f' <a href="#{escape(str(own))}" id="{escape(str(own))}"></a>' if is_own else ""
+        anchor = f' <a href="#{escape(str(heading_id))}" id="{escape(str(heading_id))}"></a>' if is_explicit else ""
         text = _inline(block.runs, "<br>")
         closing = re.compile("(#+)$").sub(_escape_closing_marks, text)
         return f"{'#' * level} {closing}{anchor}"
@@ -119,13 +123,14 @@ def _escape_closing_marks(found: re.Match[str]) -> str:
 
 
 def _escape_line_starts(text: str) -> str:
-    """Return the text of a paragraph, with escapes so that no line begins another kind of block."""
+    """Return the text of a paragraph, escaped so that no line begins another kind of block."""
     lines = (_NUMBER_START.sub(r"\1\\\2", _BLOCK_START.sub(r"\1\\\2", line)) for line in text.split("\n"))
     return "\n".join(_FOOTNOTE_START.sub(r"\1\\", line) for line in lines)
 
 
 def _inline(runs: Sequence[Run], line_break: str = "\\\n") -> str:
-    """Return runs as Markdown: with signs where these are recognized as marks, else with HTML tags."""
+    """Return runs as Markdown. Formats are written as `**` and similar where parsers recognize them, else as HTML
+    tags."""
     found = ""
     runs = tuple(runs)
     for link, group in groupby(enumerate(runs), key=lambda each: _link_of(each[1])):
@@ -185,7 +190,7 @@ def _code_span(text: str) -> str:
 
 
 def _with_marks(run: Run, markdown: str, before: str, after: str, excluded: frozenset[str] = frozenset()) -> str:
-    """Return text in its marks, with white space at either end outside of the marks."""
+    """Return the Markdown of a run inside its marks. White space at either end is put outside the marks."""
     marks = run.marks - excluded
     if not marks and not (run.kind == "text" and run.attrs):
         return markdown

@@ -1,5 +1,5 @@
-"""Limits on the size of a page. Time and memory grow with these counts, and real pages are far below. Content beyond a
-limit is shown as source."""
+"""Limits on the size of a page. Content beyond a limit is shown as source. The limits bound the time and memory of
+hostile pages, and real pages are far below them."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 MAX_PAGE_LENGTH = 5_000_000
-"""Pages with more characters, or more lines than `MAX_PAGE_LINES`, are shown as source."""
+"""Maximum number of characters of a page. Larger pages, and pages with more than `MAX_PAGE_LINES` lines, are shown as
+source."""
 
 MAX_PAGE_LINES = 200_000
 
 MAX_BLOCK_PARTS = 60_000
-"""Maximum number of tokens in a top-level block. From a block with more, the page is shown as source."""
+"""Maximum number of tokens in a top-level block. A larger block and the rest of the page are shown as source."""
 
 MAX_LINE_VISITS = 60_000
-"""Maximum number of line reads of the parser for a page, or a tenth of the length of the page if that is more. Within
-quotes, each level of quotes reads a line again. The rest of the page is shown as source."""
+"""Maximum number of times that the parser reads a line of a page, or a tenth of the length of the page if that is more.
+It is needed because each level of quotes reads its lines again. The rest of the page is shown as source."""
 
 MAX_ROW_LENGTH = 20_000
 """Maximum number of characters of a table row in Markdown."""
 
 MAX_MARKS = 10_000
-"""Maximum number of characters in a paragraph that may be marks, or of brackets in a part of HTML."""
+"""Maximum number of characters of a paragraph that may be formatting marks, or of brackets in a piece of HTML."""
 
 SLICE_LENGTH = 3000
 """Number of characters parsed at a time. A longer block is parsed again with twice as many."""
@@ -45,7 +46,8 @@ class BlockTooLarge(Exception):
 
 
 def max_page_parts(length: int) -> int:
-    """Return the maximum number of parts of a page with `length` characters. The page is shown as source after that."""
+    """Return the maximum number of parts of a page with `length` characters. The rest of the page is shown as
+    source."""
     return max(70_000, length // 20)
 
 
@@ -55,7 +57,8 @@ def max_table_rows(columns: int) -> int:
 
 
 def count_parts(tokens: Iterable[Token]) -> int:
-    """Return the number of parts for the tokens of a block. Tags and HTML count more, because they take longer."""
+    """Return the number of parts of the tokens of a block. Tags and HTML count several times, because they take
+    longer."""
     return sum(
         6 if token.type == "platform_tag" else 1 + 3 * token.content.count("<") if token.type == "platform_html" else 1
         for token in tokens
@@ -71,7 +74,7 @@ _SLICE_LENGTH = 10_000
 
 
 def sanitize(text: str) -> str:
-    """Return `text` made safe to show, with its line breaks and tabs."""
+    """Return `text` sanitized. Line breaks and tabs are kept. Long texts are sanitized in slices to save memory."""
     if len(text) < _SLICE_LENGTH or text.isascii():
         return safe(text)
     parts, copied_to, start = [], 0, 0

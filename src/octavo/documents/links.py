@@ -1,4 +1,4 @@
-"""Resolves the links of a page from their URLs and the page tree. Nothing is fetched."""
+"""Resolves the URLs of links on a page to their targets, with the page tree and the list of files. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCHEMES = frozenset({"http", "https", "mailto"})
 """URL schemes of links that Octavo opens."""
 
 APP_HOSTS = frozenset({"app.gitbook.com"})
-"""Hosts whose URLs name spaces and pages of the platform."""
+"""Hosts of the platform's app. Their URLs can lead to spaces and pages that Octavo can open."""
 
 _EMPTY: Mapping[str, str] = MappingProxyType({})
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
@@ -41,31 +41,33 @@ _README = re.compile(r"(?:^|/)(?:readme|index)$", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class SpaceIndex:
-    """Possible targets of links: pages by path, files by name or path, and the space around them."""
+    """The possible targets of links in a space: pages by path, and files by name, path or id."""
 
     pages: Mapping[str, str] = field(default_factory=lambda: _EMPTY)
     """Page ids by path, such as `guides/setup`."""
     page_ids: Collection[str] = frozenset()
     files: Mapping[str, str] | None = field(default_factory=lambda: _EMPTY)
-    """File ids by name and by id. None if the files are unknown; then no file counts as missing."""
+    """File ids by name and by id. None if the files are unknown. Then no file counts as missing."""
     space: str | None = None
     origins: Collection[str] = ()
     """Origins of the platform's app in addition to `APP_HOSTS`, such as `https://docs.example`."""
     _folded: dict[str, Mapping[str, str]] = field(default_factory=dict, compare=False, repr=False)
-    """Ids by path or name without case. Filled at the first lookup without an exact match."""
+    """Ids by folded path or name. Filled at the first lookup that has no exact match."""
 
     def page(self, path: str) -> str | None:
-        """Return the id of the page at `path`, preferably with the same case. None if there is none."""
+        """Return the id of the page at `path`. An exact match is preferred, then case is ignored. None if there is no
+        such page."""
         return self.pages.get(path) or self._find_folded("pages", self.pages, path)
 
     def file(self, name: str) -> str | None:
-        """Return the id of the file with a name, path or id, preferably with the same case. None if missing."""
+        """Return the id of the file with a name, path or id. An exact match is preferred, then case is ignored. None if
+        there is no such file."""
         files = self.files or _EMPTY
         return files.get(name) or self._find_folded("files", files, name)
 
-    def _find_folded(self, kind: str, known: Mapping[str, str], name: str) -> str | None:
+    def _find_folded(self, kind: str, ids: Mapping[str, str], name: str) -> str | None:
         if kind not in self._folded:
-            self._folded[kind] = {fold(each): known[each] for each in reversed(list(known))}
+            self._folded[kind] = {fold(each): ids[each] for each in reversed(list(ids))}
         return self._folded[kind].get(fold(name)) if name else None
 
 
@@ -79,14 +81,14 @@ class PageLink:
 
 @dataclass(frozen=True, slots=True)
 class AnchorLink:
-    """A link to a heading of the same page. With an empty anchor, to the top of the page."""
+    """A link to a heading of the same page. An empty anchor leads to the top of the page."""
 
     anchor: str
 
 
 @dataclass(frozen=True, slots=True)
 class SpaceLink:
-    """A link to a page of another space, by path or id. Without a page, to the home page of the space."""
+    """A link to a page of another space, by path or id. If `page` is None, it leads to the home page of the space."""
 
     space: str
     page: str | None = None
@@ -103,8 +105,8 @@ class ChangeRequestLink:
 
 @dataclass(frozen=True, slots=True)
 class FileLink:
-    """A file of this space, by id. `name` is the name in the link. If the files are unknown, the id is empty, and
-    `path` is the path in the space."""
+    """A link to a file of the same space. `name` is the name in the link. If the files are unknown, the id `file` is
+    empty and `path` is the path in the space."""
 
     file: str
     name: str
@@ -142,11 +144,11 @@ class UserLink:
 
 @dataclass(frozen=True, slots=True)
 class UrlLink:
-    """A link out of the platform. `url` begins with http:, https: or mailto:, and its host is ASCII."""
+    """A link to a URL outside the platform. `url` begins with http:, https: or mailto:, and its host is ASCII."""
 
     url: str
     host: str
-    """The host, or the e-mail address. Shown next to the link text, which may name another host."""
+    """The host, or the e-mail address. It is shown next to the link text, because the text may name another host."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +166,9 @@ class BrokenLink:
     href: str
     reason: str
     is_outside_tree: bool = False
-    """Whether the link leads out of the page tree, to a place that is unknown here."""
+    """Whether the link leads out of the page tree, so that the target may exist elsewhere."""
     path: str = ""
-    """The path of the missing page or file from the root. Empty if the link does not have a path."""
+    """Path of the missing page or file from the root. Empty if the link does not have a path."""
 
 
 Target = (
@@ -189,24 +191,24 @@ def ids_by_path(pages: Iterable[tuple[str, str | None, str | None]]) -> dict[str
     """Return the ids of pages by every path that a link can use.
 
     `pages` has the id of each page, its path and the path of its file, in tree order. If two pages share a path, the
-    first one gets it. The folder of an index file (`api/` for `api/README.md`) leads to the index page, unless another
-    page has that path: a group above may give the index page a longer path (`reference/api`).
+    first page gets it. The folder of an index file (`api/` for `api/README.md`) leads to the index page, unless another
+    page has that path.
     """
-    found: dict[str, str] = {}
+    ids: dict[str, str] = {}
     folders: dict[str, str] = {}
     for page, *paths in pages:
         for path in paths:
             if path is not None:
                 path = path.removesuffix(".md")
-                found.setdefault(path, page)
+                ids.setdefault(path, page)
                 if (folder := _README.sub("", path)) != path:
                     folders.setdefault(folder, page)
-    return {**folders, **found}
+    return {**folders, **ids}
 
 
 def resolve(href: str, page_path: str, targets: SpaceIndex) -> Target:
-    """Return the target of `href` on the page at `page_path`. `page_path` is a path in the page tree, with a slash at
-    its end if there are pages below it, or the path of the page's file."""
+    """Return the target of `href` on the page at `page_path`. `page_path` is either the path in the page tree, with a
+    slash at the end if the page has subpages, or the path of the page's file."""
     href = _normalize(href)
     if not href:
         return BrokenLink(href, "The link has no destination.")
@@ -225,14 +227,14 @@ def resolve(href: str, page_path: str, targets: SpaceIndex) -> Target:
 
 
 def external_target(href: str) -> UrlLink | BlockedScheme | BrokenLink:
-    """Return the target of `href` when a browser opens it. URLs of the platform's app count as external too."""
+    """Return the target of `href` when it is opened in a browser. URLs of the platform's app count as external too."""
     href = _normalize(href)
     scheme = _SCHEME.match(href)
     return _external(href, scheme[0][:-1].lower()) if scheme else BrokenLink(href, "The link has no host name.")
 
 
 def _normalize(href: str) -> str:
-    """Return a URL as browsers read it: without invisible characters, and with a scheme."""
+    """Return a URL without invisible characters, and with a scheme if it begins with `//` or `www.`."""
     href = _INVISIBLE.sub(" ", href).strip().replace(" ", "%20")
     if href.startswith("//"):
         return f"https:{href}"
@@ -258,22 +260,22 @@ def _external(href: str, scheme: str) -> UrlLink | BlockedScheme | BrokenLink:
     try:
         parts = urlsplit(href)
         port, host = parts.port, _ascii_host(parts.hostname or "")
-    except ValueError:  # Includes UnicodeError from the conversion of the host.
+    except ValueError:  # includes UnicodeError from `_ascii_host`
         return BrokenLink(href, "The link is not a valid URL.")
     if not host:
         return BrokenLink(href, "The link has no host name.")
     if "@" in parts.netloc or "\\" in href:
         return BrokenLink(href, "The link is written to look like a link to another site.")
     if not parts.netloc.isascii():
-        # Letters from other scripts can imitate ASCII letters, so the URL gets the name that name servers use.
+        # Letters from other scripts can imitate ASCII letters. So show the ASCII form of the host.
         href = parts._replace(netloc=host if port is None else f"{host}:{port}").geturl()
     return UrlLink(href, host)
 
 
 def _ascii_host(host: str) -> str:
-    """Return a host name as name servers use it. Raises ValueError."""
+    """Return the ASCII form of a host name (IDNA). Raises ValueError if it is invalid."""
     if host.isascii() and all(0 < len(label) < 64 for label in host.removesuffix(".").split(".")):
-        return host  # ASCII names do not need the IDNA codec, which loads slowly.
+        return host  # do not load the IDNA codec, which is slow
     return host.encode("idna").decode()
 
 
@@ -283,7 +285,8 @@ def path_steps(path: str) -> list[str]:
 
 
 def _decode(part: str) -> str:
-    """Return a part of a URL with percent encoding resolved, safe to show: `%1B` is an escape character."""
+    """Decode percent encoding in a part of a URL, and sanitize the result. For example, `%1B` is an escape
+    character."""
     return address(unquote(part))
 
 
@@ -349,7 +352,7 @@ def _relative(href: str, path: str, anchor: str | None, page_path: str, targets:
 
 
 def _missing_page(href: str, path: str, full_path: str, targets: SpaceIndex) -> Target:
-    """Return the target for a path without a page: a file if the files are unknown, else a broken link."""
+    """Return the target for a path that no page has. If the files are unknown, it may be a file, else it is broken."""
     name = posixpath.basename(path)
     suffix = posixpath.splitext(name)[1]
     if targets.files is None and _SUFFIX.fullmatch(suffix) and suffix != ".md":
@@ -367,7 +370,7 @@ def _marked_broken(href: str) -> BrokenLink:
 
 
 def _folders(page_path: str) -> list[str]:
-    """Return the folders that relative links can start from. A page with subpages has a folder of its own."""
+    """Return the folders to which relative links can be relative, in the order to try them."""
     path = page_path.strip("/")
     if path.endswith(".md"):
         return [posixpath.dirname(path)]
@@ -399,7 +402,7 @@ _FILE_SUFFIXES = frozenset(
 
 
 def host_mismatch_warning(words: str, target: UrlLink) -> str:
-    """Return a warning if the text of a link names another host than its URL. Empty otherwise."""
+    """Return a warning if the text of a link contains another host than its URL. Empty otherwise."""
     named_host = _HOST_NAME.search(words)
     if (
         named_host is None
@@ -440,15 +443,15 @@ _URL_ATTRIBUTES: Mapping[str, tuple[tuple[str, UrlUse], ...]] = {
     "card": (("target", "link"), ("cover", "image"), ("cover_dark", "image")),
     "openapi": (("src", "file"),),
 }
-"""Names and uses of the attributes that contain URLs, by kind of block."""
+"""Names and uses of the attributes that contain URLs, by the kind of block."""
 
 _FALLBACK_KINDS = {"content-ref", "openapi"}
-"""Kinds of blocks whose text is only shown if the block itself cannot be shown."""
+"""Kinds of blocks whose text is a fallback, shown only if the block itself cannot be shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageReference:
-    """A URL on a page, or the name of reusable content or an OpenAPI specification that the page includes."""
+    """A URL on a page, or the name of reusable content or of an OpenAPI specification that the page includes."""
 
     target: str
     block: str
@@ -461,7 +464,7 @@ class PageReference:
 
 
 def references_in(document: Document) -> Iterator[PageReference]:
-    """Yield the references on a page in source order, each one once for each block."""
+    """Yield the references on a page in source order. References that occur twice in a block are yielded once."""
     for block in document.walk():
         if block.kind == "include" and block.attrs.get("target"):
             yield PageReference(block.attrs["target"], block.key, "include", lines=block.lines)

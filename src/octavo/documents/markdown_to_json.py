@@ -1,8 +1,8 @@
 """Converts Markdown to a JSON document with the same blocks and the same keys.
 
-Nothing is lost: json_document.py reads the same blocks back, and json_to_markdown.py writes them as Markdown. Octavo
-adds fields for content that the platform has no field for; other programs ignore these. Table cells are stored as
-fragments.
+No content is lost: json_document.py reads the same blocks back, and json_to_markdown.py writes them as Markdown. If the
+platform has no field for an attribute, Octavo adds its own field, which other programs ignore. Table cells are stored
+as fragments.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _ATTRIBUTE_NAMES = {
     "providers": "openInAIProviders",
     "valign": "verticalAlignment",
 }
-"""Names of block attributes in JSON that differ from the names in `blocks.py`."""
+"""JSON names of block attributes, where they differ from the names in `blocks.py`."""
 _NODE_TYPES = {
     "divider": "divider",
     "quote": "blockquote",
@@ -66,13 +66,13 @@ _NODE_TYPES = {
     "footnote": "footnote",
     "unknown": "unknown",
 }
-"""JSON types of blocks that consist of attributes and children only. Some are not types of the platform; other
-programs show their text."""
+"""JSON types of blocks that have only attributes and children. Some are not types of the platform. Other programs show
+only the text of these."""
 _VOID = {"divider"}
 
 
 def content_body(markdown: str, format: Format | None) -> Json:
-    """Return the content of a page in a response, as a JSON document or as Markdown."""
+    """Return the body of a response with the content of a page, as a JSON document or as Markdown."""
     return {"document": to_json_document(markdown)} if format == "document" else {"markdown": markdown}
 
 
@@ -83,7 +83,7 @@ def to_json_document(markdown: str) -> Json:
 
 
 class _Writer:
-    """Writes one page. The body of a footnote is written as an annotation at its first reference."""
+    """Writes one page as JSON. The body of a footnote is written as an annotation at its first reference."""
 
     def __init__(self) -> None:
         self._notes: dict[str, Block] = {}
@@ -95,7 +95,7 @@ class _Writer:
         ]
         self._notes = {str(note.attrs.get("label")): note for note in notes}
         nodes = self._blocks(blocks)
-        if unreferenced := tuple(self._notes.values()):  # No reference on the page leads to these footnotes.
+        if unreferenced := tuple(self._notes.values()):  # footnotes that no reference leads to
             self._notes = {}
             nodes.append(self._block(Block("footnotes", children=unreferenced)))
         return nodes
@@ -167,7 +167,7 @@ class _Writer:
                 return self._node(_NODE_TYPES[kind], block, _json_attrs(attrs), is_void=kind in _VOID)
 
     def _node(self, name: str, block: Block, data: Json, *, is_void: bool = False) -> Json:
-        """Return a node with the children of a block. `is_void` is true for types that usually have no children."""
+        """Return a node with the children of a block. `is_void` is True for types that usually have no children."""
         if is_void and not block.children:
             return _void(name, block.key, _without_none(data))
         return _node(name, block.key, _without_none(data), self._blocks(block.children))
@@ -254,7 +254,7 @@ class _Writer:
         return self._captioned("swagger" if is_swagger else f"openapi-{variant}", block, data)
 
     def _table(self, block: Block) -> Json:
-        """Return a table node. Cells are fragments named by row and column, or values of a platform type."""
+        """Return a table node. A cell is a fragment named by row and column, or a value with the type of its column."""
         attrs, is_cards = block.attrs, block.kind == "cards"
         columns: Sequence[TableColumn] = attrs.get("columns", ())
         fragments: list[Json] = []
@@ -308,7 +308,7 @@ class _Writer:
         return {**_void("table", block.key, _without_none(data)), "fragments": fragments}
 
     def _runs(self, runs: Iterable[Run]) -> list[Json]:
-        """Return text and inline nodes. Adjacent runs with the same target form one link."""
+        """Return text nodes and inline nodes. Adjacent runs with the same link target become one link node."""
         nodes: list[Json] = []
         for link, linked in groupby(runs, key=lambda run: run.link if run.kind not in ("button", "mention") else None):
             inside = [self._run(run) for run in linked]
@@ -359,7 +359,8 @@ class _Writer:
         return _inline(name, _without_none({**node, "marks": marks or None}))
 
     def _annotation(self, label: str, nodes: list[Json], marks: Sequence[str] = ()) -> Json:
-        """Return an annotation: text with a footnote, or a footnote mark if there are no nodes."""
+        """Return an annotation. `nodes` are the annotated text. If there are none, the annotation is a footnote
+        mark."""
         node = _inline("annotation", {"label": label, **({"marks": marks} if marks and not nodes else {})}, nodes)
         if (note := self._notes.pop(label, None)) is not None:
             node["fragments"] = [_fragment("annotation-body", self._blocks(note.children))]
@@ -367,7 +368,7 @@ class _Writer:
 
 
 def is_tight(items: Iterable[Block | DraftBlock]) -> bool:
-    """Return whether the items of a list are close together if the list does not say so: none has several paragraphs."""
+    """Return whether a list without a `tight` attribute is tight: no item has several paragraphs."""
     return all(sum(each.kind == "paragraph" for each in item.children) < 2 for item in items)
 
 
@@ -377,7 +378,7 @@ def _alignment(attrs: Mapping[str, Any]) -> Json:
 
 
 def _json_attrs(attrs: Mapping[str, Any], *excluded: str) -> Json:
-    """Return the attributes of a block under their JSON names, except those in `excluded`."""
+    """Return the attributes of a block with their JSON names, except those in `excluded`."""
     named = (
         (name, list(value) if isinstance(value, tuple) else value)
         for name, value in attrs.items()
@@ -389,7 +390,7 @@ def _json_attrs(attrs: Mapping[str, Any], *excluded: str) -> Json:
 
 
 def _value(cell: Block, column: TableColumn) -> Any:
-    """Return the typed value of a cell. None if the cell is stored as text."""
+    """Return the value of a cell with the type of its column. None if the cell must be stored as text."""
     text = plain_text(cell.runs)
     if isinstance(value := cell.attrs.get("value"), bool):
         return value if text.strip().lower() == str(value).lower() else None
@@ -410,29 +411,25 @@ def _without_none(data: Json) -> Json:
     return {name: value for name, value in data.items() if value is not None}
 
 
-def _optional_reference(address: str | None) -> Json | None:
-    return link_reference(address) if address else None
+def _optional_reference(url: str | None) -> Json | None:
+    return link_reference(url) if url else None
 
 
-def link_reference(address: str) -> Json:
-    """Return the reference for a URL: a page or file by id, an anchor, reusable content, or the URL itself."""
-    target, _, anchor = address.partition("#")
+def link_reference(url: str) -> Json:
+    """Return the JSON reference for a URL: to a page or file by id, an anchor, reusable content, or the URL itself."""
+    target, _, anchor = url.partition("#")
     for prefix, kind in (("/pages/", "page"), ("/files/", "file")):
-        if address.endswith("#"):
+        if url.endswith("#"):
             break
         if target.startswith(prefix) and (name := target.removeprefix(prefix)) and "/" not in name and "." not in name:
             if anchor and kind == "page":
                 return {"kind": "anchor", "anchor": anchor, "page": name}
-            return {"kind": kind, kind: name} if not anchor else {"kind": "url", "url": address}
-    if (
-        address.startswith("/reusable-content/")
-        and "/" not in (name := address.removeprefix("/reusable-content/"))
-        and name
-    ):
+            return {"kind": kind, kind: name} if not anchor else {"kind": "url", "url": url}
+    if url.startswith("/reusable-content/") and "/" not in (name := url.removeprefix("/reusable-content/")) and name:
         return {"kind": "reusable-content", "reusableContent": name}
     if anchor and not target:
         return {"kind": "anchor", "anchor": anchor}
-    return {"kind": "url", "url": address}
+    return {"kind": "url", "url": url}
 
 
 def _paragraph(key: str, nodes: list[Json]) -> Json:

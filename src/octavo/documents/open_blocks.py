@@ -1,4 +1,4 @@
-"""The block tree of a page during parsing. Containers are closed in any order that the source has."""
+"""The block tree of a page while it is parsed. Tags may close containers in any order."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class DraftBlock:
         key: str = "",
         is_exact: bool = False,
     ) -> None:
-        """`key` is the key from the platform, if there is one. `is_exact` means that the text is displayed as it is and
-        contains no Markdown syntax."""
+        """`key` is the key from the platform, or empty. `is_exact` is True if the text contains no Markdown syntax and
+        is displayed unchanged."""
         self.kind = kind
         self.attrs = {} if attrs is None else attrs
         self.children = [] if children is None else children
@@ -42,8 +42,8 @@ class DraftBlock:
 class BlockTree:
     """Finished and open blocks of a page.
 
-    Each open block has a key: `tag:hint`, `html:div`, `markdown:list`. Markdown containers close in order, and close
-    everything that was opened inside them. A tag that closes a container around them closes them early.
+    Each open block has a key, such as `tag:hint`, `html:div` or `markdown:list`. A Markdown container is closed by the
+    parser, together with all blocks opened inside it. A tag that closes a container also closes the blocks inside it.
     """
 
     def __init__(self, diagnostics: list[Diagnostic]) -> None:
@@ -68,7 +68,7 @@ class BlockTree:
         return draft
 
     def open(self, key: str, draft: DraftBlock) -> DraftBlock:
-        """Append a block that receives the blocks after it until it is closed."""
+        """Append a block that stays open. The following blocks become its children until it is closed."""
         self.add(draft)
         if key.startswith("markdown:"):
             self._markdown.append(draft)
@@ -81,7 +81,8 @@ class BlockTree:
         return draft
 
     def close(self, key: str, line: int) -> bool:
-        """Close the innermost block with a key, and everything open inside it. Returns False if there is none."""
+        """Close the innermost block with a key and all open blocks inside it. Return False if there is no such
+        block."""
         if self._ignored_keys and self._ignored_keys[-1] == key:
             self._ignored_keys.pop()
             return True

@@ -1,6 +1,6 @@
 """Reads OpenAPI 3 and 2.0 specifications: operations with their parameters and schemas.
 
-Specifications are untrusted input. Values of an unexpected type are skipped, circular references end where they
+Specifications are untrusted input. Values of an unexpected type are skipped, circular references are cut where they
 repeat, and the depth and size of schemas are limited.
 """
 
@@ -35,7 +35,7 @@ _MAX_CURL, _MAX_URL = 6000, 2000
 class Parameter:
     """A parameter of an operation. `place` is path, query, header or cookie."""
 
-    place: str
+    location: str
     field: SchemaField
 
 
@@ -72,7 +72,7 @@ class Operation:
     bodies: tuple[Body, ...] = ()
     responses: tuple[Response, ...] = ()
     security: tuple[str, ...] = ()
-    """The accepted ways to authenticate, as text. One of them is sufficient."""
+    """The accepted ways to authenticate, as text. A client needs only one of them."""
     curl: str = ""
     """A curl command that sends the request. Empty for webhooks."""
 
@@ -90,7 +90,8 @@ class Specification:
         return " ".join(part for part in (as_line(info.get("title")), as_line(info.get("version"))) if part)
 
     def operation(self, method: str, path: str) -> Operation | None:
-        """Return the operation for a method and a path, whose parameter names may differ. None if missing."""
+        """Return the operation for a method and a path. Names of path parameters may differ. None if there is no such
+        operation."""
         paths = as_object(self.spec.get("paths"))
         found = paths.get(path)
         if not isinstance(found, dict):
@@ -102,17 +103,17 @@ class Specification:
         return self._operation(method, path, item, raw) if isinstance(raw, dict) else None
 
     def webhook(self, name: str, method: str) -> Operation | None:
-        """Return the webhook with a name. None if there is none."""
+        """Return the webhook with a name. None if there is no such webhook."""
         item = self._resolved(as_object(self.spec.get("webhooks")).get(name))
         raw = item.get(method.lower()) or next((item[each] for each in METHODS if each in item), None)
         return self._operation(method, name, item, raw, is_webhook=True) if isinstance(raw, dict) else None
 
     def schema(self, name: str) -> SchemaField | None:
-        """Return the schema with a name. None if there is none."""
+        """Return the schema with a name. None if there is no such schema."""
         for place in ("components/schemas", "definitions"):
             reference = {"$ref": f"#/{place}/{name.replace('~', '~0').replace('/', '~1')}"}
             definitions = Definitions(self.spec)
-            if definitions.follow(reference)[0]:
+            if definitions.resolve(reference)[0]:
                 return SchemaReader(definitions).field(name, reference, False)
         return None
 
@@ -223,7 +224,7 @@ class Specification:
         return self._resolved((known or as_object(self.spec.get("securityDefinitions"))).get(name))
 
     def _resolved(self, value: Any) -> Mapping[str, Any]:
-        return Definitions(self.spec).follow(value)[0]
+        return Definitions(self.spec).resolve(value)[0]
 
 
 def _parameter(schemas: SchemaReader, raw: Mapping[str, Any]) -> Parameter:
@@ -260,7 +261,9 @@ def _bodies(schemas: SchemaReader, raw: Mapping[str, Any]) -> Iterator[Body]:
 
 def _with_curl(operation: Operation, specification: Specification, raw: Mapping[str, Any]) -> Operation:
     query = [
-        f"{quote(each.field.name)}=" for each in operation.parameters if each.place == "query" and each.field.required
+        f"{quote(each.field.name)}="
+        for each in operation.parameters
+        if each.location == "query" and each.field.required
     ]
     # With a leading hyphen, the URL would be an option of curl.
     server = "https://…" if operation.server.startswith("-") else operation.server or "https://…"
@@ -280,7 +283,7 @@ def _with_curl(operation: Operation, specification: Specification, raw: Mapping[
     words += [
         f"-H {_shell_quote(f'{each.field.name}: ')}"
         for each in operation.parameters
-        if each.place == "header" and each.field.required
+        if each.location == "header" and each.field.required
     ]
     if operation.bodies:
         body = operation.bodies[0]
@@ -350,7 +353,8 @@ def _parse(text: str) -> Any:
 
 
 class _JsonConverter:
-    """Converts YAML values to JSON: dates and keys become strings, and repeated references count each time."""
+    """Converts YAML values to JSON. Dates and keys become strings. Values that several references share are counted
+    each time, to limit the size."""
 
     def __init__(self) -> None:
         self._count = 0

@@ -24,7 +24,7 @@ _COMPOSITE_KEYS = frozenset({"$ref", "properties", "oneOf", "anyOf", "allOf", "i
 
 @dataclass(frozen=True, slots=True)
 class SchemaField:
-    """A value: a body, a parameter, or a property. `note` describes its constraints: `one of a, b`, `at least 1`."""
+    """A body, a parameter or a property. `note` describes its constraints, such as `one of a, b` or `at least 1`."""
 
     name: str
     type: str
@@ -33,7 +33,7 @@ class SchemaField:
     note: str = ""
     deprecated: bool = False
     children: tuple[SchemaField, ...] = ()
-    more: str = ""
+    cut_off_reason: str = ""
     """Why nested fields are not shown. Empty if all are shown."""
 
 
@@ -43,8 +43,9 @@ class Definitions:
 
     spec: Mapping[str, Any]
 
-    def follow(self, value: Any) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-        """Return a value with its references followed, and their names. Empty if a target is missing."""
+    def resolve(self, value: Any) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+        """Follow the references of a value. Return the target and the names of the references. The target is empty if
+        it is missing."""
         names: list[str] = []
         while isinstance(value, dict) and isinstance(name := value.get("$ref"), str):
             if name in names or len(names) > _MAX_REFERENCES:
@@ -72,10 +73,10 @@ class SchemaReader:
     parts: int = 0
     """Number of `allOf` parts merged. Limited, because nested references can grow exponentially."""
     characters_left: int = 40_000
-    """Number of characters of descriptions that may still be read, because rendering them is slow."""
+    """Remaining number of characters of descriptions. It is limited because rendering descriptions is slow."""
 
     def words(self, value: Any) -> str:
-        """Return a description, or its beginning once the limit of characters is reached."""
+        """Return a description. It is cut off if `characters_left` is used up."""
         found = as_text(value)
         if len(found) > self.characters_left:
             found = as_line(found[:_MAX_VALUE_LENGTH])
@@ -87,13 +88,13 @@ class SchemaReader:
         self.count += 1
         if isinstance(schema, bool):
             return SchemaField(name, "any" if schema else "nothing", required)
-        raw, names = self.definitions.follow(schema)
+        raw, names = self.definitions.resolve(schema)
         schema_name = names[-1].rpartition("/")[2] if names else as_line(raw.get("title"))
         description = self.words(as_object(schema).get("description") or raw.get("description"))
         deprecated = raw.get("deprecated") is True
         if set(names) & set(seen):
             return SchemaField(
-                as_line(name), as_line(schema_name), required, description, "", deprecated, more="as above"
+                as_line(name), as_line(schema_name), required, description, "", deprecated, cut_off_reason="as above"
             )
         seen = (*seen, *names)
         raw = self._merged(raw, seen)
@@ -103,13 +104,21 @@ class SchemaReader:
         if isinstance(items, dict) and set(items) & _COMPOSITE_KEYS and depth < MAX_SCHEMA_DEPTH:
             each = self.field("", items, False, seen, depth + 1)
             note = "; ".join(filter(None, (note, each.note and f"each {each.note}")))
-            return SchemaField(as_line(name), kind, required, description, note, deprecated, each.children, each.more)
+            return SchemaField(
+                as_line(name), kind, required, description, note, deprecated, each.children, each.cut_off_reason
+            )
         inner = _child_schemas(raw)
         if not inner:
             return SchemaField(as_line(name), kind, required, description, note, deprecated)
         if depth >= MAX_SCHEMA_DEPTH or self.count > MAX_FIELDS:
             return SchemaField(
-                as_line(name), kind, required, description, note, deprecated, more="deeper levels are not shown"
+                as_line(name),
+                kind,
+                required,
+                description,
+                note,
+                deprecated,
+                cut_off_reason="deeper levels are not shown",
             )
         children: list[SchemaField] = []
         for label, nested, is_required in inner:
@@ -135,7 +144,7 @@ class SchemaReader:
         properties, required = first_items(out.get("properties")), list(as_list(out.get("required"))[:MAX_ITEMS])
         for part in parts[:MAX_ITEMS]:
             self.parts += 1
-            found, names = self.definitions.follow(part)
+            found, names = self.definitions.resolve(part)
             if self.parts > _MAX_PARTS or set(names) & set(seen):
                 continue
             found = self._merged(found, (*seen, *names), depth + 1)
@@ -160,7 +169,7 @@ class SchemaReader:
             names.append("null")
         kind = " or ".join(names)
         if "array" in names:
-            item, item_names = self.definitions.follow(raw.get("items"))
+            item, item_names = self.definitions.resolve(raw.get("items"))
             inside = (
                 item_names[-1].rpartition("/")[2]
                 if item_names

@@ -1,9 +1,9 @@
 """Functions on page trees of revisions: lists of JSON nodes, in which documents and groups have their children in
 `pages`.
 
-No function changes its argument. Slugs are unique among siblings; a path is the slugs from the root down. The first
-document at the root is the home page: its path is empty, but its slug begins the paths of its children. Groups occur
-only at the root. Links and computed pages have no children."""
+No function changes its arguments. Slugs are unique among siblings. A path consists of the slugs from the root to the
+page. The first document at the root is the home page. Its path is empty, but the paths of its children begin with its
+slug. Groups occur only at the root. Links and computed pages have no children."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ def find_by_path(pages: Pages, path: str) -> Json | None:
 
 
 def source_path(page: Json) -> str:
-    """Return the path that relative links of a page start from: the path of its Git file, or else its path."""
+    """Return the path to which links on a page are relative: the path of its Git file, or else its path."""
     return str((page.get("git") or {}).get("path") or page.get("path") or "")
 
 
 def link_base(page: Json) -> str:
-    """Return where relative links of a page start, for `links.resolve`: with a slash if it has children."""
+    """Return the `page_path` of a page for `links.resolve`. It ends with a slash if the page has children."""
     is_folder = bool(page.get("pages")) and not (page.get("git") or {}).get("path")
     return f"{source_path(page)}/" if is_folder else source_path(page)
 
@@ -121,14 +121,14 @@ def parents(pages: Pages) -> dict[str, str | None]:
 
 
 def position_of(pages: Pages, page_id: str) -> tuple[str | None, int]:
-    """Return the parent id of a page, None at the root, and its index among its siblings."""
+    """Return the id of the parent of a page (None at the root), and the index of the page among its siblings."""
     above = parents(pages)[page_id]
     siblings = next(page["pages"] for page in walk(pages) if page["id"] == above) if above else pages
     return above, [page["id"] for page in siblings].index(page_id)
 
 
 def remove_pages(pages: Pages, page_ids: Collection[str]) -> Pages:
-    """Return the tree without some pages and their children."""
+    """Return the tree without the pages with these ids and their children."""
     return [
         _with_children(page, lambda children: remove_pages(children, page_ids))
         for page in pages
@@ -144,17 +144,17 @@ def replace_page(pages: Pages, page: Json) -> Pages:
     ]
 
 
-def insert_page(pages: Pages, page: Json, into: str | None, at: int | None) -> Pages:
-    """Return the tree with `page` inserted under `into` at index `at`. For `into`, None means the root. For `at`, None
-    means last."""
-    if into is None:
-        place = len(pages) if at is None else at
+def insert_page(pages: Pages, page: Json, parent_id: str | None, index: int | None) -> Pages:
+    """Return the tree with `page` inserted under the page `into` (None for the root) at the index `at` (None for
+    last)."""
+    if parent_id is None:
+        place = len(pages) if index is None else index
         return [*pages[:place], page, *pages[place:]]
 
     def insert_in(each: Json) -> Json:
-        if each["id"] == into:
-            return {**each, "pages": insert_page(each.get("pages", []), page, None, at)}
-        return _with_children(each, lambda pages: insert_page(pages, page, into, at))
+        if each["id"] == parent_id:
+            return {**each, "pages": insert_page(each.get("pages", []), page, None, index)}
+        return _with_children(each, lambda pages: insert_page(pages, page, parent_id, index))
 
     return [insert_in(each) for each in pages]
 
@@ -180,11 +180,11 @@ def _with_paths(pages: Pages, above: str, home: str | None) -> Pages:
     return result
 
 
-def free_slug(slug: str, taken: set[str]) -> str:
-    if slug not in taken:
+def free_slug(slug: str, used_slugs: set[str]) -> str:
+    if slug not in used_slugs:
         return slug
     number = 2
-    while (numbered := f"{slug[: MAX_SLUG - 5]}-{number}") in taken:
+    while (numbered := f"{slug[: MAX_SLUG - 5]}-{number}") in used_slugs:
         number += 1
     return numbered
 
@@ -233,8 +233,8 @@ def change_leading_heading(markdown: str, before: str, title: str) -> str:
 
 
 def inline_text(inline: str) -> str:
-    """Return the text of one line of Markdown without marks, anchors and escapes."""
-    # Escaped signs are replaced by private-use characters so that they are not read as marks.
+    """Return the text of a line of Markdown without inline markup, anchors and escapes."""
+    # Replace escaped signs by private-use characters, so that they are not read as markup.
     inline = _ESCAPE.sub(lambda found: chr(_PRIVATE_USE + ord(found[1])), inline)
     for pattern, replacement in _INLINE:
         inline = pattern.sub(replacement, inline)
@@ -252,7 +252,7 @@ def _with_children(page: Json, change: Callable[[Pages], Pages]) -> Json:
 
 @dataclass(frozen=True)
 class DuplicatePage:
-    """A page with the same title or slug as a sibling, which was not so before."""
+    """A page that has the same title or slug as a sibling, and did not have it before."""
 
     id: str
     titles: tuple[str, str]
@@ -263,7 +263,8 @@ class DuplicatePage:
 
 
 def find_duplicates(main: Iterable[Page], after: Iterable[Page] | Pages) -> list[DuplicatePage]:
-    """Return the pages of `after` with the title or slug of a sibling, unless the pair is the same in `main`."""
+    """Return the pages of `after` that have the title or slug of a sibling. Pairs that already exist in `main` are left
+    out."""
     new_nodes, before = _nodes(after), _nodes(main)
     old_names = {page["id"]: (page["title"], _wanted_slug(page)) for page in walk(before)}
     parents_before = parents(before)

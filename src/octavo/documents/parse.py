@@ -1,4 +1,5 @@
-"""Parses platform Markdown into a block tree. Never fails, drops no text, and takes time linear in the length."""
+"""Parses platform Markdown into a block tree. It raises no errors, loses no text, and takes time linear in the
+length."""
 
 from __future__ import annotations
 
@@ -27,11 +28,11 @@ _NOT_IN_NAME = re.compile(r'["\\{%}]')
 _RELEASE_SIZE = 500
 _NOT_BLANK = re.compile(r"[^\n]")
 _FENCE_IN_CODE = re.compile(r"^([ \t>]*)\u200b+(?=```|~~~)", re.MULTILINE)
-"""A fence after a zero-width character, which editors write for a fence that is part of the code."""
+"""A fence after a zero-width space. Editors write it if a fence is part of the code."""
 
 
 def parse(markdown: str) -> Document:
-    """Return the page for `markdown`. Errors in the source are repaired and listed in its diagnostics."""
+    """Parse a page. Errors in the source are repaired, and listed in `Document.diagnostics`."""
     reading = IncrementalParse(markdown)
     for _ in reading.read():
         pass
@@ -46,7 +47,7 @@ class IncrementalParse:
         from octavo.documents.block_finalizer import BlockFinalizer  # lazy: markdown-it, 30 ms
 
         self.source = ""
-        """The source, safe to show. Available before the first block."""
+        """The sanitized source. It is set before the first block is yielded."""
         self._markdown = markdown
         self.blocks: list[Block] = []
         """The blocks parsed so far."""
@@ -150,7 +151,7 @@ class IncrementalParse:
 
 
 def _release(tokens: list[Token]) -> None:
-    """Remove tokens in small parts: no other thread runs while Python frees a long list."""
+    """Remove tokens in small parts, because freeing a long list at once would block all threads."""
     while tokens:
         del tokens[-_RELEASE_SIZE:]
 
@@ -173,7 +174,7 @@ def _line_start(text: str, number: int) -> int:
 
 
 def _with_conflict_tags(body: str) -> str:
-    """Return the body with conflict markers replaced by tags, line by line, so that each side is parsed into blocks."""
+    """Replace conflict markers by tags, so that each side is parsed into blocks. Line numbers do not change."""
     if "<<<<<<< " not in body:
         return body
     lines = body.split("\n")

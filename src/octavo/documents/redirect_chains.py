@@ -1,4 +1,4 @@
-"""Ends of the redirects of a site: a page, a loop or a dead end. Pure."""
+"""Follows the redirects of a site to a page, a loop or a dead end. Pure."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ End = Literal["leads", "loop", "dead end"]
 
 @dataclass(frozen=True)
 class RedirectChain:
-    """A chain of redirects."""
+    """Redirects that a browser follows one after the other."""
 
     steps: tuple[str, ...]
     """The first URL, and the target of each redirect."""
     end: End
-    """`dead end`: the target of the last redirect is no longer on the site."""
+    """`leads` if the chain ends at a URL that exists. `dead end` if the last target is no longer on the site."""
 
     @property
     def description(self) -> str:
-        """Return the chain as text."""
-        way = " → ".join(self.steps)
+        """Return the chain as text for the user."""
+        steps = " → ".join(self.steps)
         if self.end == "loop":
-            return f"{way}: a loop, so browsers show an error"
-        return f"{way} → a page, section, or space that is no longer on the site" if self.end == "dead end" else way
+            return f"{steps}: a loop, so browsers show an error"
+        return f"{steps} → a page, section, or space that is no longer on the site" if self.end == "dead end" else steps
 
 
 def follow_redirects(source: str, targets: Mapping[str, str | None], site: str) -> RedirectChain:
@@ -36,8 +36,8 @@ def follow_redirects(source: str, targets: Mapping[str, str | None], site: str) 
     """
     steps, seen = [source], {path_on_site(source, site)}
     while steps[-1] in targets or path_on_site(steps[-1], site) in targets:
-        at = steps[-1] if steps[-1] in targets else path_on_site(steps[-1], site)
-        target = targets[at]
+        source_in_targets = steps[-1] if steps[-1] in targets else path_on_site(steps[-1], site)
+        target = targets[source_in_targets]
         if target is None:
             return RedirectChain(tuple(steps), "dead end")
         steps.append(target)
@@ -48,35 +48,35 @@ def follow_redirects(source: str, targets: Mapping[str, str | None], site: str) 
 
 
 def chain_ends(targets: Mapping[str, str | None], site: str) -> dict[str, End]:
-    """Return how the chain of each redirect ends, by its source. Each redirect is followed once, as thousands may form
-    one chain."""
-    known: dict[str, End] = {}
+    """Return how the chain of each redirect ends, by the source of the redirect. Each redirect is followed only once,
+    because thousands may form one chain."""
+    ends: dict[str, End] = {}
     for source in targets:
-        way: dict[str, None] = {}
-        here, end = source, known.get(source)
+        visited: dict[str, None] = {}
+        current, end = source, ends.get(source)
         while end is None:
-            way[here] = None
-            target = targets[here]
+            visited[current] = None
+            target = targets[current]
             if target is None:
                 end = "dead end"
                 break
-            here = target if target in targets else path_on_site(target, site)
-            end = known.get(here, None if here in targets else "leads")
-            if end is None and here in way:
+            current = target if target in targets else path_on_site(target, site)
+            end = ends.get(current, None if current in targets else "leads")
+            if end is None and current in visited:
                 end = "loop"
-        known |= dict.fromkeys(way, end)
-    return known
+        ends |= dict.fromkeys(visited, end)
+    return ends
 
 
-def path_on_site(address: str, site: str) -> str:
+def path_on_site(url: str, site: str) -> str:
     """Return the path of a URL on the site. Return the URL itself if it is outside the site."""
-    if address.startswith("/"):
-        return address.rstrip("/") or "/"
+    if url.startswith("/"):
+        return url.rstrip("/") or "/"
     try:
-        here, there = urlsplit(site), urlsplit(address)
+        site_parts, url_parts = urlsplit(site), urlsplit(url)
     except ValueError:
-        return address  # browsers cannot read this URL either
-    base = here.path.rstrip("/")
-    if site and there.netloc == here.netloc and f"{there.path}/".startswith(f"{base}/"):
-        return there.path[len(base) :].rstrip("/") or "/"
-    return address
+        return url  # an invalid URL cannot be on the site
+    base = site_parts.path.rstrip("/")
+    if site and url_parts.netloc == site_parts.netloc and f"{url_parts.path}/".startswith(f"{base}/"):
+        return url_parts.path[len(base) :].rstrip("/") or "/"
+    return url

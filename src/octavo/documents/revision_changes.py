@@ -20,11 +20,11 @@ _FILE_ATTRIBUTES = ("name", "downloadURL", "size", "contentType", "dimensions")
 _REUSABLE_ATTRIBUTES = ("title", "document")
 
 EMPTY_REVISION: Json = {"pages": [], "files": [], "reusableContents": [], "variables": {}}
-"""The revision before the first one."""
+"""The content of a space before its first revision."""
 
 
 def document_id(page: Json) -> str | None:
-    """Return an id for the text of a page or of reusable content. None if the text is empty."""
+    """Return an id that identifies the text of a page or of reusable content. None if the text is empty."""
     if page.get("document"):
         return str(page["document"])
     return page["text"][:20] if page.get("text") else None
@@ -39,7 +39,7 @@ def changes_between(before: Revision, after: Revision) -> tuple[Change, ...]:
 
 
 def has_document_ids(revision: Revision) -> bool:
-    """Return whether the pages of a revision have document ids. Without ids, edited pages cannot be recognized."""
+    """Return whether the pages of a revision have document ids. Without them, edited pages cannot be recognized."""
     return any(page.document_id for root in revision.pages for page in root.walk())
 
 
@@ -77,7 +77,7 @@ def _pages(before: Pages, after: Pages) -> Iterator[Json]:
 
 
 def _reordered(old_parents: dict[str, str | None], new_parents: dict[str, str | None]) -> set[str]:
-    """Return the pages with the same parent as before but another position among the siblings that remained."""
+    """Return the pages that have the same parent as before, but another position among the siblings that remain."""
     before: defaultdict[str | None, list[str]] = defaultdict(list)
     after: defaultdict[str | None, list[str]] = defaultdict(list)
     for name, parent in old_parents.items():
@@ -118,7 +118,7 @@ def _variables(before: Json, after: Json) -> Iterator[Json]:
 
 
 def _attributes(names: tuple[str, ...], before: Json, after: Json) -> Json:
-    """Return the changed fields, each with its value before and after. A missing value is left out."""
+    """Return the changed fields with their values before and after. Missing values are left out."""
     changed = {}
     for name in names:
         values = {"before": before.get(name), "after": after.get(name)}

@@ -1,4 +1,4 @@
-"""Compares two sequences of any items, in bounded time. Used for lines, words and blocks."""
+"""Compares two sequences of lines, words or blocks in bounded time."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 MAX_PAIRS = 50_000_000
-"""Maximum number of pairs for an exact comparison. Larger ranges are compared by unique items, or split in halves. An
-exact comparison uses this many bits of memory, and blocks all other threads for some ten milliseconds."""
+"""Maximum number of pairs for an exact comparison. It needs one bit of memory for each pair, and blocks all other
+threads for about ten milliseconds. Larger ranges are compared by unique items, or split in halves."""
 
 
 T = TypeVar("T", bound=Hashable)
@@ -29,8 +29,8 @@ class DiffRange(NamedTuple):
 def diff_ranges(old: Sequence[Hashable], new: Sequence[Hashable], *, landmarks: bool = False) -> list[DiffRange]:
     """Return the changes from `old` to `new` as alternating equal and different ranges that cover both sequences.
 
-    With `landmarks`, items that are unique in both sequences are matched first, as a reader would do. Without, the
-    ranges have as many equal items as possible.
+    With `landmarks`, items that are unique in both sequences are matched first, as a reader would do. Otherwise as many
+    items as possible are matched.
     """
     found: list[DiffRange] = []
     i = j = 0
@@ -48,7 +48,7 @@ def diff_ranges(old: Sequence[Hashable], new: Sequence[Hashable], *, landmarks: 
 
 
 def unmoved_items(before: Sequence[T], after: Sequence[T]) -> set[T]:
-    """Return the items that keep their order. Each item occurs once in `predecessors` and once in `after`."""
+    """Return a largest set of items that keep their order. Each item occurs once in `before` and once in `after`."""
     return {
         each
         for stretch in diff_ranges(before, after, landmarks=True)
@@ -81,7 +81,7 @@ def _matches(old: Sequence[Hashable], new: Sequence[Hashable], landmarks: bool) 
             continue
         is_small = (i2 - i1) * (j2 - j1) <= MAX_PAIRS
         if (landmarks or not is_small) and (places := _landmarks(a, i1, i2, b, j1, j2)):
-            # A landmark is the first item of the gap after it, so the gap is matched at its beginning.
+            # A gap begins with the landmark before it, so that its beginning is matched.
             edges = [(i1, j1), *places, (i2, j2)]
             gaps += [(i, k, j, m) for (i, j), (k, m) in pairwise(edges)]
         elif is_small:

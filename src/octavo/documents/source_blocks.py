@@ -1,4 +1,4 @@
-"""The Markdown source of a page as a tree of blocks, for merging. Each character belongs to one block."""
+"""The Markdown source of a page as a tree of blocks, for merging. Each character of the source belongs to one block."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WIDE = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0e7f"
 """Letters of scripts without spaces between words. Each letter counts as a word."""
 WORD = re.compile(rf"[{_WIDE}]|[^\W{_WIDE}]+")
 MARKER = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)])([ \t]+(?=\S)|[ \t]*$)", re.M)
-"""The marker of a list item: its indentation, the sign or number, and the spaces after it."""
+"""The marker of a list item. Groups: the indentation, the sign or number, and the spaces after it."""
 FIELD = re.compile(r"([^\s#-][^:\n]*?)[ \t]*:(?=\s|$)")
 """The start of a field of front matter, with the name of the field."""
 ROWS_AND_ITEMS = frozenset({"item", "row"})
@@ -33,10 +33,10 @@ _BAR = re.compile(r"(?<!\\)(?:\\\\)*\|")
 
 @dataclass(frozen=True, eq=False)
 class SourceBlock:
-    """A block of source. Its text is `head`, `space_before_children`, the children, `space_after_children` and `tail`,
-    in this order.
+    """A block of source. Its text consists of `head`, `space_before_children`, the children, `space_after_children` and
+    `tail`, in this order.
 
-    Blocks are equal only if they are the same object. To compare their texts, compare their keys."""
+    Two block objects are never equal. Compare their `key` to compare their texts."""
 
     kind: str
     """`page`, `container` (tags with blocks between them, such as a hint), `list`, `item`, `table`, `row`, `code`,
@@ -44,18 +44,17 @@ class SourceBlock:
     `tag` (a tag without content) or `literal` (anything else: HTML, formulas, rules)."""
     head: str
     children: tuple[SourceBlock, ...] | None = None
-    """The child blocks. None for a kind of block that is never divided."""
+    """The child blocks. None if the kind of block has no children."""
     space_before_children: str = ""
     space_after_children: str = ""
     tail: str = ""
     gap: str | None = None
     """White space before the next sibling. None for the last child."""
     move: Move | None = None
-    """Set if this side moved the block here. Has the content of the block on the other side."""
+    """Set if this side moved the block here."""
     replaced_blocks: tuple[SourceBlock, ...] | None = None
-    """Set if the other side moved a block away that this side changed here. This block is then a copy from the base,
-    so that this side seems unchanged. `replaced_blocks` are the real blocks of this side, which are merged at the new
-    place."""
+    """Set if the other side moved the block away. This block is then the block of the base, so that this side seems
+    unchanged here. `replaced_blocks` are the real blocks of this side, which are merged at the new place."""
 
     @cached_property
     def source(self) -> str:
@@ -66,11 +65,11 @@ class SourceBlock:
 
     @cached_property
     def key(self) -> str:
-        """The normalized text of the block. Blocks with equal keys differ at most in white space and in the numbers of
-        items.
+        """Return the normalized text of the block. Blocks with equal keys differ at most in white space and the numbers
+        of items.
 
-        The key of a moved block is `moved` and the key of its base block. So it differs from the keys of all unmoved
-        blocks, and edits do not change it."""
+        The key of a moved block consists of `moved` and the key of its base block. So it differs from the keys of all
+        blocks that were not moved, and edits do not change it."""
         if self.move is not None:
             return f"moved\0{self.move.base.key}"
         if self.children is None:
@@ -128,7 +127,7 @@ class SourceBlock:
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """The base version and the other side's version of a block that one side moved."""
+    """The versions of a moved block: in the base, and on the side that did not move it."""
 
     base: SourceBlock
     other: tuple[SourceBlock, ...]
@@ -150,16 +149,16 @@ class Versions(NamedTuple, Generic[T_co]):
 
     @property
     def preferred(self) -> T_co:
-        """The version of the side that changed the base. Main's version if both sides changed it."""
+        """Return the version of the side that changed the base. If both sides changed it, return main's version."""
         return self.request if self.main == self.base else self.main
 
     def preferred_by(self, keys: Versions[Any]) -> T_co:
-        """Return the version of the side that has the preferred key. Main's version if both sides have that key."""
+        """Like `preferred`, but decide by `keys`. Return main's version if both sides have the preferred key."""
         return self.main if keys.main == keys.preferred else self.request
 
     @property
     def is_conflict_free(self) -> bool:
-        """Whether at most one side changed the base, or both sides made the same change."""
+        """Return whether at most one side changed the base, or both sides made the same change."""
         return self.main == self.request or self.base in (self.main, self.request)
 
 
@@ -167,12 +166,12 @@ Blocks: TypeAlias = Sequence[SourceBlock]
 
 
 def join(blocks: Blocks) -> str:
-    """Return the text of siblings. The white space after the last one belongs to their parent and is left out."""
+    """Return the text of siblings without the white space after the last sibling, which belongs to the parent."""
     return "".join(block.source + gap_after(block) for block in blocks[:-1]) + (blocks[-1].source if blocks else "")
 
 
 def gap_after(block: SourceBlock) -> str:
-    """Return the white space between a block and the next one, or the usual gap after a last block."""
+    """Return the white space after a block. For a last child, return the usual gap."""
     return usual_gap(block) if block.gap is None else block.gap
 
 
@@ -184,8 +183,8 @@ def usual_gap(block: SourceBlock) -> str:
 
 
 def sections(blocks: Blocks) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of sections among siblings: a heading with all blocks below it, the blocks before the first
-    heading, or a single row or item."""
+    """Yield the ranges of the sections among siblings. A section is a heading with all blocks below it, the blocks
+    before the first heading, or a single row or item."""
     start = 0
     while start < len(blocks):
         end = start + 1
@@ -215,7 +214,7 @@ def cells(row: str) -> list[str]:
     return [*texts, text[start:]] if text[start:].strip() or not texts else texts
 
 
-def row_frame(row: str) -> str:
+def row_opening(row: str) -> str:
     """Return the text of an HTML row before its cells: its tag with attributes. Empty for Markdown."""
     ranges = _cell_ranges(row) if is_html(row) else []
     return row[: ranges[0][0]].strip() if ranges else ""
@@ -231,11 +230,12 @@ def _cell_ranges(row: str) -> list[tuple[int, int]]:
 
 
 def _ranges(tag_start: re.Pattern[str], text: str, start: int) -> list[tuple[int, int]]:
-    """Return the ranges of elements, tags included. An unclosed element ends the search, which keeps the time linear."""
+    """Return the ranges of elements including their tags. The search ends at an unclosed element, to keep the time
+    linear."""
     ranges: list[tuple[int, int]] = []
     lowered = text.lower()
     if len(lowered) != len(text):
-        return ranges  # A letter that is longer in lower case would shift the positions.
+        return ranges  # some letters are longer in lower case, which would shift the positions
     while tag := tag_start.search(text, start):
         closing = lowered.find(f"</{tag[1].lower()}", tag.end())
         end = text.find(">", closing) + 1 if closing >= 0 else 0

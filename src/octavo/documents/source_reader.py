@@ -27,7 +27,7 @@ _MAX_HEAD_LINES = 40
 
 
 def read_page(text: str) -> SourceBlock:
-    """Return the page as a block of the kind `page`. The source of the block is exactly `text`."""
+    """Return a block of kind `page`. Its source is exactly `text`."""
     *complete, last = text.split("\n")
     lines = [line + "\n" for line in complete] + ([last] if last else [])
     opening, blocks, end = _Reader(lines).siblings(0, len(lines), 0)
@@ -43,7 +43,7 @@ class _Reader:
         self._closings = _closings(lines, self._fences)
 
     def siblings(self, start: int, stop: int, depth: int) -> tuple[str, list[SourceBlock], str]:
-        """Return the white space before the first block, the blocks, and the white space after the last one."""
+        """Return the white space before the first block, the blocks, and the white space after the last block."""
         at = self._skip_blank(start, stop)
         opening, blocks = "".join(self._lines[start:at]), []
         while at < stop:
@@ -66,7 +66,7 @@ class _Reader:
         return "".join(self._lines[start:stop]).removesuffix("\n")
 
     def _block(self, at: int, stop: int, depth: int) -> tuple[SourceBlock, int]:
-        """Read the block that begins on a line. Return it, and the number of the line after it."""
+        """Return the block that begins on a line, and the number of the line after the block."""
         line = self._lines[at]
         if at == 0 and line.rstrip() == "---" and (end := self._end_of_front_matter()):
             return self._front_matter(end), end + 1
@@ -214,7 +214,8 @@ def _joined_lines(lines: list[str], kind: str = "line") -> tuple[SourceBlock, ..
 
 
 def _html_table(text: str) -> SourceBlock:
-    """Return a table of HTML, divided into rows. A nested table, or one with text between its rows, stays undivided."""
+    """Return an HTML table divided into rows. A table with a nested table or with text between its rows is not
+    divided."""
     body = _BODY.search(text)
     start = body.end() if body else 0
     rows = row_ranges(text, start)
@@ -237,7 +238,7 @@ def _html_table(text: str) -> SourceBlock:
 
 
 def _fence(line: str) -> re.Match[str] | None:
-    """Return a match for the fence that opens code on this line, with the text after it. None if there is none."""
+    """Return a match for the code fence that opens on this line, and the text after it. None if there is no fence."""
     found = _FENCE.match(line)
     return found if found and (found[1][0] == "~" or "`" not in found[2]) else None
 

@@ -20,7 +20,7 @@ _TICKS = re.compile(r"`+")
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A suggested text, and the lines of its fence in the comment: the first line, and the line after the last."""
+    """A suggested text. `lines` are the first line of its fence in the comment, and the line after the fence."""
 
     text: str
     lines: tuple[int, int]
@@ -71,42 +71,43 @@ class AppliedSuggestion:
     """The page after applying a suggestion, or the reason why it was not applied."""
 
     kind: Literal["applied", "same", "changed"]
-    """`same`: the page already has the suggested text. `changed`: the block was edited or deleted since."""
+    """`same` means that the page already has the suggested text. `changed` means that the block was edited or
+    deleted."""
     text: str
 
 
-def apply_suggestion(page: str, key: str, was: str | None, wanted: str) -> AppliedSuggestion:
-    """Return `page` with the block `key` replaced by `wanted`. `was` is the source of the block when the suggestion
-    was made.
+def apply_suggestion(page: str, key: str, original: str | None, suggested: str) -> AppliedSuggestion:
+    """Replace the block `key` of `page` by `wanted`. `was` is the source of the block when the suggestion was made.
+    The block is replaced only if its source still equals `was`. If the block was moved, it is found by its source,
+    unless
 
-    Only text equal to `was` is replaced. If the block was moved, it is found by its lines, unless several blocks have
-    the same."""
+    several blocks have that source."""
     blocks = _sources_by_key(page)
     target = blocks.get(key)
-    if was is not None and (target is None or target[1] != was):
-        equal_blocks = {lines: source for lines, source in blocks.values() if source == was}
+    if original is not None and (target is None or target[1] != original):
+        equal_blocks = {lines: source for lines, source in blocks.values() if source == original}
         target = next(iter(equal_blocks.items())) if len(equal_blocks) == 1 else None
-    if target is None or was is None:
-        # Compare by lines: the suggested text can contain a tag that also encloses the blocks after it.
-        has_text = wanted.strip() != "" and f"\n{wanted.strip(_END)}\n" in f"\n{page}\n".replace("\r\n", _END)
+    if target is None or original is None:
+        # Compare lines and not blocks, because the suggested text may open a tag around the blocks after it.
+        has_text = suggested.strip() != "" and f"\n{suggested.strip(_END)}\n" in f"\n{page}\n".replace("\r\n", _END)
         return AppliedSuggestion("same" if has_text else "changed", page)
-    if target[1] == wanted.strip("\n"):
+    if target[1] == suggested.strip("\n"):
         return AppliedSuggestion("same", page)
     (first, last), lines = target[0], page.split("\n")
     end = "\r" if lines[first].endswith("\r") else ""
-    new = [line.removesuffix("\r") + end for line in wanted.split("\n")] if wanted.strip() else []
-    if not new:  # The blank lines after a deleted block are deleted too.
+    new = [line.removesuffix("\r") + end for line in suggested.split("\n")] if suggested.strip() else []
+    if not new:  # also delete the blank lines after a deleted block
         while last < len(lines) and not lines[last].strip():
             last += 1
     return AppliedSuggestion("applied", "\n".join([*lines[:first], *new, *lines[last:]]))
 
 
-def with_conflict_markers(page: str, key: str, wanted: str) -> str:
-    """Return `page` with the block `key` and `wanted` between conflict markers. If the block no longer exists, they
-    are at the end of the page."""
+def with_conflict_markers(page: str, key: str, suggested: str) -> str:
+    """Return `page` with the block `key` replaced by the block and `wanted` between conflict markers. If the block no
+    longer exists, the markers are at the end of the page."""
     lines = page.split("\n")
     (first, last), _ = _sources_by_key(page).get(key, ((len(lines), len(lines)), ""))
-    marked = ["<<<<<<< current text", *lines[first:last], "=======", *wanted.split("\n"), ">>>>>>> suggested change"]
+    marked = ["<<<<<<< current text", *lines[first:last], "=======", *suggested.split("\n"), ">>>>>>> suggested change"]
     return "\n".join([*lines[:first], *marked, *lines[last:]])
 
 
@@ -121,7 +122,7 @@ def block_source(source: str, block: Block) -> str:
 def _sources_by_key(page: str) -> dict[str, tuple[tuple[int, int], str]]:
     document, lines = parse(page), page.split("\n")
     if document.source.count("\n") + 1 != len(lines):
-        return {}  # Other line separators make the line numbers unusable.
+        return {}  # other line separators would make the line numbers wrong
     found = {}
     for block in document.walk():
         first, last = block.lines
@@ -137,9 +138,10 @@ class UnknownBlock(LookupError):
 
 
 def revert_blocks(then: str, now: str, keys: set[str]) -> str:
-    """Return `now` with the blocks `keys`, from either text, reverted to their source in `then`.
+    """Return `now` with some blocks reverted to their source in `then`.
 
-    Keys are block keys of `parse`. Lines that changed together are reverted together. Raises UnknownBlock.
+    `keys` are the keys of blocks in either text. Adjacent changed lines are reverted together. Raises UnknownBlock if
+    neither text has one of the blocks.
     """
     ranges_by_key = _ranges(then), _ranges(now)
     for key in sorted(keys):

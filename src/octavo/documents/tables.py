@@ -78,7 +78,7 @@ class HtmlTable:
             if self._cell:
                 self._cell.last = line + 1 + raw.count("\n", piece.start, piece.end)
         self.last = line + 1 + raw.count("\n", counted_to)
-        """The line after the last line of the table."""
+        """Number of the line after the table."""
 
     def draft(self) -> DraftBlock:
         """Return the table or the cards as a block."""
@@ -110,7 +110,7 @@ class HtmlTable:
         return table
 
     def outside_text(self) -> tuple[Run, ...]:
-        """Return the caption and text between cells, which belongs to no cell."""
+        """Return the text of the table that belongs to no cell: its caption, and text between cells."""
         return self._caption.take() if self._caption else ()
 
     def _read(self, piece: HtmlToken, line: int) -> None:
@@ -154,7 +154,7 @@ class HtmlTable:
             self._rows[-1].append(self._cell)
 
     def _read_nested(self, element: Element) -> None:
-        """Add the text of a nested table to the cell: a line for each row, with bars between the cells."""
+        """Add a nested table to the cell as text, with a line for each row and bars between the cells."""
         if self._cell is None:
             return
         if element.name not in ("tr", "td", "th"):
@@ -193,7 +193,7 @@ def _is_fence(line: str) -> bool:
 
 
 def _cell_text(builder: RunBuilder, text: str) -> None:
-    """Add text to a cell. Markdown fences in it, which some authors write, become lines of code."""
+    """Add text to a cell. Some authors write Markdown fences in cells: these become lines of code."""
     fences = sum(map(_is_fence, text.split("\n"))) if _FENCE in text else 0
     if fences == 0 or fences % 2:
         builder.html_text(text)
@@ -251,7 +251,7 @@ def _card(row: list[_Cell], columns: Sequence[TableColumn]) -> DraftBlock:
 
 
 def _target(runs: tuple[Run, ...]) -> str | None:
-    """Return the target of a cell: the URL of its image or link, or else its text. None if the cell is empty."""
+    """Return the URL of the image or link in a cell, or else its text. None if the cell is empty."""
     for run in runs:
         if run.kind == "image" and run.attrs.get("src"):
             return str(run.attrs["src"])

@@ -1,4 +1,4 @@
-"""Converts platform tags to the blocks that they begin."""
+"""Converts platform tags to blocks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from octavo.documents.open_blocks import BlockTree, DraftBlock
 from octavo.documents.tags import Tag
 
 PARENTS = {"tab": "tabs", "step": "stepper", "column": "columns", "update": "updates"}
-"""Tags that must be inside a parent tag, with the parent."""
+"""Tags that must be inside a parent tag, with the name of the parent."""
 
 ALWAYS_OPEN = frozenset(
     {"hint", "tabs", "tab", "stepper", "step", "columns", "column", "updates", "update", "if", "code"}
@@ -71,7 +71,7 @@ def _flags(tag: Tag, **names: str) -> dict[str, Any]:
 
 
 def _first_word(tag: Tag, *names: str) -> str:
-    """Return an argument that older Markdown writes without a name. Empty if it is missing."""
+    """Return an argument by name. Older Markdown writes it as the first word without a name. Empty if it is missing."""
     return next((tag.arguments[name] for name in names if name in tag.arguments), tag.words[0] if tag.words else "")
 
 
@@ -101,7 +101,7 @@ def _updates(tag: Tag) -> DraftBlock:
 
 
 def _expandable(tag: Tag) -> DraftBlock:
-    """Return an expandable for a tag that the platform does not have, but some authors use."""
+    """Return an expandable for the tag `expandable`. The platform has no such tag, but some authors write it."""
     title = tag.arguments.get("title", "")
     attrs = {"open": is_open} if (is_open := any(_flags(tag, open="open", expanded="expanded").values())) else {}
     return DraftBlock("expandable", attrs, runs=(Run(title),) if title else ())

@@ -1,8 +1,8 @@
 """Parses the tags of platform Markdown: `{% name key="value" %}`.
 
-Values are quoted or bare. Quoted values can span lines and contain quotes. A quote ends a value only if another
-attribute or the end of the tag follows, possibly after words without a value. An unclosed quote ends with its tag, on
-the line on which the quote begins.
+Values are quoted or bare. A quoted value may span lines and contain quotes. So a quote ends the value only if another
+attribute, a word without a value, or the end of the tag follows. If a quote is not closed, the value ends at the end of
+the tag on the same line.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ _BLANK = re.compile(r"[ \t\n]*+")
 _SHORT_END = re.compile(
     r"(\{%-?[ \t]*[A-Za-z][\w-]*+(?:[ \t]++[A-Za-z][\w:.-]*+=(?:\"[^\"\n%{}]*+\"|'[^'\n%{}]*+'))++)[ \t]*+\}(?=[ \t]*+(?:\n|$))"
 )
-"""A tag that ends with `}` in place of `%}`. Otherwise the tag would continue to the end of the next tag."""
+"""A tag that wrongly ends with `}`. It is accepted, because otherwise the tag would extend to the end of the next
+tag."""
 _UNQUOTED = re.compile(r"(?:(?!-?%\})[^ \t\n])+")
 _CLOSING_QUOTES = {'"': '"\u201d', "'": "'", "\u201c": '\u201d\u201c"', "\u201d": '\u201d\u201c"'}
 _QUOTE = {opener: re.compile(f"[{closers}]") for opener, closers in _CLOSING_QUOTES.items()}
@@ -49,7 +50,7 @@ class Tag(NamedTuple):
 
     @property
     def closes(self) -> str | None:
-        """The name of the tag that this tag closes. None if it closes none."""
+        """Return the name of the tag that this tag closes. None if it is not an end tag."""
         return self.name[3:] if self.name.startswith("end") and len(self.name) > 3 else None
 
 
@@ -169,7 +170,8 @@ def _unclosed_value_end(source: str, start: int, limit: int) -> tuple[int, int]:
 
 
 def _is_escaped(source: str, position: int, first: int) -> bool:
-    """Return whether an odd number of backslashes precedes a position. A pair of backslashes is one escaped backslash."""
+    """Return whether an odd number of backslashes precedes a position. A pair of backslashes is one escaped
+    backslash."""
     first_backslash = position
     while first_backslash > first and source[first_backslash - 1] == "\\":
         first_backslash -= 1

@@ -44,7 +44,7 @@ _END = re.compile(r"\{%-?[ \t\n]*end(@?[A-Za-z][\w@./:-]*)")
 
 
 class ClosedTags:
-    """The tags of a source that have an end tag, as far as the tokens were added."""
+    """Records which tags of a source have an end tag. The tokens are added part by part."""
 
     def __init__(self, source: str) -> None:
         self._last: dict[str, int] = {}
@@ -76,7 +76,8 @@ class ClosedTags:
                 self._closed[id(closed)] = closed
 
     def first_open(self, position: int) -> int | None:
-        """Return the index of the first token with a tag that may still be closed. None if there is none."""
+        """Return the index of the first token whose tag may still be closed by later tokens. None if there is no such
+        tag."""
         candidates: list[int] = []
         for name, open_tags in self._open.items():
             if open_tags and self._last.get(name, -1) >= position:
@@ -93,11 +94,11 @@ class ClosedTags:
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 _FORMULA_END = re.compile(r"\$\$[ \t]*$", re.MULTILINE)
 _DEFINITION = re.compile(r"\\.|\[((?:[^\[\]\\]++|\\.)++)\](:?)")
-"""An escaped character comes first, because an escaped bracket begins no label. Searching for the end of a label from
-each of a thousand such brackets would take too long."""
+"""An escaped character or a label. The escaped character is first, because an escaped bracket begins no label, and
+searching for the end of a label from thousands of such brackets would take too long."""
 _DEFINITION_PREFIX = re.compile(r"(?:^|\n)[ \t>*+\-\d.)]*$")
 _LOOKBACK = 100
-"""Number of characters before a definition that are checked. A longer prefix counts as a match."""
+"""Number of characters before a possible definition that are checked. If the line is longer, it counts as one."""
 _LABEL = re.compile(r"\\.|\[((?:[^\[\]\\]++|\\.)++)\]")
 _LINE_START = re.compile(r"\n[ \t>]*")
 
@@ -110,8 +111,8 @@ class TopLevelBlock(NamedTuple):
 
 
 class _Window:
-    """A part of the source, as the parser rules see it. Searches for closing text use the whole source, so the results
-    are the same as if the whole source was parsed."""
+    """The part of the source that the parser rules see. Searches for closing text use the whole source, so the results
+    are the same as if the whole source were parsed at once."""
 
     def __init__(
         self, tags: TagScanner, finder: TextFinder, start: int, length: int, source_length: int, line_visits: int
@@ -119,12 +120,12 @@ class _Window:
         self.tags, self.finder = tags, finder
         self.start, self.length, self.source_length = start, length, source_length
         self.line_visits = line_visits
-        """Number of line visits left before the page counts as too large."""
+        """Remaining number of line visits. If it is used up, the page counts as too large."""
         self.is_incomplete = False
-        """Whether a block continues after the window, so that its tokens are wrong."""
+        """Whether a block continues after the window. Its tokens are then wrong."""
 
-    def look(self) -> None:
-        """Count a visit of a line. Raises BlockTooLarge if the limit is reached."""
+    def count_visit(self) -> None:
+        """Count one visit of a line. Raises BlockTooLarge if the limit is reached."""
         self.line_visits -= 1
         if self.line_visits < 0:
             raise BlockTooLarge
@@ -152,7 +153,7 @@ class _Window:
 
 
 class _BlockState(StateBlock):
-    """A block parser that fails for a block with too many tokens."""
+    """The state of the block parser. It raises an error for a block with too many tokens."""
 
     def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
         """Add a token. Raises BlockTooLarge if the limit is reached."""
@@ -162,7 +163,7 @@ class _BlockState(StateBlock):
 
 
 class _InlineState(StateInline):
-    """An inline parser with better support for Chinese, Japanese and Korean."""
+    """The state of the inline parser, with better support for Chinese, Japanese and Korean."""
 
     def scanDelims(self, start: int, canSplitWord: bool) -> Scanned:
         """Return whether the marks at `start` can open and close a format."""
@@ -173,7 +174,7 @@ class _InlineState(StateInline):
 
 
 class _FootnoteDefinitions(dict[str, Any]):
-    """Definitions that keep their first value, because a part of the source can be parsed twice."""
+    """Footnote definitions of which the first value is kept, because a part of the source may be parsed twice."""
 
     def __setitem__(self, name: str, value: Any) -> None:
         if value != -1 or name not in self:
@@ -181,7 +182,7 @@ class _FootnoteDefinitions(dict[str, Any]):
 
 
 class TokenStream:
-    """The top-level blocks of a source. Read `blocks` to the end before `rest` or `diagnostics`."""
+    """The top-level blocks of a source. `rest` and `diagnostics` are complete only after `blocks` has ended."""
 
     def __init__(self, source: str, slice_length: int, max_parts: int) -> None:
         """Parse `source` in parts of about `slice_length` characters, and stop after about `max_parts` tokens."""
@@ -189,7 +190,7 @@ class TokenStream:
         self._line_visits = max(MAX_LINE_VISITS, len(source) // 10)
         self.diagnostics: list[Diagnostic] = []
         self.rest = len(source)
-        """Position from which the page is too large to parse. Known after `blocks` ended."""
+        """Position from which the page was too large to parse. The length of the source if it was parsed completely."""
         self._tags, self._finder = TagScanner(source), TextFinder(source)
         self._formula_ends = [match.start() for match in _FORMULA_END.finditer(source)] if "$$" in source else []
         self._footnotes: dict[str, Any] = {"refs": _FootnoteDefinitions(), "list": {}}
@@ -200,7 +201,7 @@ class TokenStream:
         }
         self._notes: list[Token] = []
         self._definitions = dict(_definitions(source))
-        """End of the last possible definition of each label."""
+        """Position after the last possible definition of each label."""
 
     def blocks(self) -> Iterator[TopLevelBlock]:
         """Yield the blocks in source order."""
@@ -265,7 +266,7 @@ class TokenStream:
     def _next_blocks(
         self, at: int, line: int, diagnostics: list[Diagnostic]
     ) -> tuple[list[tuple[list[Token], int]], int, int]:
-        """Return the next blocks with their ends, and the position and line of the block after them."""
+        """Return the next blocks with their ends, and the position and line after them."""
         size = self._slice_length
         while True:
             blank = _BLANK_LINES.search(self._source, min(len(self._source), at + size))
@@ -278,7 +279,7 @@ class TokenStream:
     def _blocks(
         self, start: int, end: int, first: int, diagnostics: list[Diagnostic]
     ) -> tuple[list[tuple[list[Token], int]], int, int]:
-        """Return the complete blocks in a part of the source, and the number of characters and lines they take."""
+        """Return the complete blocks in a part of the source, and their total number of characters and lines."""
         source, env = self._source[start:end], self._env
         window = _Window(self._tags, self._finder, start, len(source), len(self._source), self._line_visits)
         env |= {"tags": window, "finder": window, "window": window, "formula_ends": self._formulas_from(start, end)}
@@ -326,13 +327,13 @@ class TokenStream:
         return blocks, state.bMarks[end_line_number] if blocks else 0, end_line_number
 
     def _formulas_from(self, start: int, end: int) -> list[int]:
-        """Return the positions in the window where formulas can end, and the first one after the window."""
+        """Return the positions in the window where a formula can end, and the first such position after the window."""
         low, high = bisect_left(self._formula_ends, start), bisect_left(self._formula_ends, end)
         return [place - start for place in self._formula_ends[low : high + 1]]
 
     def _without_notes(self, tokens: list[Token]) -> list[Token]:
-        """Return the tokens without footnote definitions, which are put at the end. Nested footnotes are moved out of
-        their parent, because the plugin does not support nesting."""
+        """Remove footnote definitions from the tokens and store them for the end of the page. Nested footnotes are
+        moved out of their parent, because the plugin does not support nesting."""
         if not any(token.type == "footnote_reference_open" for token in tokens):
             return tokens
         remaining: list[Token] = []
@@ -342,7 +343,7 @@ class TokenStream:
             if token.type == "footnote_reference_open":
                 open_labels.append(token.meta["label"])
                 if open_labels[-1] in open_labels[:-1]:
-                    continue  # A repeated label continues the definition around it.
+                    continue  # a repeated label belongs to the definition around it
                 open_notes.append([])
             elif token.type == "footnote_reference_close":
                 if open_labels.pop() in open_labels:
@@ -362,12 +363,13 @@ def _definitions(source: str) -> Iterator[tuple[str, int]]:
 
 
 def _normalized_label(label: str) -> str:
-    """Return the key of a definition. A label can span several lines of a quote."""
+    """Return the key of a label. Line breaks and quote marks in it are removed, because a label may span several lines
+    of a quote."""
     return normalizeReference(_LINE_START.sub(" ", label))
 
 
 class _Markdown(MarkdownIt):
-    """A parser that leaves link URLs as written. Links are checked when the user follows them."""
+    """A parser that does not change or check link URLs. Octavo checks them when the user opens a link."""
 
     def normalizeLink(self, url: str) -> str:
         return url
@@ -403,7 +405,7 @@ def parser() -> MarkdownIt:
 
 
 def append_footnotes(state: StateCore) -> None:
-    """Turn footnote definitions into a list, including those that only HTML refers to."""
+    """Add the footnote definitions to the end of the page. Include footnotes that only HTML refers to."""
     footnotes = state.env["footnotes"]
     for name, number in list(footnotes["refs"].items()):
         if number < 0:

@@ -38,7 +38,7 @@ class Builder:
         self._lines = (0, 1)
 
     def add(self, tokens: Sequence[Token]) -> None:
-        """Add the tokens of a top-level block. The tags in it must already be recorded as closed or open."""
+        """Add the tokens of a top-level block. Its tags must already be recorded in `closed_tags`."""
         self._tokens, self._index = tokens, 0
         while self._index < len(self._tokens):
             token = self._tokens[self._index]
@@ -71,7 +71,8 @@ class Builder:
         self.tree.open(f"markdown:{kind}", self._draft(kind, attrs))
 
     def _lines_below(self) -> tuple[int, int]:
-        """Return the lines of the first block inside the token that was opened. Footnotes have no lines of their own."""
+        """Return the line range of the first block inside the current token. It is used for footnotes, whose tokens
+        have no lines."""
         lines = next(
             (token.map for token in self._tokens[self._index : self._index + _MAX_LOOKAHEAD] if token.map), None
         )
@@ -182,7 +183,7 @@ class Builder:
 
 
 _MAX_LOOKAHEAD = 4
-"""Number of tokens in which the first line of a footnote is searched."""
+"""Number of tokens that are searched for the first line of a footnote."""
 _READERS: dict[str, Callable[[Builder, Token], None]] = {
     "paragraph_open": Builder._paragraph,
     "heading_open": Builder._paragraph,
@@ -198,5 +199,5 @@ _READERS: dict[str, Callable[[Builder, Token], None]] = {
 
 
 def _is_tight(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether the items of a list are close together. Markdown then hides their paragraphs."""
+    """Return whether a list is tight. The parser then hides the paragraphs of its items."""
     return next((token.hidden for token in tokens[index : index + 3] if token.type == "paragraph_open"), True)

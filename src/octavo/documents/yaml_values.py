@@ -14,13 +14,13 @@ MAX_VALUES = 100_000
 MAX_DEPTH = 60
 _MAX_NESTING_HINT = 2000
 MAX_NUMBER_BITS = 1024
-"""Maximum number of bits of an integer. Python does not convert numbers of more than 4300 digits to text."""
+"""Maximum number of bits of an integer. Larger numbers are rejected, because Python cannot print very large ones."""
 _OTHER_LINE_ENDS = re.compile("[\r\x85\u2028\u2029]")
 """Line separators of YAML other than a line feed."""
 
 
 class YamlError(ValueError):
-    """An error in a text: the sentence, the line, and the column, both counted from 1. Column 0 if it is unknown."""
+    """An error in a YAML text. `line` and `column` are counted from 1. The column is 0 if it is unknown."""
 
     def __init__(self, line: int, sentence: str, column: int = 0) -> None:
         super().__init__(sentence)
@@ -28,7 +28,7 @@ class YamlError(ValueError):
 
     @property
     def place(self) -> str:
-        """Line and column of the error as text."""
+        """Return the line and column of the error as text."""
         return f"Line {self.line}, column {self.column}" if self.column else f"Line {self.line}"
 
 
@@ -43,7 +43,7 @@ class YamlValue:
     column: int = 0
     """The column in which the value begins, counted from 1."""
     text: str | None = None
-    """The source of a scalar, so that `007` is preserved. None for lists and objects."""
+    """The source of a scalar, to tell `007` from `7`. None for lists and objects."""
     parts: Mapping[str, YamlValue] = field(default_factory=dict)
     """The values in an object, by name. Empty for other values."""
     items: tuple[YamlValue, ...] = ()
@@ -61,7 +61,7 @@ def parse_yaml(text: str) -> YamlValue | None:
         node = loader.get_single_node()
         return _ValueReader(loader).read(node) if node is not None else None
     except yaml.MarkedYAMLError as error:
-        # PyYAML reports an unclosed list or text where the error is noticed. The beginning is more useful.
+        # For an unclosed list or text, PyYAML reports the end. Report the beginning, which is more useful.
         starts_earlier = error.context is not None and ("flow" in error.context or "quoted" in error.context)
         mark = (error.context_mark if starts_earlier else None) or error.problem_mark or error.context_mark
         problem = " ".join(str(error.problem or error.context or "unreadable text").split())
@@ -86,7 +86,7 @@ def to_yaml(value: Any) -> str:
 
 
 class _ValueReader:
-    """Converts YAML nodes to values and counts them: a few aliases can stand for very many values."""
+    """Converts YAML nodes to values. It counts the values, because a few aliases can stand for millions of values."""
 
     def __init__(self, loader: Any) -> None:
         self._loader, self._count = loader, 0
@@ -122,14 +122,15 @@ class _ValueReader:
 
 
 def _is_shallow(text: str) -> bool:
-    """Return whether the nesting is limited. The fast reader would crash the process on deep nesting."""
+    """Return whether the nesting is shallow. The fast reader is written in C and crashes the process on deep
+    nesting."""
     starts_earlier = max((len(line) - len(line.lstrip(" \t-?:")) for line in text.splitlines()), default=0)
     return starts_earlier + text.count("[") + text.count("{") <= _MAX_NESTING_HINT
 
 
 @cache
 def core_loader(*, fast: bool = True) -> Any:
-    """Return a YAML 1.2 loader, as OpenAPI uses it: `no` and `12:30` are strings, and there are no dates."""
+    """Return a loader for YAML 1.2, which OpenAPI uses. `no` and `12:30` are strings, and there are no dates."""
     import yaml
 
     safe: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader) if fast else yaml.SafeLoader
@@ -140,7 +141,7 @@ def core_loader(*, fast: bool = True) -> Any:
         try:
             return plain(loader_self, node, deep)
         except (AttributeError, LookupError, TypeError, ValueError, OverflowError):
-            # PyYAML fails with many kinds of errors for a value that does not match its tag: `!!bool x` is a KeyError.
+            # PyYAML raises many kinds of errors for a value that does not match its tag. `!!bool x` is a KeyError.
             kind = str(node.tag).rpartition(":")[2]
             raise yaml.constructor.ConstructorError(
                 None, None, f"this is not a valid {kind}", node.start_mark
@@ -158,7 +159,7 @@ def core_loader(*, fast: bool = True) -> Any:
 
 @cache
 def _dumper() -> Any:
-    """Return a dumper whose output has the same meaning in YAML 1.1 and 1.2: ambiguous strings are quoted."""
+    """Return a dumper whose output means the same in YAML 1.1 and 1.2, because it quotes ambiguous strings."""
     import yaml
 
     dumper: Any = type("CoreDumper", (yaml.SafeDumper,), {"ignore_aliases": lambda self, value: True})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal
@@ -131,6 +131,22 @@ def base_entries(folder: PulledFolder) -> Entries:
     entries = entries_of(folder, folder.base_text(file.base_sha256))
     identify(entries, {each.path: each.id for each in folder.files.values() if each.kind == "page"}, [])
     return entries
+
+
+def proposed_files(folder: PulledFolder) -> dict[str, TrackedFile]:
+    """Return the files of the last pull with the changes of the last proposal, by path."""
+    files, proposal = dict(folder.files), folder.proposal
+    for path, stored in proposal.get("pages", {}).items():
+        before = next((file for file in files.values() if file.id == stored["id"]), None)
+        if before is not None:
+            del files[before.path]
+        server_path = before.server_path if before is not None else ""
+        files[path] = TrackedFile(path, "page", stored["id"], base_sha256=stored["sha256"], server_path=server_path)
+    for path, name in proposal.get("files", {}).items():
+        files[path] = TrackedFile(path, "file", name, base_sha256=proposal["hashes"].get(path, ""))
+    if SUMMARY in files and proposal.get("summary"):
+        files[SUMMARY] = replace(files[SUMMARY], base_sha256=proposal["summary"])
+    return files
 
 
 def entries_of(folder: PulledFolder, summary: str) -> Entries:

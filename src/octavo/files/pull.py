@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from octavo.api import change_requests
 from octavo.api.content import File, Page, Revision
-from octavo.api.places import RevisionRef
+from octavo.api.errors import NotFound
+from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.documents.folders.folder import VARIABLES
 from octavo.documents.folders.layout import FolderLayout
 from octavo.files.folder_merge import FolderMerge, PullResult, WantedFile
-from octavo.files.local_changes import LocalFiles
+from octavo.files.local_changes import LocalFiles, proposed_files
 from octavo.files.pulled_folder import PulledFolder, TrackedFile, text_of
 from octavo.files.space_reader import SpaceReader
 
@@ -22,14 +24,35 @@ async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = la
     revision = await reader.revision()
     if revision.id == folder.revision and folder.files:
         return PullResult(revision.id, is_current=True)
+    proposed = await _settle_proposal(folder, reader)
     local = LocalFiles.read(folder)
     before = await _revision_before(folder, reader)
     layout, server_paths = _layout(folder, local, revision)
-    remote = _Remote(folder, local, layout, server_paths, before)
+    remote = _Remote(folder, local, layout, server_paths, before, proposed)
     wanted = await remote.read(reader, report)
     result = PullResult(revision.id, skipped=list(layout.skipped))
     FolderMerge(folder, local, layout, wanted, result).apply()
     return result
+
+
+async def _settle_proposal(folder: PulledFolder, reader: SpaceReader) -> frozenset[str]:
+    """Forget a proposal that is merged or archived. If it is merged, the last text of its pages is that of the proposal.
+    Returns the IDs of these pages."""
+    name = folder.proposal.get("changeRequest")
+    if not name:
+        return frozenset()
+    try:
+        at = ChangeRequestRef(space_id=folder.space, change_request_id=name)
+        status = (await reader.send(change_requests.Get(at=at))).status
+    except NotFound:
+        status = "archived"
+    if status in ("open", "draft"):
+        return frozenset()
+    pages = {stored["id"] for stored in folder.proposal.get("pages", {}).values()} if status == "merged" else set()
+    if status == "merged":
+        folder.files = proposed_files(folder)
+    folder.proposal = {}
+    return frozenset(pages)
 
 
 async def _revision_before(folder: PulledFolder, reader: SpaceReader) -> Revision | None:
@@ -49,10 +72,16 @@ def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tupl
         path = local.path_now(file)
         wanted = new.paths.get(file.id, path)
         is_free = wanted == path or (wanted not in local.data and not (folder.pages / wanted).exists())
-        moves = wanted not in (file.server_path, path) and path == file.path and is_free
+        has_moved = bool(file.server_path) and _place(wanted) not in (_place(file.server_path), _place(path))
+        moves = has_moved and path == file.path and is_free
         if file.id:
             known[file.id] = wanted if moves else path
     return FolderLayout.of(revision, folder.space, known), new.paths
+
+
+def _place(path: str) -> str:
+    """Return a path without what changes when a page gets its first subpage."""
+    return path.removesuffix(".md").removesuffix("/README")
 
 
 @dataclass
@@ -64,6 +93,8 @@ class _Remote:
     layout: FolderLayout
     server_paths: Mapping[str, str]
     before: Revision | None
+    proposed: frozenset[str]
+    """IDs of pages whose last text is that of a proposal, which was merged."""
 
     async def read(self, reader: SpaceReader, report: Report) -> list[WantedFile]:
         tracked = {file.id: file for file in self.folder.files.values() if file.id}
@@ -89,7 +120,9 @@ class _Remote:
 
     def _is_unchanged(self, page: Page, file: TrackedFile | None) -> bool:
         """Return whether the file of a page is as in the last pull. False if that is unknown."""
-        if file is None or self.before is None or page.document_id is None or self._has_moved:
+        if file is None or self.before is None or page.document_id is None or page.id in self.proposed:
+            return False
+        if self._has_moved:
             return False
         before = self.before.find(page.id)
         return before is not None and _own_fields(before) == _own_fields(page)

@@ -114,9 +114,9 @@ class PulledFolder:
             root = _text(state, "root")
             if root and safe_paths.why_unsafe(root):
                 raise ValueError("its root leaves the folder")
-            proposal = state.get("proposal")
+            proposal = _checked_proposal(state.get("proposal", {}))
             origin, space, revision = (_text(state, name) for name in ("origin", "space", "revision"))
-            return cls(top, origin, space, revision, root, files, proposal if isinstance(proposal, dict) else {})
+            return cls(top, origin, space, revision, root, files, proposal)
         except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             message = f"Could not read {path}: {reason}. To start over, delete {path.parent} and pull again."
@@ -261,6 +261,18 @@ def _tracked(path: str, stored: Mapping[str, Any]) -> TrackedFile:
     names = ("id", "sha256", "baseSha256", "serverPath")
     identity, digest, base, server_path = (_text(stored, name) for name in names)
     return TrackedFile(path, kind, identity, digest, base, server_path or path)
+
+
+def _checked_proposal(stored: Any) -> dict[str, Any]:
+    """Return the proposal in `state.json`. Raises ValueError or an error of its types if it is not one."""
+    for path, page in stored.get("pages", {}).items():
+        _tracked(path, {"kind": "page", "id": page["id"], "baseSha256": page["sha256"]})
+    for name in ("files", "hashes"):
+        for path, value in stored.get(name, {}).items():
+            _tracked(path, {"kind": "file", "id": value})
+    for name in ("changeRequest", "creating", "revision", "summary"):
+        _text(stored, name)
+    return dict(stored)
 
 
 def _stored(file: TrackedFile) -> dict[str, str]:

@@ -50,11 +50,11 @@ def test_ends_in_code_for_fences_backticks_and_indents(before: str) -> None:
 
 
 def test_emoji_search_lists_exact_names_first() -> None:
-    assert search("tad")[0].sign == "🎉"
+    assert search("tad")[0].character == "🎉"
     assert [each.name for each in search("heart")][:2] == ["heart", "hearts"]
-    signs = [each.sign for each in search("thumbs")]
+    signs = [each.character for each in search("thumbs")]
     assert len(signs) == len(set(signs)), "each once"
-    assert search("+1")[0].sign == "👍"
+    assert search("+1")[0].character == "👍"
     assert len(search("a")) == 40
 
 

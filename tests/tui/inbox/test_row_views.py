@@ -16,8 +16,8 @@ from tests.server.asking import START
 ROW = InboxRow(
     key="k",
     reason="review requested",
-    also=("unsent draft",),
-    words="review requested by Tomás Okafor · 2 pending comments: submit your review to send them",
+    other_reasons=("unsent draft",),
+    reason_text="review requested by Tomás Okafor · 2 pending comments: submit your review to send them",
     title="#7",
     context="",
     moment=TODAY - timedelta(days=8),

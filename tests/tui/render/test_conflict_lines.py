@@ -42,7 +42,7 @@ def lines_of(page: MergedPage, choice: MergeChoice | None = None, width: int = 8
     return [line.text.strip() for line in render_conflict(setting, conflict, decided, (1, 1), width)]
 
 
-KEY = "# S\n\nAsk the keeper for the key, and bring it back before noon.\n\nEnd.\n"
+KEY = "# S\n\nAsk the owner for the key, and bring it back before noon.\n\nEnd.\n"
 
 
 @pytest.mark.parametrize("choice", [None, MergeChoice("main"), MergeChoice("both")])
@@ -59,7 +59,7 @@ def test_each_side_is_labelled_once_and_the_result_is_first(choice: MergeChoice 
 
 
 def test_a_suggestion_is_the_result_before_a_choice() -> None:
-    lines = lines_of(merge(KEY, KEY.replace("keeper", "pilot"), KEY.replace("noon", "dusk")))
+    lines = lines_of(merge(KEY, KEY.replace("owner", "pilot"), KEY.replace("noon", "dusk")))
     assert "Suggested" in lines[0]
     assert "Suggested: merged word by word. Check the result." in lines[2]
     assert "+ Ask the pilot for the key, and bring it back before dusk." in lines[:8]

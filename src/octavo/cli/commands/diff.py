@@ -1,4 +1,4 @@
-"""`octavo diff`: print what a change request changes."""
+"""`octavo diff`: print what a change request changes, or what you changed in a pulled folder."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from octavo.cli.arguments import USAGE, Failure, write_out
 from octavo.cli.commands import Command
 from octavo.cli.comparisons import PageTexts, changed_items, load_texts, sides_of
 from octavo.cli.connection import run_connected
+from octavo.cli.folder_texts import folder_texts
 from octavo.cli.output import Field, Output, Style, add_output_options, print_text
 from octavo.cli.refs import References
 from octavo.cli.viewed import remember_viewed
@@ -39,7 +40,9 @@ _SIGNS = {
 
 
 def declare(command: argparse.ArgumentParser) -> None:
-    command.add_argument("ref", metavar="REF", help="a change request, or a page of a change request")
+    command.add_argument(
+        "ref", nargs="?", metavar="REF|FILE", help="a change request or a page of one; in a pulled folder, also a file"
+    )
     command.add_argument("page", nargs="?", metavar="PAGE", help="only this page, by its path, id or title")
     command.add_argument(
         "--against",
@@ -65,6 +68,9 @@ def declare(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     if options.context < 0:
         raise Failure("Could not print the diff: --context must be 0 or more.", USAGE)
+    if not options.page and (files := folder_texts(options.ref)) is not None:
+        _print(options, files)
+        return 1 if files and options.exit_code else 0
 
     async def work(session: Session) -> int:
         references = References(session, options)
@@ -160,7 +166,7 @@ def _unified(page: PageTexts, context: int) -> str:
     """Return a unified diff of the Markdown, which `patch -p1` takes."""
     if page.before == page.after:
         return ""
-    name = f"{page.path}.md"
+    name = page.path if page.path.endswith((".md", ".yaml")) else f"{page.path}.md"
     old, new = (f"{side}/{name}" if text else "/dev/null" for side, text in (("a", page.before), ("b", page.after)))
     lines = difflib.unified_diff(
         page.before.splitlines(keepends=True), page.after.splitlines(keepends=True), old, new, n=context
@@ -171,11 +177,13 @@ def _unified(page: PageTexts, context: int) -> str:
 COMMAND = Command(
     declare=declare,
     run=run,
-    details="On a terminal, the diff is that of the app. In a pipe, removed words are in [-…-] and added words in {+…+}.",
+    details="In a pulled folder, the diff of a file, or of all files, is that to the last pull. "
+    "On a terminal, the diff is that of the app. In a pipe, removed words are in [-…-] and added words in {+…+}.",
     examples=(
         "octavo diff harbour-api/7",
         "octavo diff 7 concepts/time --against my-review",
         "octavo diff 7 --raw | delta",
+        "octavo diff guides/setup.md",
     ),
     fields=FIELDS,
     exit_codes={

@@ -163,7 +163,7 @@ class _InboxList:
 
     def _selected(self, loader: InboxLoader) -> list[InboxRow]:
         """Return the rows that need you and match the options, the most urgent first."""
-        rows = self._marks.sort(loader.snapshot().rows).here
+        rows = self._marks.group(loader.snapshot().rows).active
         wanted = set(self._options.reason)
         return [
             each
@@ -190,11 +190,11 @@ class _InboxList:
             "space": {"id": row.space_id, "title": space.title if space is not None else ""} if row.space_id else None,
             "author": _author(comment, request),
             "updatedAt": row.moment,
-            "unread": row.key in self._marks.sort([row]).unread,
+            "unread": row.key in self._marks.group([row]).unread,
             "url": request.urls.app if request is not None else space.urls.app if space is not None else None,
             "page": {"id": page.id, "title": page.title, "path": page.path} if page is not None else None,
             "thread": row.target.comment_id if isinstance(row.target, ThreadRef) else None,
-            "why": row.words,
+            "why": row.reason_text,
         }
 
     async def _ref_of(self, row: InboxRow, at: Discussion | None, request: ChangeRequest | None) -> str:
@@ -236,7 +236,7 @@ def _filter_named(name: str) -> InboxFilter:
 
 
 def _reasons(row: InboxRow) -> list[str]:
-    return [REASON_NAMES[each] for each in (row.reason, *row.also)]
+    return [REASON_NAMES[each] for each in (row.reason, *row.other_reasons)]
 
 
 def _kind(row: InboxRow) -> str:

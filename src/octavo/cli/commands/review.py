@@ -1,181 +1,141 @@
-"""`octavo review`: approve a change request, request changes, or submit your pending comments."""
+"""`octavo review`: review a change request, export it for programs, and propose their notes."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from octavo.api import comments
-from octavo.api.bodies import Markdown
-from octavo.api.change_requests import ChangeRequest
-from octavo.api.errors import ApiError
-from octavo.api.places import RevisionRef
-from octavo.cli.arguments import BLOCKED, FAILED, NOT_ALLOWED, USAGE, Failure, tell
+from octavo.api.content import ListPages
+from octavo.api.places import ChangeRequestRef
+from octavo.cli import review_export
+from octavo.cli.api_values import Files, title_of
+from octavo.cli.arguments import BLOCKED, USAGE, Failure, tell, write_out
 from octavo.cli.commands import Command
-from octavo.cli.comparisons import Sides, changed_items
 from octavo.cli.connection import run_connected
-from octavo.cli.output import Field, add_output_options, print_object
-from octavo.cli.refs import References, Target
-from octavo.cli.sending import (
-    add_sending_options,
-    add_text_options,
-    check_allowed,
-    given_text,
-    once_key,
-    prepare,
-    send_added,
-    was_done_once,
-)
-from octavo.cli.viewed import viewed_revision
-from octavo.data.permissions import why_not_in_space
-from octavo.data.queries import UNDECIDED
-from octavo.data.writes.change_request_writes import Verdict, submit_review
-from octavo.data.writes.machine import NewWrite, OutboxEntry
+from octavo.cli.note_files import read_notes
+from octavo.cli.output import Field, add_output_options, print_object, wanted_fields
+from octavo.cli.refs import References
+from octavo.cli.review_export import ExportOptions, check_is_change, export_review, proposed_row
+from octavo.cli.review_import import ImportResult, NoteImport, result_row, summary
+from octavo.cli.verdicts import VERDICT_FIELDS, add_review_options, add_verdict_options, submit
+from octavo.data.proposed_notes import source_name
 
 if TYPE_CHECKING:
+    from octavo.cli.note_files import Note
     from octavo.tui.core.session import Session
 
-FIELDS = (
-    Field("ref", "string"),
-    Field("status", "string"),
-    Field("revision", "string?"),
-    Field("comments", "integer"),
-    Field("url", "string?"),
+IMPORT_FIELDS = (
+    Field("proposed", "object[]"),
+    Field("known", "integer"),
+    Field("overLimit", "integer"),
+    Field("notPlaced", "object[]"),
 )
 
 
 def declare(command: argparse.ArgumentParser) -> None:
-    command.add_argument("ref", metavar="REF", help="the change request")
-    verdicts = command.add_mutually_exclusive_group(required=True)
-    verdicts.add_argument("--approve", dest="verdict", action="store_const", const="approved", help="approve")
-    verdicts.add_argument(
-        "--request-changes", dest="verdict", action="store_const", const="changes-requested", help="request changes"
+    command.add_argument("ref", metavar="REF", help="a change request")
+    actions = command.add_mutually_exclusive_group()
+    actions.add_argument(
+        "--import", dest="notes", metavar="FILE", help="propose the notes in a JSONL file; - reads standard input"
     )
-    verdicts.add_argument(
-        "--comment",
-        dest="verdict",
-        action="store_const",
-        const="commented",
-        help="submit your comments without a verdict",
-    )
-    add_text_options(command)
-    command.add_argument(
-        "--revision", metavar="ID", help="the revision that you reviewed (default: the one shown last)"
-    )
-    add_sending_options(command)
+    add_verdict_options(actions)
+    actions.add_argument("--discard-proposed", action="store_true", help="discard the proposed notes")
+    command.add_argument("--dry-run", action="store_true", help="with --import: place the notes, and store nothing")
+    command.add_argument("--source", metavar="NAME", help="with --discard-proposed: only the notes of this program")
+    command.add_argument("--page", metavar="PAGE", help="with --json: only this page, by its path, id or title")
+    command.add_argument("--changed-only", action="store_true", help="with --json: leave out unchanged blocks")
+    add_review_options(command)
     add_output_options(command, streams=False)
 
 
 def run(options: argparse.Namespace) -> int:
-    doing = {"approved": "approve", "changes-requested": "request changes on", "commented": "comment on"}[
-        options.verdict
-    ]
+    if options.notes is not None:
+        return _import(options)
+    if options.verdict is not None:
+        return submit(options)
+    if options.dry_run:
+        raise Failure("Could not use --dry-run: it belongs to --import FILE.", USAGE)
+    if options.discard_proposed:
+        return run_connected(options, lambda session: _discard(session, options), doing="discard the proposed notes")
+    if options.json is None and options.jq is None:
+        raise Failure(
+            "Choose what to do: --approve, --request-changes, --comment, --json, --import FILE or --discard-proposed.",
+            USAGE,
+        )
+    wanted = wanted_fields(options, review_export.FIELDS)
 
     async def work(session: Session) -> int:
-        await _review(session, options, doing)
+        references = References(session, options)
+        target = await references.target(options.ref)
+        choices = ExportOptions(options.page or "", options.changed_only)
+        row = await export_review(references, target, choices, wanted)
+        if "proposed" in wanted:
+            at = target.at
+            assert isinstance(at, ChangeRequestRef), "a change request was exported"
+            tree = await session.live.cached_or_fetch(ListPages(at=at))
+            paths = {page.id: page.path or page.id for page in tree.walk()}
+            row["proposed"] = [proposed_row(each, paths) for each in session.proposed.at(at)]
+        if row["truncated"]:
+            tell("Showing the first pages only. For the other pages, use --page PAGE.")
+        print_object(options, review_export.FIELDS, row, str)
         return 0
 
-    return run_connected(options, work, doing=f"{doing} {options.ref[:60]}")
+    return run_connected(options, work, doing="export the change request")
 
 
-async def _review(session: Session, options: argparse.Namespace, doing: str) -> None:
-    text = (given_text(options) or "").strip()
-    await prepare(session)
-    if was_done_once(session, options.once):
-        tell(f"Already written with --once {options.once}. Nothing was written.")
-        return
+def _import(options: argparse.Namespace) -> int:
+    notes = read_notes(Files().read(options.notes), title_of(options.notes))
+
+    async def work(session: Session) -> int:
+        references = References(session, options)
+        importing = NoteImport(session, references, await references.target(options.ref))
+        result = ImportResult(await importing.place(notes)) if options.dry_run else await importing.propose(notes)
+        _print_result(options, notes, result)
+        return BLOCKED if result.not_placed or result.over_limit else 0
+
+    return run_connected(options, work, doing="propose the notes")
+
+
+def _print_result(options: argparse.Namespace, notes: list[Note], result: ImportResult) -> None:
+    name = title_of(options.notes)
+    tell(*(f"{name}:{each.note.line}: {each.problem}" for each in result.not_placed))
+    if options.json is not None or options.jq is not None:
+        print_object(options, IMPORT_FIELDS, result_row(result), str)
+    else:
+        write_out(summary(result, len(notes), is_dry=options.dry_run) + "\n")
+
+
+async def _discard(session: Session, options: argparse.Namespace) -> int:
     target = await References(session, options).target(options.ref)
-    change_request = target.change_request
-    if change_request is None:
-        raise Failure(f"Could not {doing} {target.ref}: it is no change request.", USAGE)
-    action = f"{doing} {target.ref.place}"
-    check_allowed(why_not_in_space(target.space, "comment" if options.verdict == "commented" else "review"), action)
-    if change_request.status not in UNDECIDED:
-        raise Failure(f"Could not {action}: it is {change_request.status}.", BLOCKED)
-    await _check_revision(session, target, change_request, options, action)
-    entries = await send_added(session, lambda: _add(session, target, options, text, action), action, options)
-    number = sum(not each.facts.is_review for each in entries)
-    row = {
-        "ref": target.ref.place,
-        "status": options.verdict,
-        "revision": change_request.revision,
-        "comments": number,
-        "url": change_request.urls.app,
-    }
-    print_object(options, FIELDS, row, lambda: _sentence(target, options.verdict, number))
-
-
-async def _check_revision(
-    session: Session, target: Target, change_request: ChangeRequest, options: argparse.Namespace, action: str
-) -> None:
-    """Raise Failure if the change request was edited since you viewed it."""
-    viewed = options.revision or viewed_revision(session, change_request)
-    if not viewed or viewed == change_request.revision or not change_request.revision:
-        return
-    space = target.space.id
-    sides = Sides(
-        RevisionRef(space_id=space, revision_id=viewed),
-        RevisionRef(space_id=space, revision_id=change_request.revision),
-    )
-    try:
-        number = len(await changed_items(session.live, target, sides))
-    except ApiError:
-        number = 0  # the comparison only completes the sentence
-    pages = "1 page changed" if number == 1 else f"{number} pages changed" if number else "it was edited"
-    look = f"octavo diff {target.ref.place} --against {viewed}"
-    raise Failure(f"Could not {action}: {pages} since you viewed it. Look: {look}", BLOCKED)
-
-
-async def _add(
-    session: Session, target: Target, options: argparse.Namespace, text: str, action: str
-) -> Sequence[OutboxEntry]:
-    """Add the review and the pending comments to the outbox. Raises Failure or NotSaved."""
-    change_request = target.change_request
-    assert change_request is not None, "only change requests have reviews"
-    at, pending = change_request.ref(target.space.ref), session.outbox.pending_comments(target.at)
-    if options.verdict == "commented":
-        if text:
-            op = comments.Create(at=at, body=Markdown(markdown=text))
-            await session.outbox.add_pending_comment(NewWrite(op, "comment", once_key(options.once)))
-        elif not pending:
-            raise Failure(f"Could not {action}: there are no pending comments. Use -m TEXT or -F FILE.", USAGE)
-        return await session.outbox.submit_review(at)
-    if options.verdict == "changes-requested" and not (text or pending):
-        raise Failure(f"Could not {action}: say what needs to change. Use -m TEXT or -F FILE.", USAGE)
-    verdict: Verdict = options.verdict
-    sent = await submit_review(
-        session.live, at, verdict, change_request.revision, text, action=action, draft_key=once_key(options.once)
-    )
-    if sent.kind == "changed":
-        raise Failure(f"Could not {action}: {sent.message}", BLOCKED)
-    if sent.kind != "done" or sent.result is None:
-        code = NOT_ALLOWED if sent.error is not None and sent.error.status == 403 else FAILED
-        raise Failure(f"Could not {action}: {sent.message}", code)
-    return sent.result
-
-
-def _sentence(target: Target, verdict: str, number: int) -> str:
-    done = {"approved": "Approved", "changes-requested": "Requested changes on", "commented": "Commented on"}[verdict]
-    with_comments = "" if not number else " with 1 comment" if number == 1 else f" with {number} comments"
-    return f"{done} {target.ref.place}{with_comments}.\n"
+    check_is_change(target)
+    at = target.at
+    assert isinstance(at, ChangeRequestRef), "it was checked"
+    source = source_name(options.source) if options.source else None
+    notes = [each for each in session.proposed.at(at) if source in (None, each.source)]
+    await session.proposed.discard(notes)
+    write_out(f"Discarded {len(notes)} proposed {'note' if len(notes) == 1 else 'notes'}.\n")
+    return 0
 
 
 COMMAND = Command(
     declare=declare,
     run=run,
-    details="Your pending comments are sent along. Notes that programs proposed are not. If the change request was edited "
-    "since octavo show or octavo diff printed it, the review is refused.",
+    details="A verdict sends your pending comments along. It is refused if the change request was edited since octavo show or "
+    "octavo diff printed it. Programs read a change request with --json and propose notes with --import. Nobody else sees a proposed note "
+    "before you accept it in the app and submit your review. See: octavo help agents",
     examples=(
         'octavo review 7 --approve -m "Short, and it answers the question."',
         "octavo review handbook/2 --request-changes -F notes.md",
-        "octavo review 7 --comment",
+        "octavo review harbour-api/7 --json > change.json",
+        "octavo review harbour-api/7 --json --changed-only -q '.pages[].blocks[].after'",
+        "octavo review harbour-api/7 --import notes.jsonl",
+        "octavo review harbour-api/7 --discard-proposed --source vale",
     ),
-    fields=FIELDS,
+    kinds={"review": review_export.FIELDS, "verdict": VERDICT_FIELDS, "import": IMPORT_FIELDS},
     exit_codes={
         3: "there is no such change request",
         5: "your role does not allow it",
-        6: "the change request was edited since you viewed it, or is merged or archived",
+        6: "it was edited since you viewed it, or is merged; or some notes could not be placed, and the others are stored",
         7: "the review may have been sent",
     },
 )

@@ -22,7 +22,7 @@ from octavo.cli.output import Column, Field, Output, Row, add_limit_options, add
 from octavo.cli.refs import Ref, References, all_items, short_name
 from octavo.concurrency import gather_bounded
 from octavo.data.queries import PAGE_LIMIT, UNDECIDED, change_requests_of
-from octavo.data.search_index import Found, Hit
+from octavo.data.search_index import Hit, HitKind
 from octavo.settings import nearest
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ FIELDS = (
 )
 COLUMNS = (Column("ref", link="url"), Column("title"), Column("snippet", is_cut=True))
 PARALLEL = 6
-_KINDS: dict[str, tuple[Found, ...]] = {"pages": ("page",), "comments": ("thread",), "changes": ("change request",)}
+_KINDS: dict[str, tuple[HitKind, ...]] = {"pages": ("page",), "comments": ("thread",), "changes": ("change request",)}
 _STATUSES: tuple[Status, ...] = ("open", "draft", "merged", "archived")
 _LONGEST_SNIPPET = 160
 _MOST_TREES = 20
@@ -99,7 +99,7 @@ class _Search:
             self._session.search_index.flush()
             ids = [each.id for each in self._spaces] if only is not None else None
             hits = await self._session.search_index.search(
-                self._words, limit=most, kinds=_KINDS[options.where], spaces=ids, length=_LONGEST_SNIPPET
+                self._words, limit=most, kinds=_KINDS[options.where], spaces=ids, snippet_length=_LONGEST_SNIPPET
             )
             return [await self._hit_row(each) for each in hits]
         if options.where == "changes":

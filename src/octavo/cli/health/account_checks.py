@@ -43,10 +43,8 @@ def account_checks(settings: Settings, options: argparse.Namespace) -> Iterator[
     if not known.problem:
         count = "1 profile" if len(known.entries) == 1 else f"{len(known.entries)} profiles"
         yield Check("Profiles", "ok", f"{count}; in use: {access.name if access.profile else 'none'}")
-    yield _keyring(home, access)
-    key, check = _read_key(home, access)
-    if check is not None:
-        yield check
+    key, checks = _read_key(home, access)
+    yield from checks
     if options.offline:
         yield Check("Server", "ok", f"{access.origin} was not checked, because of --offline")
     else:
@@ -70,31 +68,30 @@ def _extras() -> Check:
     return Check("Extras", "ok", f"installed: {installed}{others}")
 
 
+def _read_key(home: signing_in.Home, access: Access) -> tuple[SecretStr | None, list[Check]]:
+    """Return the API key, if any, with a check of the keyring, and one that says why there is no API key."""
+    try:
+        key = signing_in.key_of(home, access)
+    except StoreUnavailable as error:
+        name = "Keyring" if access.source == "keyring" else "API key"
+        return None, [failed_check(name, error.cause, error.step)]
+    checks = [_keyring(home, access)]
+    if key is None:
+        status: Status = "warning" if access.profile is None else "error"
+        checks.append(failed_check("API key", signing_in.why_no_key(access), status=status))
+    return key, checks
+
+
 def _keyring(home: signing_in.Home, access: Access) -> Check:
     if access.source == "env":
         return Check("Keyring", "ok", f"not used, because {profiles.KEY_VARIABLE} is set")
     if access.source == "file":
         return Check("Keyring", "ok", "not used, because the API key is in a private file")
     try:
-        if access.source == "keyring":
-            signing_in.key_of(home, access)
         return Check("Keyring", "ok", f"{home.keyring.title()} can be used")
     except StoreUnavailable as error:
-        return failed_check(
-            "Keyring", error.cause, f"{error.step.rstrip('.')}, or set {profiles.KEY_VARIABLE}" if error.step else ""
-        )
-
-
-def _read_key(home: signing_in.Home, access: Access) -> tuple[SecretStr | None, Check | None]:
-    """Return the API key, if any, and a check that says why there is none."""
-    try:
-        key = signing_in.key_of(home, access)
-    except StoreUnavailable as error:
-        return None, failed_check("API key", error.cause, error.step.rstrip("."))
-    if key is None:
-        status: Status = "warning" if access.profile is None else "error"
-        return None, failed_check("API key", signing_in.why_no_key(access), status=status)
-    return key, None
+        fix = f"{error.step.rstrip('.')}, or set {profiles.KEY_VARIABLE}" if error.step else ""
+        return failed_check("Keyring", error.cause, fix, status="warning")  # No API key is stored in it yet.
 
 
 async def _server_checks(settings: Settings, access: Access, key: SecretStr | None) -> list[Check]:

@@ -1,6 +1,6 @@
-"""The writes on a change request: how each is checked before sending, and found after a lost response.
+"""Checks the writes on a change request before sending, and finds them after a lost response.
 
-Merge and update depend on a `MergeBasis`. The last part is about edits of pages.
+A merge or update is compared with a `MergeBasis`. The last part of the module is about edits of pages.
 """
 
 from __future__ import annotations
@@ -36,39 +36,39 @@ from octavo.data.writes.write_kind import (
 )
 
 MAX_REVISIONS = 10
-"""Number of revisions in which Octavo looks for an edit whose response was lost."""
+"""Maximum number of revisions in which Octavo searches for an edit whose response was lost."""
 NOT_SAVED = "Not saved"
 _SETTINGS = frozenset(("description", "emoji", "icon", "hidden", "no_index", "no_robots_index"))
 
 
 @dataclass(frozen=True)
 class MergeBasis:
-    """The change request and the revision of main for which the checks before a merge or an update were made."""
+    """The change request and the revision of main that the user saw checks for, before a merge or update."""
 
     change_request: ChangeRequest
     main: str | None
-    """None if the server does not tell the revision."""
+    """Revision of main. None if the server does not send it."""
 
     @property
     def basis(self) -> Basis:
-        """Return the basis of a merge or an update."""
+        """Return the same state as a `Basis`."""
         now = self.change_request
         return Basis(revision=now.revision, base=now.base, status=now.status, is_outdated=now.outdated, main=self.main)
 
 
 async def read_basis(send: Send, at: ChangeRequestRef) -> MergeBasis:
-    """Return the change request and the revision of main as they are now. Raises ApiError."""
+    """Read the current change request and the current revision of main. Raises ApiError."""
     change_request, space = await asyncio.gather(send(change_requests.Get(at=at)), send(spaces.Get(at=at.space)))
     return MergeBasis(change_request, space.revision)
 
 
 async def changes_since(send: Send, at: ChangeRequestRef, before: Basis, now: MergeBasis) -> str:
-    """Return the changes since the checks, in sentences. Empty if nothing has changed."""
+    """Return sentences about the changes since the checks were loaded. Empty if nothing has changed."""
     sentences = []
     if before.revision is not None and now.change_request.revision != before.revision:
         sentences.append("This change request has been edited since the checks were loaded.")
     has_moved = before.main is not None and now.main != before.main
-    # Main may also have changed between the two requests of `read_basis`: then only `outdated` shows the change.
+    # If main changed between the two requests of `read_basis`, only `outdated` shows the change.
     if has_moved or (now.change_request.outdated and not before.is_outdated):
         merged = await _last_merged(send, at, now.main) if has_moved else None
         name = f": #{merged.number} {merged.subject}".rstrip() + " was merged" if merged is not None else ""
@@ -88,7 +88,7 @@ async def _last_merged(send: Send, at: ChangeRequestRef, main: str | None) -> Ch
 
 
 def change_request_in(merged_from: Any) -> ChangeRequest | None:
-    """Return the change request that a revision names as merged. None if the value is not a change request."""
+    """Return the change request in the field `mergedFrom` of a revision. None if the value is not a change request."""
     try:
         codec = SPECS[change_requests.Get].codec
         return read(codec, to_json(merged_from)) if isinstance(merged_from, dict) else None
@@ -108,7 +108,8 @@ async def _check_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> C
 
 
 async def _find_merge(send: Send, attempt: Attempt[change_requests.Merge]) -> AlreadyDone | None:
-    """Return the merge, with an empty `result`: only the lost response tells whether there were conflicts."""
+    """Return the merge if it was done. Its `result` is empty, because only the lost response said whether there were
+    conflicts."""
     now = await send(change_requests.Get(at=attempt.op.at))
     if now.status != "merged":
         return None
@@ -128,7 +129,8 @@ async def _check_update(send: Send, attempt: Attempt[change_requests.UpdateFromM
 
 
 async def _find_update(send: Send, attempt: Attempt[change_requests.UpdateFromMain]) -> AlreadyDone | None:
-    """Return the update, with an empty `result`: only the lost response tells whether there were conflicts."""
+    """Return the update if it was done. Its `result` is empty, because only the lost response said whether there were
+    conflicts."""
     now = await send(change_requests.Get(at=attempt.op.at))
     if now.base == attempt.basis.base or now.revision == attempt.basis.revision:
         return None
@@ -136,7 +138,7 @@ async def _find_update(send: Send, attempt: Attempt[change_requests.UpdateFromMa
 
 
 def review_target_changed(now: ChangeRequest, basis: Basis) -> Changed | None:
-    """Return why a review for `basis` does not apply to the change request any more. None if it applies."""
+    """Return why a review based on `basis` no longer fits the change request. None if it fits."""
     if now.status not in ("draft", "open"):
         return Changed(f"the change request is {now.status} now")
     if basis.revision is not None and now.revision != basis.revision:
@@ -147,7 +149,8 @@ def review_target_changed(now: ChangeRequest, basis: Basis) -> Changed | None:
 
 
 async def _check_review(send: Send, attempt: Attempt[reviews.Submit]) -> Check:
-    """Compare the head of the change request with the revision that the user read. The baseline is the reviews so far."""
+    """Compare the head of the change request with the revision that the user read. The baseline is the existing
+    reviews."""
     now = await send(change_requests.Get(at=attempt.op.at))
     if (changed := review_target_changed(now, attempt.basis)) is not None:
         return changed
@@ -155,9 +158,9 @@ async def _check_review(send: Send, attempt: Attempt[reviews.Submit]) -> Check:
 
 
 async def _find_review(send: Send, attempt: Attempt[reviews.Submit]) -> AlreadyDone | None:
-    """Return the review that a lost write submitted, also if it is outdated by now. None if it is not there.
+    """Return the review that a lost write submitted, even if it is outdated now. None if there is no such review.
 
-    Without a baseline, another instance sent the write: then the review has to be for the revision that was read.
+    Without a baseline, another instance sent the write. Then only a review for the revision that the user read counts.
     """
     baseline = attempt.baseline
     oldest = attempt.newest_at - CLOCKS_APART if attempt.newest_at is not None else None
@@ -165,7 +168,7 @@ async def _find_review(send: Send, attempt: Attempt[reviews.Submit]) -> AlreadyD
         is_mine = attempt.me is None or review.reviewer.id == attempt.me
         is_new = review.id not in baseline if baseline is not None else review.revision == attempt.basis.revision
         is_new = is_new and (oldest is None or review.created_at is None or review.created_at >= oldest)
-        if is_mine and is_new and review.id not in attempt.taken_ids and review.status == attempt.op.status:
+        if is_mine and is_new and review.id not in attempt.other_created_ids and review.status == attempt.op.status:
             return AlreadyDone(review.id, review)
     return None
 
@@ -176,17 +179,17 @@ def _no_undo_of_review(op: reviews.Submit, basis: Basis) -> str:
 
 async def _check_creation(send: Send, attempt: Attempt[change_requests.Create]) -> Check:
     """Return the drafts of the user as the baseline."""
-    return Ready(tuple(draft.id for draft in await _own_drafts(send, attempt)))
+    return Ready(tuple(draft.id for draft in await _drafts_of_user(send, attempt)))
 
 
 async def _find_creation(send: Send, attempt: Attempt[change_requests.Create]) -> AlreadyDone | None:
-    for draft in await _own_drafts(send, attempt):
+    for draft in await _drafts_of_user(send, attempt):
         if draft.subject == attempt.op.subject and draft.id not in (attempt.baseline or ()):
             return AlreadyDone(draft.id, draft)
     return None
 
 
-async def _own_drafts(send: Send, attempt: Attempt[change_requests.Create]) -> tuple[ChangeRequest, ...]:
+async def _drafts_of_user(send: Send, attempt: Attempt[change_requests.Create]) -> tuple[ChangeRequest, ...]:
     creator = {"creator": attempt.me} if attempt.me is not None else {}
     return (await send(change_requests.List(at=attempt.op.at, status="draft", limit=100, **creator))).items
 
@@ -216,9 +219,10 @@ def status_name(status: str) -> str:
 
 
 async def _check_request(send: Send, attempt: Attempt[reviews.Request]) -> Check:
-    """Compare the requested reviewers with the reviewers of the write: a second request would make their reviews outdated.
+    """Check that none of the reviewers is requested already, because a second request makes an existing review
+    outdated.
 
-    If the request is meant to make a review of the user outdated, that review must still be current.
+    If the user withdraws a review by requesting it again, check that the review is still current.
     """
     if attempt.basis.review is not None:
         found = await _find_request(send, attempt)
@@ -235,7 +239,8 @@ async def _check_request(send: Send, attempt: Attempt[reviews.Request]) -> Check
 
 
 async def _find_request(send: Send, attempt: Attempt[reviews.Request]) -> AlreadyDone | None:
-    """Return the requested reviewers. None if a reviewer is missing, or the review to withdraw is still current."""
+    """Return the requested reviewers if the request was done. None if a reviewer is missing, or if the review to
+    withdraw is still current."""
     at = attempt.op.at
     if attempt.basis.review is not None:
         given = (await send(reviews_of(at))).items
@@ -262,8 +267,8 @@ class FoundEdit:
 
     head: str
     """Head revision of the change request now."""
-    made: Revision
-    """Revision that the edit made."""
+    created: Revision
+    """Revision that the edit created."""
 
 
 async def _check_edit(send: Send, attempt: Attempt[content.Edit]) -> Check:
@@ -297,7 +302,7 @@ async def _find_edit(send: Send, attempt: Attempt[content.Edit]) -> AlreadyDone 
 
 
 async def _is_made_by(send: Send, op: content.Edit, before: Revision | None, after: Revision) -> bool:
-    """Return True if `after` differs from `before` in all that `op` changes."""
+    """Return True if the differences between `before` and `after` include every change of `op`."""
     old, new = _pages(before), _pages(after)
     for change in op.changes:
         match change:
@@ -315,17 +320,17 @@ async def _is_made_by(send: Send, op: content.Edit, before: Revision | None, aft
                 if len(after.files) <= (len(before.files) if before is not None else 0):
                     return False
             case _:
-                if _state(old.get(change.page)) == _state(new.get(change.page)):
+                if _page_state(old.get(change.page)) == _page_state(new.get(change.page)):
                     return False
     return True
 
 
 async def _equals(send: Send, op: content.Edit, change: UpdatePage, page: Page, after: Revision) -> bool:
-    """Return True if the page is as `change` wants it."""
+    """Return True if the page already has every value that `change` sets."""
     if change.title is not None and page.title != line(change.title):
         return False
     changed = _SETTINGS & change.model_fields_set
-    if any(_plain(getattr(change, name)) != _plain(getattr(page, name)) for name in changed):
+    if any(_canonical(getattr(change, name)) != _canonical(getattr(page, name)) for name in changed):
         return False
     if "into" in change.model_fields_set:
         parent = after.parent_of(page.id)
@@ -334,19 +339,19 @@ async def _equals(send: Send, op: content.Edit, change: UpdatePage, page: Page, 
     if change.document is None or change.document.markdown is None:
         return True
     stored = await send(content.GetRawPage(at=_revision_ref(op.at, after.id), page_id=page.id, format="markdown"))
-    # A server may change the line breaks of a text, but keeps its words.
+    # Compare words, because a server may change the line breaks of a text.
     return stored.markdown is not None and stored.markdown.text.split() == change.document.markdown.split()
 
 
-def _plain(value: str | bool | None) -> str:
-    """Return a setting of a page as a server may write it: an emoji by its code points, spaces reduced to one."""
+def _canonical(value: str | bool | None) -> str:
+    """Return a setting of a page in one spelling: an emoji as its code points, and single spaces only."""
     if not isinstance(value, str):
         return str(value or "")
     code = "-".join(f"{ord(char):x}" for char in value) if value and ord(value[0]) > 0x2000 else value
     return " ".join(line(code).split())
 
 
-def _state(page: Page | None) -> tuple[str | None, ...]:
+def _page_state(page: Page | None) -> tuple[str | None, ...]:
     return (page.title, page.document_id, page.path, page.description, page.emoji) if page is not None else ()
 
 
@@ -374,7 +379,7 @@ def _lock_name_of_request(op: reviews.Request, basis: Basis) -> str:
 
 
 def _lock_name_of_edit(op: content.Edit, basis: Basis) -> str:
-    # Two key presses send the same edit of the same head. Other instances may send other edits meanwhile.
+    # The lock stops a second key press from sending the same edit. Other edits of the head are not locked.
     identity = f"{basis.revision} {op.model_dump_json()}".encode(errors="surrogatepass")
     return f"edit {_name(op.at)} {sha256(identity).hexdigest()[:16]}"
 

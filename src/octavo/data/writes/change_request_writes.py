@@ -1,6 +1,6 @@
-"""The writes on a change request that the user waits for: create, mark as ready, review, update and merge.
+"""Functions for the writes on a change request that the user waits for: create, mark as ready, review, update, merge.
 
-Each returns a SendResult and raises nothing.
+Each function returns a SendResult and raises no ApiError.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ _ALREADY_SENDING = "Your review is already being sent: its comments first, then 
 
 
 async def merge(live: Live, at: ChangeRequestRef, checked: MergeBasis) -> SendResult[MergeResult]:
-    """Merge a change request if the change request and main are still as they were `checked`.
+    """Merge a change request, unless the change request or main has changed since `checked`.
 
-    If the response was lost, the `result` of the merge is empty: only the response tells whether there were conflicts.
+    If the response was lost, the `result` of the merge is empty, because only the response says whether there were
+    conflicts.
     """
     name, op = f"#{checked.change_request.number}", change_requests.Merge(at=at)
     failed, missing = f"Could not merge {name}", f"the server has not merged {name}"
@@ -38,9 +39,10 @@ async def merge(live: Live, at: ChangeRequestRef, checked: MergeBasis) -> SendRe
 
 
 async def update(live: Live, at: ChangeRequestRef, checked: MergeBasis) -> SendResult[MergeResult]:
-    """Update a change request from main if the change request and main are still as they were `checked`.
+    """Update a change request from main, unless the change request or main has changed since `checked`.
 
-    If the response was lost, the `result` of the update is empty: only the response tells whether there were conflicts.
+    If the response was lost, the `result` of the update is empty, because only the response says whether there were
+    conflicts.
     """
     name, op = f"#{checked.change_request.number}", change_requests.UpdateFromMain(at=at)
     failed, missing = f"Could not update {name}", f"the server has not updated {name}"
@@ -56,11 +58,11 @@ async def review(
     *,
     action: str,
 ) -> SendResult[Review]:
-    """Submit a review that has no pending comments, if the head of the change request is still `expected_revision`.
+    """Submit a review without pending comments, if the head of the change request is still `expected_revision`.
 
-    `action` follows “Could not”: “approve #7”.
+    `action` completes “Could not …”, such as “approve #7”. The request does not contain the revision. So the change
 
-    The API takes no revision. If the change request is edited between check and review, the message of success says so.
+    request may be edited between the check and the review: then the message of the result says so.
     """
     if has_review_in_flight(live.outbox.entries, at):
         return SendResult("refused", _ALREADY_SENDING)
@@ -88,10 +90,10 @@ async def submit_review(
     action: str,
     draft_key: str = "",
 ) -> SendResult[tuple[OutboxEntry, ...]]:
-    """Send the pending comments, and the review after them, if the head of the change request is still `expected_revision`.
+    """Send the pending comments and then the review, if the head of the change request is still `expected_revision`.
 
-    Comments and review enter the outbox in one transaction, so that a crash never loses the review alone. The review is
-    sent when all comments have arrived. Without a connection nothing is sent, and the comments stay pending.
+    Comments and review are stored in one transaction, so a crash cannot separate them. The review is sent after all
+    comments have arrived. Without a connection nothing is sent, and the comments stay pending.
     """
     body = {"comment": Markdown(markdown=comment)} if comment else {}
     basis = Basis(revision=expected_revision)
@@ -107,10 +109,10 @@ async def submit_review(
 
 
 async def withdraw_review_by_request(live: Live, at: ChangeRequestRef, given: Review) -> SendResult[Review]:
-    """Withdraw the review `given` of the user: the review becomes outdated.
+    """Withdraw the user's own review `given` by making it outdated.
 
-    The API cannot delete a review, but a review becomes outdated when it is requested again. So Octavo requests the review
-    from the user, and withdraws the request if nobody had requested the review before.
+    The API cannot delete a review, but a review becomes outdated when it is requested again. So Octavo requests a
+    review from the user. If nobody had requested the review before, Octavo then removes the request.
     """
     me = given.reviewer.id
     op, basis = reviews.Request(at=at, users=(me,)), Basis(review=given.id)
@@ -141,27 +143,29 @@ _NO_OPERATION = {405, 501}
 
 
 async def toggle_draft(live: Live, at: ChangeRequestRef, seen: ChangeRequest) -> SendResult[ChangeRequest]:
-    """Mark a draft as ready for review, or convert a ready change request to a draft, if its status is still as `seen`."""
+    """Mark a draft as ready for review, or convert an open change request to a draft. Nothing is sent if the status
+    differs from `seen`."""
     status: Literal["open", "draft"] = "open" if seen.status == "draft" else "draft"
-    op, still = change_requests.Update(at=at, status=status), f"#{seen.number} is still {status_name(seen.status)}"
-    verb, word = ("mark", "as") if status == "open" else ("convert", "to")
-    failed = f"Could not {verb} #{seen.number} {word} {status_name(status)}"
-    sent = await send_direct(live, op, Basis(status=seen.status), failed=failed, missing=still)
+    op, unchanged = change_requests.Update(at=at, status=status), f"#{seen.number} is still {status_name(seen.status)}"
+    verb, preposition = ("mark", "as") if status == "open" else ("convert", "to")
+    failed = f"Could not {verb} #{seen.number} {preposition} {status_name(status)}"
+    sent = await send_direct(live, op, Basis(status=seen.status), failed=failed, missing=unchanged)
     if sent.kind == "changed":
         live.refresh_affected(op)  # The shown status is outdated.
     if isinstance(sent.error, NotFound) or (sent.error is not None and sent.error.status in _NO_OPERATION):
-        # The check has just read the change request, so the operation is what the server did not find.
+        # The check has just read the change request. So 404 means that the server does not have the operation.
         live.has_draft_status = False
         return SendResult("refused", NO_DRAFTS)
     if sent.kind == "done" and sent.result is not None and sent.result.status != status:
         return SendResult(
-            "refused", f"{still}: the server did not change the status. Press o to change it in the browser."
+            "refused", f"{unchanged}: the server did not change the status. Press o to change it in the browser."
         )
     return sent
 
 
 async def request_reviews(live: Live, at: ChangeRequestRef, people: Sequence[str]) -> SendResult[RequestedReviewers]:
-    """Request reviews. Changed if some are already requested, because a second request makes a review outdated."""
+    """Request reviews. The result is `changed` if some are already requested, because a second request makes an
+    existing review outdated."""
     op = reviews.Request(at=at, users=tuple(people))
     failed, missing = "Could not request the reviews", "the server does not show the review request"
     return await send_direct(live, op, failed=failed, missing=missing)

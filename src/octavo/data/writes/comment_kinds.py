@@ -1,6 +1,6 @@
-"""The writes of comments and replies: how each is checked, found after a lost response, and undone.
+"""Checks the writes of comments and replies, finds them after a lost response, and undoes them.
 
-The second half recognizes items on the server that Octavo wrote.
+The second half of the module recognizes comments on the server that Octavo created.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _Delete = comments.Delete | comments.DeleteReply
 
 
 async def _check_comment(send: Send, attempt: Attempt[Create]) -> Check:
-    """Return the newest threads as the baseline. The new thread will not be among them."""
+    """Return the newest threads as the baseline, so that the new thread can be recognized later."""
     async for page in _newest_threads(send, attempt.op):
-        if page.items:  # A page is empty if the user may not read any of its items.
+        if page.items:  # A page may be empty because the user may not read its items.
             return _ready(page.items)
     return Ready()
 
@@ -51,26 +51,27 @@ async def _find_comment(send: Send, attempt: Attempt[Create]) -> AlreadyDone | N
         found += page.items
         if any(item.id in baseline for item in page.items):
             break
-    return _own(attempt, found)
+    return _result_among(attempt, found)
 
 
 async def _check_reply(send: Send, attempt: Attempt[CreateReply]) -> Check:
     """Return the replies of the thread as the baseline."""
     replies: list[Reply] = []
-    with suppress(PaginationError):  # Some of the replies are enough: `newest_at` rules out the older ones.
+    with suppress(PaginationError):  # An incomplete baseline is enough: `newest_at` excludes older replies.
         async for page in _replies(send, attempt.op):
             replies += page.items
     return _ready(replies)
 
 
 async def _find_reply(send: Send, attempt: Attempt[CreateReply]) -> AlreadyDone | None:
-    return _own(attempt, [item async for page in _replies(send, attempt.op) for item in page.items])
+    return _result_among(attempt, [item async for page in _replies(send, attempt.op) for item in page.items])
 
 
 async def _check_edit(send: Send, attempt: Attempt[Update] | Attempt[UpdateReply]) -> Check:
-    """Compare the comment with the comment that the user changed.
+    """Compare the comment with the version that the user changed.
 
-    A repeated attempt also compares the signs of a change by others with the signs before the first attempt.
+    In a repeated attempt, also compare the signs of a change by others (`_signs_of_change`) with those before the first
+    attempt.
     """
     op, now = attempt.op, await _current(send, attempt.op)
     if is_applied(attempt, now):
@@ -88,7 +89,7 @@ async def _find_edit(send: Send, attempt: Attempt[Update] | Attempt[UpdateReply]
 
 
 async def _check_delete(send: Send, attempt: Attempt[comments.Delete] | Attempt[comments.DeleteReply]) -> Check:
-    """Compare the comment with the comment that the user deletes."""
+    """Compare the comment with the version that the user saw."""
     try:
         now = await _current(send, attempt.op)
     except NotFound:
@@ -108,7 +109,7 @@ async def _find_delete(
 
 
 def _undo_edit(op: _Edit, basis: Basis) -> Operation[Any] | str:
-    """Return the edit that restores the comment, or the reason why there is none."""
+    """Return the operation that restores the comment, or a sentence that says why the edit cannot be undone."""
     changes: dict[str, Any] = {}
     if op.body is not None:
         if basis.text is None:
@@ -135,9 +136,11 @@ def _no_undo_of_delete(op: _Delete, basis: Basis) -> str:
 
 
 def _signs_of_change(op: _Edit, now: Comment | Reply) -> tuple[str, ...]:
-    """Return the fields of a comment that differ once others have undone `op`, although its content is as before `op`.
+    """Return texts that change if other users undo `op`. They are needed because the content is then the same as
+    before.
 
-    A thread that was resolved and reopened equals a thread that was never resolved, except for its replies.
+    For example, a thread that was resolved and reopened looks like a thread that was never resolved, except for its
+    number of replies.
     """
     signs = []
     if op.body is not None:
@@ -167,9 +170,11 @@ def _facts(op: Create | CreateReply | _Edit | _Delete) -> WriteFacts:
     return WriteFacts(op.comment_id, text=op.body.markdown if op.body is not None else "", only_resolves=only_resolves)
 
 
-def _own(attempt: Attempt[Create] | Attempt[CreateReply], found: Sequence[Comment | Reply]) -> AlreadyDone | None:
-    own = find_own(attempt, found)
-    return AlreadyDone(own.id) if own else None
+def _result_among(
+    attempt: Attempt[Create] | Attempt[CreateReply], items: Sequence[Comment | Reply]
+) -> AlreadyDone | None:
+    created = find_created(attempt, items)
+    return AlreadyDone(created.id) if created else None
 
 
 def _ready(items: Sequence[Comment | Reply]) -> Ready:
@@ -203,12 +208,12 @@ def _replies(send: Send, op: CreateReply) -> AsyncGenerator[ListPage[Reply], Non
 
 
 def normalized(text: str) -> str:
-    """Return a text as every server returns it: sanitized, composed, trimmed, with plain line breaks."""
+    """Return a text in the form in which all servers return it: sanitized, NFC, trimmed, with plain line breaks."""
     return unicodedata.normalize("NFC", safety.text(text)).strip()
 
 
 def _has_same_letters(text: str, other: str) -> bool:
-    """Return whether two texts have the same letters. A server may change the markup of a text."""
+    """Return whether two texts have the same letters. Markup is ignored, because a server may change it."""
     letters = _letters(text)
     return letters != "" and letters == _letters(other)
 
@@ -218,7 +223,7 @@ def _letters(text: str) -> str:
 
 
 def emoji_key(emoji: str) -> str:
-    """Return one spelling of an emoji, which may be given as a character or as code points such as `1f44d`."""
+    """Return the canonical spelling of an emoji, given as a character or as code points such as `1f44d`."""
     if _CODE_POINTS.fullmatch(emoji):
         points = [int(code, 16) for code in emoji.split("-")]
         if all(point < 0x110000 for point in points):
@@ -234,22 +239,22 @@ def _has_reaction(reactions: Iterable[Reaction], emoji: str, user_id: str) -> bo
     )
 
 
-def find_own(
-    attempt: Attempt[Create] | Attempt[CreateReply], found: Iterable[Comment | Reply]
+def find_created(
+    attempt: Attempt[Create] | Attempt[CreateReply], items: Iterable[Comment | Reply]
 ) -> Comment | Reply | None:
-    """Return the item of `found` that a lost write created: the oldest, if several match. None if none matches.
+    """Return the item of `found` that a lost write created. If several match, return the oldest. None if none matches.
 
-    The item is neither in the baseline nor in `taken_ids`, and has the author, the page and the text of the write. It is
-    not much older than the newest item of the baseline.
+    A match has the author, the page and the text of the write, and is neither in the baseline nor in `other_created_ids`. It
+    may be older than the newest item of the baseline only by `CLOCKS_APART`.
     """
     op, baseline = attempt.op, attempt.baseline or ()
     page = op.page if isinstance(op, Create) else None
     oldest = attempt.newest_at - CLOCKS_APART if attempt.newest_at is not None else None
     candidates = [
         item
-        for item in found
+        for item in items
         if item.id not in baseline
-        and item.id not in attempt.taken_ids
+        and item.id not in attempt.other_created_ids
         and attempt.me in (None, item.posted_by.id)
         and (oldest is None or item.posted_at is None or item.posted_at >= oldest)
         and (not isinstance(item, Comment) or (item.target.page.id if item.target.page else None) == page)
@@ -261,10 +266,10 @@ def find_own(
 
 
 def is_applied(attempt: Attempt[Update] | Attempt[UpdateReply], now: Comment | Reply, *, sent: bool = False) -> bool:
-    """Return whether the comment `now` is as the write wants it.
+    """Return whether the comment `now` already has every value that the write sets.
 
-    Once the write was `sent`, the server may have changed its markup: the same letters are enough, unless the previous
-    text has them too.
+    If the write was `sent`, the server may have changed its markup. Then the same letters are enough, unless the
+    previous text has the same letters too.
     """
     op, me, was = attempt.op, attempt.me, attempt.basis.text
     if op.body is not None and normalized(now.body.text) != normalized(op.body.markdown):

@@ -1,4 +1,5 @@
-"""Edits of the content of a change request: based on the revision on screen, sent once, and never queued."""
+"""Functions that edit the content of a change request. Each edit is for the revision on screen, is sent at most once,
+and is never queued."""
 
 from __future__ import annotations
 
@@ -19,12 +20,12 @@ from octavo.data.writes.direct import SendResult, send_direct
 from octavo.data.writes.write_kind import Basis
 
 CHANGES_OF_ONE_EDIT = 50
-"""Most changes that the server accepts in one edit."""
+"""Maximum number of changes that the server accepts in one edit."""
 NO_OPERATION = "This server does not support editing content. Edit pages in the browser."
 FIELDS = ("title", "slug", "emoji", "icon", "description", "hidden", "no_index", "no_robots_index")
 """Fields of a page that an edit can change."""
 NEVER_NONE = frozenset({"title", "slug", "hidden", "no_index", "no_robots_index"})
-"""Fields that an edit cannot clear."""
+"""Fields that an edit cannot set to None."""
 
 
 @dataclass(frozen=True)
@@ -32,22 +33,22 @@ class EditOutcome(SendResult[None]):
     """Result of an edit."""
 
     replaced: str | None = None
-    """Revision that the edit replaced, if that is not the expected revision: someone saved at the same moment, and their
-    text on the pages of this edit is no longer current. None otherwise."""
+    """Revision that the edit overwrote, if it is not the expected revision. Then someone saved at the same moment, and
+    this edit has replaced their text. None otherwise."""
 
     @property
     def cause(self) -> str:
-        """Return the message without “Not saved”, to follow “Could not revert #7:”."""
+        """Return the message without “Not saved: ”, to be used after “Could not revert #7: ”."""
         return self.message.removeprefix(f"{NOT_SAVED}: ")
 
 
 async def page_source(live: Live, at: ContentRef, page_id: str) -> Raw | None:
-    """Return the markdown of a page as its authors wrote it: to be changed and sent back, never to be shown.
+    """Return the unsanitized Markdown of a page, to be edited and sent back. It must never be shown.
 
-    None if there is no such page, or the page has no markdown. Raises ApiError.
+    None if there is no such page, or if the page has no Markdown. Raises ApiError.
     """
     try:
-        # Not from the cache of `live`: the cached text is sanitized, and has the same URL.
+        # Not through the cache: the cached text of the same URL is sanitized.
         page = await live.send(content.GetRawPage(at=at, page_id=page_id, format="markdown"))
     except NotFound:
         return None
@@ -55,37 +56,37 @@ async def page_source(live: Live, at: ContentRef, page_id: str) -> Raw | None:
 
 
 async def edit(live: Live, at: ChangeRequestRef, expected: str | None, changes: Sequence[ContentEdit]) -> EditOutcome:
-    """Make up to 50 `changes`, all or none, if the head of the change request is still `expected`: what the user saw.
+    """Make up to 50 `changes` in one edit, if the head of the change request is still `expected`.
 
-    Without a connection the edit is refused.
+    The server makes all changes or none. Without a connection the result is `refused`.
     """
     op = content.Edit(at=at, changes=tuple(changes), compat=False)
     missing = "the server does not show the edit"
     sent = await send_direct(live, op, Basis(revision=expected), failed=NOT_SAVED, missing=missing)
     if sent.kind == "done":
         found = sent.result if isinstance(sent.result, FoundEdit) else None
-        head, made = (found.head, found.made) if found is not None else (_head_in(sent.result), None)
-        return await _outcome(live.send, at, expected, head, made)
+        head, created = (found.head, found.created) if found is not None else (_head_in(sent.result), None)
+        return await _outcome(live.send, at, expected, head, created)
     if sent.kind == "changed":
         live.refresh_affected(op)  # The revision on screen is outdated.
         return EditOutcome("changed", sent.message, revision=sent.revision)
     if isinstance(sent.error, NotFound) and await _all_pages_exist(live.send, op):
-        live.availability.lacks(op, NO_OPERATION)
+        live.availability.mark_unavailable(op, NO_OPERATION)
         return EditOutcome("refused", NO_OPERATION)
     return EditOutcome(sent.kind, sent.message, error=sent.error)
 
 
 async def _outcome(
-    send: Send, at: ChangeRequestRef, expected: str | None, head: str | None, made: Revision | None
+    send: Send, at: ChangeRequestRef, expected: str | None, head: str | None, created: Revision | None
 ) -> EditOutcome:
-    """Return the outcome of an edit that was saved. `made` is its revision. None: the head is its revision."""
+    """Return the outcome of an edit that was saved. `made` is the revision that it created, by default the head."""
     try:
         head = head or (await send(change_requests.Get(at=at))).revision
-        if made is None and head is not None:
-            made = await send(get_revision(at, head))
+        if created is None and head is not None:
+            created = await send(get_revision(at, head))
     except ApiError:
         pass  # The edit is saved nevertheless.
-    parents = made.parents if made is not None else ()
+    parents = created.parents if created is not None else ()
     if expected is None or not parents or parents[0] == expected:
         return EditOutcome("done", "Saved.", revision=head)
     message = "Saved. Someone else saved changes at the same time."
@@ -93,13 +94,14 @@ async def _outcome(
 
 
 async def _all_pages_exist(send: Send, op: content.Edit) -> bool:
-    """Return whether all pages that an edit names exist: then the server has no operation to edit content."""
+    """Return whether all pages that an edit names exist. Then a 404 for the edit means that the server does not have
+    the operation."""
     named: set[str] = set()
     for change in op.changes:
         named |= {getattr(change, "page", None) or "", getattr(change, "into", None) or ""} - {""}
     existing: set[str] = set()
     try:
-        # The base has the pages that the change request deleted.
+        # Pages that the change request deleted exist in its base.
         base = (await send(change_requests.Get(at=op.at))).base
         revisions = {getattr(change, "revision", None) or base for change in op.changes}
         places: list[ContentRef] = [op.at, *(_revision_ref(op.at, revision) for revision in revisions if revision)]
@@ -111,7 +113,7 @@ async def _all_pages_exist(send: Send, op: content.Edit) -> bool:
 
 
 def _head_in(response: Any) -> str | None:
-    """Return the new head that a response to an edit names. None if it names none.
+    """Return the new head revision from the response to an edit. None if the response does not contain it.
 
     Some servers respond with the change request alone.
     """
@@ -133,15 +135,15 @@ class _CannotRestore(Exception):
 async def restore_pages(
     live: Live, at: ChangeRequestRef, expected: str | None, changes: Sequence[ContentEdit]
 ) -> EditOutcome:
-    """Send `changes`, which restore pages from earlier revisions.
+    """Send `changes` that restore pages from earlier revisions.
 
-    A server without such an operation refuses all changes. Then Octavo sends edits that do the same: the earlier text,
-    title and place of each page, and the deletion of pages that the earlier revision does not have.
+    A server that cannot revert pages refuses all changes. Then Octavo sends equivalent edits instead: they set the
+    earlier text, title and position of each page, and delete pages that the earlier revision does not contain.
     """
-    can_replace = expected is not None and any(isinstance(change, RevertPage) for change in changes)
-    if live.can_revert_pages or not can_replace:
+    can_use_edits = expected is not None and any(isinstance(change, RevertPage) for change in changes)
+    if live.can_revert_pages or not can_use_edits:
         outcome = await edit(live, at, expected, changes)
-        if not can_replace or not isinstance(outcome.error, Invalid):
+        if not can_use_edits or not isinstance(outcome.error, Invalid):
             return outcome
     assert expected is not None
     try:
@@ -157,17 +159,24 @@ async def restore_pages(
 
 
 async def _same_as_revert(live: Live, at: ChangeRequestRef, head: str, change: ContentEdit) -> ContentEdit:
-    """Return an edit that does the same as `change`, which may revert a page. Raises ApiError, _CannotRestore."""
+    """Return an edit with the same effect as `change`, without reverting a page. Raises ApiError, _CannotRestore."""
     if not isinstance(change, RevertPage) or change.revision is None:
         return change
-    then = await live.cached_or_fetch(content.Get(at=_revision_ref(at, change.revision)))
-    now = await live.cached_or_fetch(content.Get(at=_revision_ref(at, head)))
-    earlier, current = then.find(change.page), now.find(change.page)
+    earlier_revision = await live.cached_or_fetch(content.Get(at=_revision_ref(at, change.revision)))
+    head_revision = await live.cached_or_fetch(content.Get(at=_revision_ref(at, head)))
+    earlier, current = earlier_revision.find(change.page), head_revision.find(change.page)
     if earlier is None:
         return content.DeletePage(page=change.page)
     fields = _changed_fields(earlier, current)
-    parent = next((page.id for page in reversed(then.path_to(earlier.id)[:-1]) if now.find(page.id) is not None), None)
-    position = [page.id for page in then.siblings(earlier.id)].index(earlier.id)
+    parent = next(
+        (
+            page.id
+            for page in reversed(earlier_revision.path_to(earlier.id)[:-1])
+            if head_revision.find(page.id) is not None
+        ),
+        None,
+    )
+    position = [page.id for page in earlier_revision.siblings(earlier.id)].index(earlier.id)
     if earlier.type != "document":
         if current is None:
             raise _CannotRestore(f"this server cannot restore {earlier.title}, which is not a page")
@@ -180,7 +189,7 @@ async def _same_as_revert(live: Live, at: ChangeRequestRef, head: str, change: C
         if earlier.pages:
             raise _CannotRestore("this server cannot restore a page together with its subpages")
         return content.InsertPage(document=document, into=parent, at=position, **fields)
-    if _id(now.parent_of(earlier.id)) != _id(then.parent_of(earlier.id)):
+    if _id(head_revision.parent_of(earlier.id)) != _id(earlier_revision.parent_of(earlier.id)):
         fields |= {"into": parent, "at": position}
     return content.UpdatePage(page=earlier.id, document=document, **fields)
 
@@ -190,7 +199,8 @@ def _id(page: Page | None) -> str | None:
 
 
 def _changed_fields(earlier: Page, current: Page | None) -> dict[str, Any]:
-    """Return the fields of `earlier` that an edit can set and that differ from `current`. `current` is None if the page is deleted."""
+    """Return the fields of `earlier` that an edit can set and that differ from `current`. `current` is None if the page
+    is deleted."""
     fields: dict[str, Any] = {}
     for name in FIELDS:
         value = getattr(earlier, name)

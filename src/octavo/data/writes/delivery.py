@@ -1,4 +1,4 @@
-"""Delivery of one outbox entry: check the target, send the write, find a write whose response was lost."""
+"""Delivers one outbox entry: checks its target, sends the write, and finds a write whose response was lost."""
 
 from __future__ import annotations
 
@@ -38,33 +38,34 @@ LOST = "The response was lost. Before retrying, Octavo will check whether the se
 FIRST_LOOKUP = timedelta(seconds=1)
 """Delay before the first lookup of a lost write, which may still arrive."""
 MAX_SINGLE_READS = 3
-"""Number of threads to resolve up to which each thread is read alone."""
+"""Maximum number of threads that are read one by one before they are resolved. For more, the list is read."""
 LIST_LIFETIME = timedelta(seconds=10)
-"""Age up to which a list of threads is used. Other people may change the threads later."""
+"""Maximum age of a list of threads that is used. It is short, because other users may change the threads."""
 LIST_SIZE = 200
 MAX_WAIT_SECONDS = 60.0
 
 
 class Account:
-    """The signed-in user, and whose entries the user may send."""
+    """The signed-in user, and the entries that this user may send."""
 
     def __init__(self, send: Send, user: User | None) -> None:
         self.user = user
         """The user, confirmed in this session. None while unknown."""
         self.remembered: User | None = None
-        """The user of the last session: the token may belong to another user now."""
+        """The user of the last session. The token may belong to another user now."""
         self.entries_of_instance: set[str] = set()
-        """Ids of the entries that this instance added: they are sent by whichever user the server names later."""
+        """Ids of the entries that this instance added. They belong to the signed-in user, even if the server names that
+        user only later."""
         self._send = send
         self._is_asked = False
 
     @property
     def shown(self) -> User | None:
-        """Return the user for the screen: the confirmed user, else the remembered user."""
+        """Return the user to show: the confirmed user, else the remembered user."""
         return self.user or self.remembered
 
     async def id(self) -> str | None:
-        """Return the id of the user, and ask the server once if it is unknown. None if the server does not tell.
+        """Return the id of the user. If it is unknown, send one request for it. None if the server does not send it.
 
         Raises ApiError.
         """
@@ -82,14 +83,15 @@ class Account:
         return self.user.id if self.user else None
 
     def may_send(self, entry: OutboxEntry) -> bool:
-        """Return False if another account wrote the entry: with this token it would get the wrong author."""
+        """Return whether the entry may be sent with this token. False if another account wrote it, because the server
+        would name the wrong author."""
         if self.user is None or not self.user.id or entry.id in self.entries_of_instance:
             return True
         return entry.author_id in ("", self.user.id)
 
 
 class OutboxDelivery:
-    """Delivery of outbox entries. Several run at the same time, each to another place. All methods raise NotSaved."""
+    """Delivers outbox entries. Deliveries to different places run at the same time. All methods raise NotSaved."""
 
     def __init__(
         self,
@@ -101,7 +103,7 @@ class OutboxDelivery:
         request_timeout: timedelta,
         may_arrive_for: timedelta,
     ) -> None:
-        """`may_arrive_for` is how long the server may act on a request after the request was sent."""
+        """`may_arrive_for` is the time after sending during which the server may still act on a request."""
         self._send = send
         self._entries = entries
         self._connection = connection
@@ -118,13 +120,13 @@ class OutboxDelivery:
             await self._store_failure(entry, error, has_left=False)
             return
         if not self._account.may_send(entry):
-            self._entries.changed.notify()  # The user was unknown until now.
+            self._entries.changed.notify()  # Screens must show that another account has to send this entry.
             return
         if self._entries.now() - entry.requested_at > LIFETIME:
             reason = "This change is more than a day old. Retry the change to send it, or discard it."
             await self._entries.step(entry.id, partial(machine.wait_for_user, reason=reason))
             return
-        if cause := self._missing_part(entry):
+        if cause := self._refused_comments_reason(entry):
             await self._refuse(entry, cause)
             return
         thread = self._posted_thread(entry)
@@ -145,16 +147,16 @@ class OutboxDelivery:
             return
         match check:
             case AlreadyDone():
-                self._connection.reached()
+                self._connection.request_succeeded()
                 await self._confirm(entry, check.remote_id, already_done=True)
                 return
             case Changed():
                 await self._refuse(entry, f"{check.reason}.", changed_by_others=True)
                 return
-        # The first request may still arrive. So its baseline stays: all that came later may be its result.
+        # The first request may still have arrived. So keep its baseline: every newer item may be its result.
         baseline, newest_at = (entry.baseline, entry.newest_at) if may_exist else (check.baseline, check.newest_at)
         start = partial(machine.start, now=self._entries.now(), thread=thread, baseline=baseline, newest_at=newest_at)
-        if started := await self._entries.step(entry.id, start):  # On disk before the request leaves.
+        if started := await self._entries.step(entry.id, start):  # stored before the request is sent
             await self._send_started(started, op)
 
     async def _send_started(self, entry: OutboxEntry, op: Operation[Any]) -> None:
@@ -166,12 +168,12 @@ class OutboxDelivery:
         except TimeoutError:
             await self.lose_response(entry)
         else:
-            self._connection.reached()
+            self._connection.request_succeeded()
             await self._confirm(entry, response.id if entry.facts.creates else "")
 
     async def find_lost(self, entry: OutboxEntry) -> None:
-        """Look for an unknown entry on the server, and store the result."""
-        # Taken before the request: the response shows a state that is at least this new.
+        """Search the server for an entry in the state `unknown`, and store the result."""
+        # Read the clock before the request, because the response shows a state that is at least this new.
         now = self._entries.now()
         try:
             await self._account.id()
@@ -182,7 +184,7 @@ class OutboxDelivery:
         except ApiError as error:
             await self._store_failed_lookup(entry, now, error)
             return
-        self._connection.reached()
+        self._connection.request_succeeded()
         if found:
             await self._confirm(entry, found.remote_id)
         elif entry.may_arrive_until is not None and now < entry.may_arrive_until:
@@ -192,33 +194,33 @@ class OutboxDelivery:
             await self._entries.step(entry.id, partial(machine.mark_not_found, now=self._entries.now()))
 
     async def lose_response(self, entry: OutboxEntry, reason: str = LOST, delay: timedelta = FIRST_LOOKUP) -> None:
-        """Store that the response to a sent entry was lost. Octavo looks for the write after `delay`."""
+        """Store that the response to a sent entry was lost. Octavo searches for the write after `delay`."""
         now = self._entries.now()
-        # Counted from now, not from `started_at`: the machine may have been asleep since.
+        # Counted from now and not from `started_at`, because the computer may have been asleep.
         until = now + self._may_arrive_for
         lost = partial(machine.lose_response, due_at=now + delay, may_arrive_until=until, reason=reason)
         await self._entries.step(entry.id, lost)
 
     async def _find(self, entry: OutboxEntry) -> AlreadyDone | None:
-        """Return the result of `entry` on the server. None if it is not there. Raises ApiError."""
-        taken, me = created_ids(self._entries.state), await self._account.id()
-        attempt = Attempt(entry.op, entry.basis, entry.baseline, entry.newest_at, me, taken)
+        """Return the result of `entry` on the server. None if the server does not have it. Raises ApiError."""
+        other_ids, me = created_ids(self._entries.state), await self._account.id()
+        attempt = Attempt(entry.op, entry.basis, entry.baseline, entry.newest_at, me, other_ids)
         return await kind_of(entry.op).find(self._send, attempt)
 
     async def _store_failed_lookup(self, entry: OutboxEntry, now: datetime, error: ApiError) -> None:
-        """Store that Octavo could not look for the write."""
+        """Store that the search for the write failed."""
         reason = f"Octavo could not check whether the server received this change. {error}"
-        is_refused, own = classify_failure(error, has_left=False) == "refused", concerns_one_request(error)
+        is_refused, is_own_failure = classify_failure(error, has_left=False) == "refused", concerns_one_request(error)
         may_arrive = entry.may_arrive_until is not None and now < entry.may_arrive_until
-        fails_too_often = own and entry.postponements + 1 >= MAX_OWN_FAILURES
+        fails_too_often = is_own_failure and entry.postponements + 1 >= MAX_OWN_FAILURES
         if is_refused and not entry.facts.creates:
             await self._refuse(entry, str(error))
         elif entry.facts.creates and not may_arrive and (is_refused or fails_too_often):
             await self._entries.step(entry.id, partial(machine.mark_not_found, now=now, cause=str(error)))
         else:
             due = self._connection.failed(error)
-            again = partial(machine.look_again, due_at=due, reason=reason, own_failure=own)
-            await self._entries.step(entry.id, again)
+            look_again = partial(machine.look_again, due_at=due, reason=reason, own_failure=is_own_failure)
+            await self._entries.step(entry.id, look_again)
 
     async def _store_failure(self, entry: OutboxEntry, error: ApiError, *, has_left: bool) -> None:
         match classify_failure(error, has_left=has_left):
@@ -228,8 +230,8 @@ class OutboxDelivery:
                 await self.lose_response(entry)
             case "waiting":
                 due, reason = self._connection.failed(error), f"Not sent yet. {error}"
-                own = concerns_one_request(error)
-                postpone = partial(machine.postpone, due_at=due, reason=reason, own_failure=own)
+                is_own_failure = concerns_one_request(error)
+                postpone = partial(machine.postpone, due_at=due, reason=reason, own_failure=is_own_failure)
                 await self._entries.step(entry.id, postpone)
 
     async def _refuse(self, entry: OutboxEntry, cause: str, *, changed_by_others: bool = False) -> None:
@@ -244,7 +246,7 @@ class OutboxDelivery:
         await self._entries.step(entry.id, refuse, restore_draft)
 
     async def _confirm(self, entry: OutboxEntry, remote_id: str = "", *, already_done: bool = False) -> None:
-        """Store that `entry` is done, and with it the earlier entries that it supersedes."""
+        """Store that `entry` and the earlier entries that it supersedes are done."""
         earlier = takewhile(lambda other: other.id != entry.id, self._entries.all)
         superseded = [other.id for other in earlier if supersedes(entry, other)]
 
@@ -255,8 +257,8 @@ class OutboxDelivery:
         confirm = partial(machine.confirm, remote_id=remote_id, already_done=already_done and not superseded)
         await self._entries.step(entry.id, confirm, confirm_superseded)
 
-    def _missing_part(self, entry: OutboxEntry) -> str:
-        """Return why a review cannot be sent: some of its comments were refused. Empty if it can be sent."""
+    def _refused_comments_reason(self, entry: OutboxEntry) -> str:
+        """Return why a review cannot be sent, if some of its comments were refused. Empty if it can be sent."""
         if not entry.facts.is_review or not entry.review:
             return ""
         refused = sum(other.review == entry.review and other.state == "failed" for other in self._entries.all)
@@ -269,9 +271,10 @@ class OutboxDelivery:
         )
 
     def _posted_thread(self, entry: OutboxEntry) -> str | None:
-        """Return the id from the server, if the thread of `entry` has a temporary id. Empty if it has no temporary id.
+        """Return the server's id of the thread of `entry`, if the entry has a temporary id of the thread. Empty if the
+        entry
 
-        None if the thread was not posted.
+        has no temporary id. None if the thread was not posted.
         """
         thread = entry.facts.thread
         if not thread.startswith("pending-"):
@@ -281,21 +284,23 @@ class OutboxDelivery:
 
 
 class _ThreadLists:
-    """Lists of threads, read once before many threads are resolved: to resolve 50 threads takes 51 requests, not 100."""
+    """Lists of threads that are read once before many threads are resolved. Resolving 50 threads then takes 51 requests
+    instead of 100."""
 
     def __init__(self, send: Send, entries: OutboxEntries) -> None:
         self._send, self._entries = send, entries
         self._lists: dict[Discussion, tuple[datetime, dict[str, comments.Comment]]] = {}
 
     async def reader_for(self, entry: OutboxEntry) -> Send:
-        """Return the function that reads the target of `entry` before it is sent. Raises ApiError."""
-        if not _is_first_resolve(entry):
+        """Return the function that reads the target of `entry` for its check, from a list if possible. Raises
+        ApiError."""
+        if not _is_unsent_resolve(entry):
             return self._send
         now = self._entries.now()
         self._lists = {at: read for at, read in self._lists.items() if now - read[0] < LIST_LIFETIME}
         if entry.at not in self._lists:
             if (
-                sum(other.at == entry.at and _is_first_resolve(other) for other in self._entries.all)
+                sum(other.at == entry.at and _is_unsent_resolve(other) for other in self._entries.all)
                 <= MAX_SINGLE_READS
             ):
                 return self._send
@@ -306,7 +311,7 @@ class _ThreadLists:
         threads = self._lists[entry.at][1]
 
         async def send(op: Operation[T]) -> T:
-            # Each thread is returned once, because the write that follows changes the thread.
+            # Return each thread only once, because the following write changes it.
             is_thread = SPECS[type(op)].name == "comments.Get"
             thread: Any = threads.pop(getattr(op, "comment_id", ""), None) if is_thread else None
             return thread if thread is not None else await self._send(op)
@@ -314,17 +319,17 @@ class _ThreadLists:
         return send
 
 
-def _is_first_resolve(entry: OutboxEntry) -> bool:
-    """Return whether `entry` resolves or reopens a thread, and was never sent."""
+def _is_unsent_resolve(entry: OutboxEntry) -> bool:
+    """Return whether `entry` only resolves or reopens a thread, and was never sent."""
     return entry.state == "queued" and entry.facts.only_resolves and entry.tries == 0
 
 
 class ConnectionState:
-    """Pauses of the outbox: longer after each request that failed, none after a request that got through."""
+    """The pause of the outbox. It grows with each failed request, and ends when a request reaches the server."""
 
     def __init__(self, now: Callable[[], datetime], jitter: Callable[[], float]) -> None:
         self.stop_reason = ""
-        """Why nothing is sent until `end_pause`, as a sentence. Empty if sending has not stopped."""
+        """Sentence that says why nothing is sent until `end_pause`. Empty if sending has not stopped."""
         self.paused_until: datetime | None = None
         self._now = now
         self._jitter = jitter
@@ -335,12 +340,12 @@ class ConnectionState:
 
     @property
     def pause_reason(self) -> str:
-        """Return why nothing is sent now, as a sentence. Empty if entries are sent."""
+        """Return a sentence that says why nothing is sent now. Empty if there is no pause."""
         return self.stop_reason or (self._reason if self._has_pause else "")
 
     @property
     def rate_limited_until(self) -> datetime | None:
-        """Return the time until which the server limits requests. None if it does not."""
+        """Return the end of the rate limit. None if there is no rate limit."""
         return self.paused_until if self._is_rate_limited and self._has_pause else None
 
     @property
@@ -350,7 +355,7 @@ class ConnectionState:
 
     @property
     def is_paused(self) -> bool:
-        """Return True if nothing is sent, because no request would get through."""
+        """Return True if nothing may be sent now."""
         return bool(self.stop_reason) or self._has_pause
 
     @property
@@ -358,7 +363,8 @@ class ConnectionState:
         return self.paused_until is not None and self._now() < self.paused_until
 
     def failed(self, error: ApiError) -> datetime:
-        """Return when to try the failed request again. If no request would get through, all entries pause until then."""
+        """Record a failed request, and return when to retry it. If all other requests would fail too, pause all
+        entries."""
         now = self._now()
         self._failures += 1
         until = now + timedelta(seconds=0.5 + self._jitter() * min(MAX_WAIT_SECONDS, 2.0**self._failures))
@@ -368,25 +374,25 @@ class ConnectionState:
             return now
         if error.trace.retry_at is not None:
             until = max(until, error.trace.retry_at)
-        if error.outcome is Outcome.NOT_SENT or isinstance(error, RateLimited):  # Other requests would fail too.
+        if error.outcome is Outcome.NOT_SENT or isinstance(error, RateLimited):  # other requests would fail too
             self._reason = f"Not sent yet. {error}"
             self.paused_until, self._is_rate_limited = until, isinstance(error, RateLimited)
             return now
         return until
 
-    def reached(self) -> None:
-        """Note that the server responded to a request of the outbox."""
+    def request_succeeded(self) -> None:
+        """Record that the server responded to a request of the outbox."""
         self._failures, self._is_rate_limited, self._is_token_refused = 0, False, False
 
     def end_pause(self) -> None:
-        """Let entries be sent: the user retries, or signed in."""
+        """End the pause, because the user retries or has signed in."""
         self.stop_reason, self.paused_until = "", None
-        self.reached()
+        self.request_succeeded()
 
-    def online(self) -> bool:
-        """Note that the server responds to other requests. Return whether entries waited for that."""
+    def server_responded(self) -> bool:
+        """Record that the server responded to another request. Return whether this ended a pause."""
         if self._is_token_refused and self._has_pause:
-            return False  # The server may accept the token for reads only: a write after each read would be too many.
+            return False  # The server may accept the token only for reads. Do not retry a write after each read.
         has_waited = bool(self._failures) and not self._is_rate_limited
         if has_waited:
             if self._is_token_refused:

@@ -1,7 +1,7 @@
-"""Direct writes: the user waits for them, so they are never queued, and each is sent once.
+"""Sends direct writes: writes that the user waits for. They are never queued, and each is sent at most once.
 
-A write is locked while it is sent, so that two key presses are one request. If its response is lost, Octavo looks for the
-write, and never sends it again.
+A lock in state.db makes two key presses one request. If the response is lost, Octavo searches for the result of the
+write, and never sends the write again.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from octavo.untrusted_input import parse_json
 T = TypeVar("T")
 
 LOOKUP_SECONDS, LOOK_FOR_SECONDS = 2.0, 60.0
-"""Pause between lookups of a lost write, and the time after which Octavo ends them."""
+"""Seconds between two searches for a lost write, and the time after which Octavo stops searching."""
 STALE_SECONDS = 180.0
-"""Age after which a lock is ignored: the instance that took it has ended."""
+"""Age in seconds after which a lock is ignored, because the instance that stored it must have ended."""
 
 
 @dataclass(frozen=True)
 class UnfinishedWrite:
-    """A direct write that has begun and has not ended: its lock is stored."""
+    """A direct write that has begun but not ended. Its lock is stored in state.db."""
 
     name: str
     """Name of the lock."""
@@ -46,21 +46,21 @@ class UnfinishedWrite:
 
 @asynccontextmanager
 async def lock_write(state: StateDb, name: str, attempt: Attempt[Any]) -> AsyncIterator[bool]:
-    """Keep every instance of this profile from sending the write `name` meanwhile. False while another one sends it.
+    """Lock the write `name` for all instances of this profile. The value is False if the write is already locked.
 
-    If the task is cancelled, or Octavo is killed, the write stays in `unfinished_writes`. Raises NotSaved.
+    If the task is cancelled or Octavo is killed, the lock stays, and `unfinished_writes` returns it. Raises NotSaved.
     """
     record = _record(attempt)
-    is_mine = await state.write(lambda db: _insert_lock(db, state, name, record))
+    has_lock = await state.write(lambda db: _insert_lock(db, state, name, record))
     has_ended = True
     try:
-        yield is_mine
+        yield has_lock
     except asyncio.CancelledError:
         has_ended = False
         raise
     finally:
-        if is_mine and has_ended:
-            with suppress(NotSaved):  # The result must be shown. The lock is ignored when it is old enough.
+        if has_lock and has_ended:
+            with suppress(NotSaved):  # do not hide the result of the write; the lock expires after `STALE_SECONDS`
                 await delete_lock(state, name)
 
 
@@ -74,12 +74,12 @@ def unfinished_writes(state: StateDb) -> tuple[UnfinishedWrite, ...]:
 
 
 def is_unfinished(state: StateDb, write: UnfinishedWrite) -> bool:
-    """Return whether the lock of a write is still stored: its write has not ended in another instance."""
+    """Return whether the lock of a write is still stored, so that no instance has finished the write."""
     return (write.name, write.began_at) in {(other.name, other.began_at) for other in unfinished_writes(state)}
 
 
 async def delete_lock(state: StateDb, name: str) -> None:
-    """Let every instance send the write `name`. Raises NotSaved."""
+    """Delete the lock of the write `name`. Raises NotSaved."""
     row = (state.namespace, name)
     await state.write(lambda db: db.execute("DELETE FROM once WHERE namespace = ? AND name = ?", row))
 
@@ -89,15 +89,17 @@ class SendResult(Generic[T]):
     """Result of a write that the user waits for."""
 
     kind: Literal["done", "changed", "refused", "unknown"]
-    """`changed`: not sent, because the target has changed. `unknown`: the write may be done, and nothing was retried."""
+    """`changed` means that nothing was sent, because the target has changed. `unknown` means that the write may be
+    done."""
     message: str = ""
-    """Message for the user, which names the action if the write is not done. A remark about the result otherwise."""
+    """Sentence for the user. If the write failed, it says what and why. If the write is done, it is a remark or
+    empty."""
     result: T | None = None
     """Response of the server, or the result that was found after the response was lost."""
     error: ApiError | None = None
     """Error of a refused request."""
     revision: str | None = None
-    """Head revision of the change request, after an edit or if it has changed. None otherwise, or if unknown."""
+    """Head revision of the change request after an edit, or after a change by others. Otherwise None."""
 
 
 async def send_direct(
@@ -109,20 +111,20 @@ async def send_direct(
     missing: str,
     kind: WriteKind[Any] | None = None,
 ) -> SendResult[T]:
-    """Send a write once, if its target is still as in `basis`. Without a connection the write is refused.
+    """Send a write once, if its target still equals `basis`. Without a connection the result is `refused`.
 
-    While the same write is being sent, here or in another instance, send nothing and look for its result.
+    If this or another instance is already sending the same write, send nothing and search for its result.
 
-    `failed` begins the message of a failure, such as “Could not merge #7”. `missing` says what the user sees until the
-    write has arrived, such as “the server has not merged #7”. `kind` is the row of the write. None: its row in the table.
+    `failed` begins the message of a failure, such as “Could not merge #7”. `missing` describes the state without the
+    write, such as “the server has not merged #7”. `kind` is the row of the write, by default its row in the table.
     """
     row, state, me = kind or kind_of(op), live.outbox.state, live.outbox.me
-    attempt = Attempt(op, basis or Basis(), me=me.id if me is not None else None, taken_ids=created_ids(state))
+    attempt = Attempt(op, basis or Basis(), me=me.id if me is not None else None, other_created_ids=created_ids(state))
     write = _DirectWrite(live, row, row.lock_name(op, attempt.basis), failed, missing)
     try:
-        async with lock_write(state, write.name, attempt) as is_mine:
-            if not is_mine:
-                return await write.follow(attempt, "This change is already being sent.")
+        async with lock_write(state, write.name, attempt) as has_lock:
+            if not has_lock:
+                return await write.search_result(attempt, "This change is already being sent.")
             sent: SendResult[T] = await write.send(attempt)
     except NotSaved as error:
         return SendResult("refused", f"{failed}: {error}")
@@ -133,7 +135,7 @@ async def send_direct(
 
 @dataclass(frozen=True)
 class _DirectWrite:
-    """A locked write. The fields are the parameters of `send_direct`."""
+    """A write with its lock. The fields are the parameters of `send_direct`."""
 
     live: Live
     kind: WriteKind[Any]
@@ -142,7 +144,7 @@ class _DirectWrite:
     missing: str
 
     async def send(self, attempt: Attempt[Any]) -> SendResult[Any]:
-        """Check and send the write, and look for the write if its response is lost. Raises NotSaved."""
+        """Check and send the write. If its response is lost, search for the result. Raises NotSaved."""
         send = self.live.send
         try:
             check = await self.kind.check(send, attempt)
@@ -159,27 +161,28 @@ class _DirectWrite:
         try:
             return SendResult("done", result=await send(attempt.op))
         except Conflict as error:
-            return await self._found(attempt) or SendResult("refused", f"{self.failed}: {error}")
+            return await self._search_once(attempt) or SendResult("refused", f"{self.failed}: {error}")
         except ApiError as error:
             if classify_failure(error, has_left=True) == "unknown":
-                return await self.follow(attempt, cause_of(error))
+                return await self.search_result(attempt, cause_of(error))
             return SendResult("refused", f"{self.failed}: {error}", error=error)
 
-    async def follow(self, attempt: Attempt[Any], cause: str) -> SendResult[Any]:
-        """Look for the write for a minute. `cause` says why, as a sentence."""
+    async def search_result(self, attempt: Attempt[Any], cause: str) -> SendResult[Any]:
+        """Search for the result of the write for a minute. `cause` is a sentence that says why the result is
+        unknown."""
         for _ in range(int(LOOK_FOR_SECONDS / LOOKUP_SECONDS) + 1):
-            if (sent := await self._found(attempt)) is not None:
+            if (sent := await self._search_once(attempt)) is not None:
                 return sent
             await self.live.outbox.state.sleep(LOOKUP_SECONDS)
         advice = "Octavo did not retry. Check the current state, then try again."
         return SendResult("unknown", f"{self.failed}: {cause} After one minute, {self.missing}. {advice}")
 
-    async def _found(self, attempt: Attempt[Any]) -> SendResult[Any] | None:
+    async def _search_once(self, attempt: Attempt[Any]) -> SendResult[Any] | None:
         try:
-            found = await self.kind.find(self.live.send, attempt)
+            result = await self.kind.find(self.live.send, attempt)
         except ApiError:
             return None
-        return None if found is None else SendResult("done", result=found.result)
+        return None if result is None else SendResult("done", result=result.result)
 
     async def _store(self, attempt: Attempt[Any]) -> None:
         state = self.live.outbox.state
@@ -191,10 +194,10 @@ class _DirectWrite:
 async def send_plain(
     live: Live, op: Operation[Any], failed: str, *edits: tuple[Operation[Any], Callable[[Any], Any]]
 ) -> SendResult[Any]:
-    """Send a write that has no row in the table: Octavo neither checks nor finds it.
+    """Send a write that has no row in the table. It is not checked before, and not searched for after a lost response.
 
-    `edits` are the optimistic updates, as in `Live.write`. `failed` begins the message of a failure. The result is True if
-    the server responds with nothing.
+    `edits` are optimistic updates, as in `Live.write`. `failed` begins the message of a failure. The result is True if
+    the response is empty.
     """
     try:
         response = await live.write(op, *edits)
@@ -206,20 +209,20 @@ async def send_plain(
 
 
 async def find_unfinished(live: Live, write: UnfinishedWrite) -> SendResult[Any]:
-    """Look for a write that had begun when Octavo closed, as long as the write may still arrive. Nothing is sent again.
+    """Search for the result of a write that had begun when Octavo closed. Nothing is sent again.
 
-    `unknown` if the write was not found. The message is the error of the last lookup, and empty if that had no error.
+    The result is `done` or `unknown`. The message of `unknown` is the error of the last search, or empty.
     """
     state = live.outbox.state
     error, age = "", (state.now() - write.began_at).total_seconds()
     assert write.attempt is not None, "the write must have an attempt"
     for _ in range(max(1, int((LOOK_FOR_SECONDS - age) / LOOKUP_SECONDS) + 1)):
         try:
-            found, error = await kind_of(write.attempt.op).find(live.send, write.attempt), ""
+            result, error = await kind_of(write.attempt.op).find(live.send, write.attempt), ""
         except ApiError as failure:
-            found, error = None, str(failure)
-        if found is not None:
-            return SendResult("done", result=found.result)
+            result, error = None, str(failure)
+        if result is not None:
+            return SendResult("done", result=result.result)
         if not is_unfinished(state, write):
             break
         if age < LOOK_FOR_SECONDS:
@@ -228,7 +231,7 @@ async def find_unfinished(live: Live, write: UnfinishedWrite) -> SendResult[Any]
 
 
 def _insert_lock(db: sqlite3.Connection, state: StateDb, name: str, record: str) -> bool:
-    """Store a lock. False if another instance has it."""
+    """Store a lock. Return False if the write is already locked."""
     now, row = state.now().timestamp(), (state.namespace, name)
     db.execute("DELETE FROM once WHERE namespace = ? AND name = ? AND started_at < ?", (*row, now - STALE_SECONDS))
     insert = "INSERT OR IGNORE INTO once (namespace, name, started_at, attempt) VALUES (?, ?, ?, ?)"
@@ -237,17 +240,17 @@ def _insert_lock(db: sqlite3.Connection, state: StateDb, name: str, record: str)
 
 def _record(attempt: Attempt[Any]) -> str:
     request = encode(attempt.op)
-    plain = {"method": request.method, "url": request.url, "body": request.body}
+    request_fields = {"method": request.method, "url": request.url, "body": request.body}
     return json.dumps(
-        {**plain, "basis": asdict(attempt.basis), "baseline": attempt.baseline, "me": attempt.me},
+        {**request_fields, "basis": asdict(attempt.basis), "baseline": attempt.baseline, "me": attempt.me},
     )
 
 
 def _attempt(record: str) -> Attempt[Any] | None:
-    """Return the attempt of a record. None if another version of Octavo wrote the record, and this one cannot read it."""
+    """Return the attempt that a record contains. None if this version of Octavo cannot read the record."""
     try:
-        plain = parse_json(record)
-        op, baseline = decode(Request(plain["method"], plain["url"], plain["body"])), plain["baseline"]
-        return Attempt(op, Basis(**plain["basis"]), tuple(baseline) if baseline is not None else None, me=plain["me"])
+        fields = parse_json(record)
+        op, baseline = decode(Request(fields["method"], fields["url"], fields["body"])), fields["baseline"]
+        return Attempt(op, Basis(**fields["basis"]), tuple(baseline) if baseline is not None else None, me=fields["me"])
     except (LookupError, TypeError, ValueError, AttributeError):
         return None

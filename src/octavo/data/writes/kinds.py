@@ -1,4 +1,4 @@
-"""The table of the kinds of write: one row for each operation whose result Octavo can check and find."""
+"""The table of the kinds of write. It has one row for each write that Octavo can check and find."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ W = TypeVar("W", bound=Operation[Any])
 @cache
 def write_kinds() -> Mapping[type[Operation[Any]], WriteKind[Any]]:
     """Return the row of each kind of write, by operation."""
-    # Imported here because these modules load parts of the API that the first screen does without.
+    # lazy: these modules load parts of the API that the first screen does not need
     from octavo.data.writes.change_request_kinds import CHANGE_REQUEST_WRITES
     from octavo.data.writes.comment_kinds import COMMENT_WRITES
 
@@ -23,5 +23,5 @@ def write_kinds() -> Mapping[type[Operation[Any]], WriteKind[Any]]:
 
 
 def kind_of(op: W) -> WriteKind[W]:
-    """Return the row of a write. Raises KeyError if there is none."""
+    """Return the row of a write. Raises KeyError if the write has no row."""
     return write_kinds()[type(op)]

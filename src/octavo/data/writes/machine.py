@@ -1,4 +1,4 @@
-"""The steps of a write in the outbox, and the order of the writes. No I/O.
+"""The states and steps of a write in the outbox, and the order of the writes. Pure.
 
     pending ── submit ──┐
                         v
@@ -7,20 +7,21 @@
      └─────────────────────────┘ │ └── postpone ───┘  └────── lose_response ───> unknown ── confirm ──> done
                                  └──── mark_not_found, or retry ───────────────────┘
 
-`sending` is on disk before the request leaves. A write whose response was lost is `unknown`: Octavo looks for the write
-on the server until the server can no longer act on the request. If the write is not found:
+`sending` is on disk before the request is sent. A write whose response was lost is `unknown`. Octavo searches for it on
+the server until the server can no longer act on the request. If the write is not found:
 
-- A write that only sets a state is sent again until the server has that state, unless another person has changed it.
-- A write that creates an item is not sent again: the API cannot recognize a repeated write, and the first request may
-  still arrive. The user decides. Octavo keeps looking, and a write that arrives late is done.
+- A write that only sets a state is sent again until the server has that state, unless another user has changed it.
+- A write that creates an item is not sent again, because the API cannot recognize a repeated write and the first
+  request
+  may still arrive. The user decides. Octavo keeps searching, and a write that arrives late becomes `done`.
 
-Writes to the same place (a space, or a change request) are sent in the order written. Places do not wait for each other. A
-write that waits for the user, or fails although the server responds to other requests, delays only the writes that need
-it: replies to the thread that it creates, changes of the same thread, and its review. The same applies to a change of a
-thread whose response was lost.
+Writes to the same place (a space or a change request) are sent in the order they were written. Different places do not
+wait for each other. Some writes delay only the writes that depend on them: replies to the thread that they create,
+changes of the same thread, and their review. These are writes that wait for the user, writes that fail although the
+server responds to other requests, and changes of a thread whose response was lost.
 
-A comment of a review is `pending` until the review is submitted. Then the comment is held and sent like any other, and the
-review after it. Undo of the review makes the comment pending again.
+A comment of a review is `pending` until the review is submitted. Then the comment is held and sent like others, and the
+review after it. Undoing the review makes the comment pending again.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ if TYPE_CHECKING:
 
 EntryState = Literal["pending", "held", "queued", "sending", "unknown", "failed", "done"]
 MAX_PAUSE = timedelta(minutes=5)
-"""Longest pause before a write that was not found is looked for, or sent, again."""
+"""Longest pause before Octavo searches for or sends a write again that was not found."""
 MAX_OWN_FAILURES = 5
-"""Number of failures of one write, while the server responds to other requests, after which later writes of its place are
-sent before it."""
+"""Number of failures of one write after which it no longer delays later writes. Counted only while the server responds
+to other requests."""
 MAX_BLOCKING_LOOKUPS = 5
-"""Number of lookups without result after which later writes of the place are sent. Reached 15 seconds after the first."""
+"""Number of unsuccessful searches after which a write no longer delays later writes. This takes about 15 seconds."""
 LIFETIME = timedelta(hours=24)
-"""Age after which a write is not sent without asking the user."""
+"""Age after which a write is sent only if the user retries it."""
 NOT_FOUND = "the response was lost, and Octavo did not find the change."
 
 
@@ -56,20 +57,21 @@ class NewWrite:
 
     op: DurableWrite
     action: str
-    """Name of the write, which follows “Could not”: “reply”, “resolve the thread”."""
+    """Name of the write that completes “Could not …”, such as “resolve the thread”."""
     draft_key: str = ""
-    """Key of the draft that the text came from. A refused or canceled text becomes this draft again."""
+    """Key of the draft that the text comes from. If the write is refused or canceled, the text becomes this draft
+    again."""
     basis: Basis | None = None
-    """State of the target when the user wrote. None: the state on screen."""
+    """State of the target when the user wrote. None for the state on screen."""
     context: str = ""
     """Text of the thread and its page, for messages."""
     used_draft_keys: tuple[str, ...] | None = None
-    """Keys of the drafts to delete. None: `draft_key` alone."""
+    """Keys of the drafts to delete. None to delete only `draft_key`."""
 
 
 @dataclass(frozen=True)
 class OutboxEntry:
-    """A write in the outbox. Attributes without a text are as in NewWrite and Attempt."""
+    """A write in the outbox. Attributes without a docstring are described in NewWrite and Attempt."""
 
     id: str
     op: DurableWrite
@@ -78,7 +80,7 @@ class OutboxEntry:
     action: str
     created_at: datetime
     requested_at: datetime
-    """When the user last asked to send the write."""
+    """When the user last sent or retried the write."""
     draft_key: str = ""
     context: str = ""
     group: str = ""
@@ -88,17 +90,18 @@ class OutboxEntry:
     author_name: str = ""
     state: EntryState = "held"
     reason: str = ""
-    """Why the write is not sent or not done yet, as a sentence. Empty if nothing is wrong."""
+    """Sentence that says why the write is not done yet. Empty if there is no problem."""
     held_until: datetime | None = None
-    """End of the undo delay. None in the state `held`: the write waits until the user asks to send it."""
+    """End of the undo delay. If it is None in the state `held`, the write waits for the user."""
     due_at: datetime | None = None
-    """Earliest time to send a queued write, or to look for an unknown write. None: Octavo does not look any more."""
+    """Earliest time to send a queued write, or to search for an unknown write. None if Octavo no longer searches."""
     started_at: datetime | None = None
     may_arrive_until: datetime | None = None
-    """Time after which the server can no longer act on an unknown write. None once a lookup after this time has failed."""
+    """Time after which the server can no longer act on an unknown write. None after an unsuccessful search later than
+    this time."""
     tries: int = 0
     failed_lookups: int = 0
-    """Number of lookups after `may_arrive_until` that did not find the write."""
+    """Number of unsuccessful searches after `may_arrive_until`."""
     postponements: int = 0
     """Number of failed requests of this write while the server responds to other requests."""
     baseline: tuple[str, ...] = ()
@@ -107,11 +110,11 @@ class OutboxEntry:
     remote_id: str = ""
     """Id that the server gave to the created item."""
     review: str = ""
-    """Id shared by a review and its comments: they are sent in the order written."""
+    """Id shared by a review and its comments."""
     changed_by_others: bool = False
-    """True if the write was not sent because another person had changed the target: the user decides."""
+    """True if the write was not sent because another user had changed the target. Then the user decides."""
     already_done: bool = False
-    """True if the write was not sent because another person had done the same."""
+    """True if the write was not sent because another user had already made the same change."""
 
     @property
     def at(self) -> Discussion:
@@ -120,12 +123,13 @@ class OutboxEntry:
 
     @property
     def created_id(self) -> str:
-        """Return the id of the created item: the id from the server, or a temporary id until the write is done."""
+        """Return the id of the created item. Until the write is done, this is a temporary id."""
         return self.remote_id or f"pending-{self.id}"
 
     @property
     def needs_user(self) -> bool:
-        """Return whether the write waits for the user. A refused write without text only shows its message."""
+        """Return whether the user must decide about the write. False for a refused write without text, which only shows
+        its message."""
         facts = self.facts
         return (
             (self.state == "failed" and (facts.text != "" or facts.creates or self.changed_by_others))
@@ -135,12 +139,13 @@ class OutboxEntry:
 
     @property
     def is_in_flight(self) -> bool:
-        """Return whether the write will be sent, or may have been sent, without the user doing anything."""
+        """Return whether the write may have been sent, or will be sent without an action of the user."""
         return self.state in ("queued", "sending", "unknown") or (self.state == "held" and self.held_until is not None)
 
     @cached_property
     def ordering_key(self) -> str:
-        """Return the key of the space or change request. Writes with the same key are sent in the order written."""
+        """Return the key of the space or change request. Writes with the same key are sent in the order they were
+        written."""
         return self.at.model_dump_json()
 
     @property
@@ -154,21 +159,22 @@ class OutboxEntry:
 
     @cached_property
     def target(self) -> tuple[str, str]:
-        """Return the item that the write changes. Writes to the same item are sent in the order written."""
+        """Return the key of the item that the write changes. Writes to the same item are sent in the order they were
+        written."""
         return self.ordering_key, self.facts.thread or f"page {self.facts.page}"
 
 
 class WrongState(Exception):
-    """An entry cannot take a step from its state, because another instance has changed the entry."""
+    """A step is not possible in the current state of an entry, because another instance has changed the entry."""
 
 
 def release(entry: OutboxEntry, now: datetime) -> OutboxEntry:
-    """Return a held entry as queued: its undo delay is over."""
+    """Return a held entry as queued, because its undo delay is over."""
     return replace(_checked(entry, "held"), state="queued", held_until=None, due_at=now, reason="")
 
 
 def submit(entry: OutboxEntry, review: str, now: datetime, held_until: datetime | None) -> OutboxEntry:
-    """Return a pending comment as part of `review`, held until the end of the undo delay. None: queued at once."""
+    """Return a pending comment as part of `review`, held until `held_until`. If that is None, return it as queued."""
     due = now if held_until is None else None
     state: EntryState = "queued" if held_until is None else "held"
     entry = _checked(entry, "pending")
@@ -195,12 +201,12 @@ def restart_undo_delay(entry: OutboxEntry, now: datetime) -> OutboxEntry:
 
 
 def wait_for_user(entry: OutboxEntry, reason: str) -> OutboxEntry:
-    """Return an entry as held until the user asks to send it."""
+    """Return an entry as held until the user sends it."""
     return replace(_checked(entry, "held", "queued"), state="held", held_until=None, due_at=None, reason=reason)
 
 
 def set_thread(entry: OutboxEntry, thread: str) -> OutboxEntry:
-    """Return an entry with the id that the server gave to its thread, which had a temporary id."""
+    """Return an entry with the server's id of its thread instead of a temporary id."""
     return replace(
         entry, op=entry.op.model_copy(update={"comment_id": thread}), facts=replace(entry.facts, thread=thread)
     )
@@ -214,7 +220,7 @@ def start(
     baseline: tuple[str, ...] = (),
     newest_at: datetime | None = None,
 ) -> OutboxEntry:
-    """Return a queued entry as sending. `thread` is the id for `set_thread`. Empty: the id of the thread stays."""
+    """Return a queued entry as sending. `thread` is the id for `set_thread`, or empty to keep the id."""
     entry = _checked(entry, "queued")
     if thread:
         entry = set_thread(entry, thread)
@@ -231,16 +237,16 @@ def start(
 
 
 def confirm(entry: OutboxEntry, remote_id: str = "", *, already_done: bool = False) -> OutboxEntry:
-    """Return an entry as done: the server has the write. `already_done`: another person had done the same."""
+    """Return an entry as done. Pass `already_done=True` if another user had already made the same change."""
     entry = _checked(entry, "queued", "sending", "unknown")
     already_done = already_done and entry.tries == 0
     return replace(entry, state="done", due_at=None, reason="", remote_id=remote_id, already_done=already_done)
 
 
 def postpone(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: bool = False) -> OutboxEntry:
-    """Return an entry as queued for `due_at`: it did not reach the server, or the server asked to wait.
+    """Return an entry as queued for `due_at`, because it did not reach the server or the server is busy.
 
-    `own_failure`: the server responds to other requests.
+    Pass `own_failure=True` if the server responds to other requests.
     """
     entry = _checked(entry, "queued", "sending")
     postponements = entry.postponements + own_failure
@@ -248,21 +254,21 @@ def postpone(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: 
 
 
 def refuse(entry: OutboxEntry, reason: str, *, changed_by_others: bool = False) -> OutboxEntry:
-    """Return an entry as failed: the server refused it, or it was not sent because others had changed its target."""
+    """Return an entry as failed. Either the server refused it, or others had changed its target before it was sent."""
     entry = _checked(entry, "queued", "sending", "unknown")
     return replace(entry, state="failed", due_at=None, reason=reason, changed_by_others=changed_by_others)
 
 
 def lose_response(entry: OutboxEntry, due_at: datetime, may_arrive_until: datetime, reason: str) -> OutboxEntry:
-    """Return an entry as unknown, because its response was lost. The first lookup is at `due_at`."""
+    """Return an entry as unknown, because its response was lost. The first search for the write is at `due_at`."""
     entry = _checked(entry, "sending")
     return replace(entry, state="unknown", due_at=due_at, may_arrive_until=may_arrive_until, reason=reason)
 
 
 def look_again(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure: bool = False) -> OutboxEntry:
-    """Return an unknown entry whose next lookup is at `due_at`, because the last one had no result.
+    """Return an unknown entry with its next search at `due_at`.
 
-    `own_failure`: the lookup failed, although the server responds to other requests.
+    Pass `own_failure=True` if the last search failed although the server responds to other requests.
     """
     entry = _checked(entry, "unknown")
     reason = entry.reason if entry.needs_user else reason
@@ -270,9 +276,9 @@ def look_again(entry: OutboxEntry, due_at: datetime, reason: str, *, own_failure
 
 
 def mark_not_found(entry: OutboxEntry, now: datetime, cause: str = NOT_FOUND) -> OutboxEntry:
-    """Return an unknown entry that was not found: as queued, or still unknown if the write could exist twice.
+    """Return an entry that was not found as queued. If the write creates an item, it stays unknown instead.
 
-    In the second case the user decides, and Octavo keeps looking. `cause` is a sentence that says why nothing was found.
+    Then the user decides, and Octavo keeps searching. `cause` is a sentence that says why nothing was found.
     """
     entry = _checked(entry, "unknown")
     pause = min(timedelta(seconds=2.0 ** min(entry.failed_lookups, 20)), MAX_PAUSE)
@@ -285,14 +291,15 @@ def mark_not_found(entry: OutboxEntry, now: datetime, cause: str = NOT_FOUND) ->
 
 
 def retry(entry: OutboxEntry, now: datetime) -> OutboxEntry:
-    """Return an entry that the user asked to send, as queued. If it may have arrived, Octavo looks for it first."""
+    """Return an entry that the user retries as queued. If the server may have received it, Octavo searches for it
+    first."""
     entry = _checked(entry, "pending", "held", "queued", "unknown", "failed")
     if entry.changed_by_others and not entry.facts.creates:
         entry = replace(entry, basis=Basis(), baseline=(), changed_by_others=False)
     lookups = min(entry.failed_lookups, 1 if entry.facts.creates else 0)
     entry = replace(entry, requested_at=now, failed_lookups=lookups, postponements=0)
     if entry.state == "unknown" and not entry.needs_user:
-        # The server may still act on the write, so an earlier lookup would prove nothing.
+        # The server may still act on the write, so an unsuccessful search now would prove nothing.
         return replace(entry, due_at=max(now, entry.due_at or now))
     return replace(entry, state="queued", held_until=None, due_at=now, reason="")
 
@@ -300,11 +307,12 @@ def retry(entry: OutboxEntry, now: datetime) -> OutboxEntry:
 def next_due(
     entries: tuple[OutboxEntry, ...], now: datetime, *, is_paused: bool = False, busy_places: Collection[str] = ()
 ) -> OutboxEntry | None:
-    """Return the entry whose next step is due. None if there is none.
+    """Return the entry whose next step is due. None if no step is due.
 
-    `is_paused`: nothing may be sent or looked for. `busy_places` are the ordering keys of the places in which a step runs.
+    While `is_paused`, only held entries are released. `busy_places` are the ordering keys of places with a running
+    step.
     """
-    for entry in entries:  # First, so that entries that are released together are shown together.
+    for entry in entries:  # Release held entries first, so that entries of one group change on screen together.
         if entry.state == "held" and entry.held_until and entry.held_until <= now:
             return entry
     for entry, blocker in () if is_paused else _with_blockers(entries):
@@ -315,15 +323,16 @@ def next_due(
 
 
 def next_wake(entries: tuple[OutboxEntry, ...], now: datetime) -> datetime | None:
-    """Return the next time at which a step becomes due. None if there is none."""
+    """Return the next time at which a step becomes due. None if no step will become due."""
     times = (entry.held_until if entry.state == "held" else entry.due_at for entry in entries)
     return min((time for time in times if time is not None and time > now), default=None)
 
 
 def supersedes(later: OutboxEntry, earlier: OutboxEntry) -> bool:
-    """Return whether `later` makes `earlier` needless: both only resolve or reopen the same thread.
+    """Return whether `later` makes `earlier` unnecessary, because both only resolve or reopen the same thread.
 
-    `earlier` stays until `later` is done, so that it is sent if `later` is undone. A held entry supersedes nothing yet.
+    `earlier` is kept until `later` is done, so that it is sent if `later` is undone. A held entry supersedes no entry
+    yet.
     """
     return (
         earlier.state == "queued"
@@ -336,17 +345,17 @@ def supersedes(later: OutboxEntry, earlier: OutboxEntry) -> bool:
 
 
 def blocked_by(entry: OutboxEntry, entries: tuple[OutboxEntry, ...]) -> OutboxEntry | None:
-    """Return the entry that has to end before `entry` is sent. None if `entry` waits for no other."""
+    """Return the entry that must end before `entry` is sent. None if `entry` waits for no other entry."""
     return next((blocker for other, blocker in _with_blockers(entries) if other.id == entry.id), None)
 
 
 def has_review_in_flight(entries: Iterable[OutboxEntry], at: Discussion) -> bool:
-    """Return whether a review of `at` will be sent, or may have been sent."""
+    """Return whether a review of `at` may have been sent, or will be sent without an action of the user."""
     return any(entry.at == at and entry.facts.is_review and entry.is_in_flight for entry in entries)
 
 
 def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEntry, OutboxEntry | None]]:
-    """Yield each entry with the entry that it waits for. None if it waits for no other."""
+    """Yield each entry with the entry that it waits for, or None."""
     moving = (entry for entry in entries if entry.state in ("queued", "sending", "unknown"))
     last_resolve = {entry.target: entry for entry in moving if entry.facts.only_resolves}
     threads: dict[str, OutboxEntry] = {}
@@ -354,8 +363,8 @@ def _with_blockers(entries: tuple[OutboxEntry, ...]) -> Iterator[tuple[OutboxEnt
     targets: dict[tuple[str, str], OutboxEntry] = {}
     places: dict[str, OutboxEntry] = {}
     stuck: set[str] = set()
-    """Ids of entries that wait for the user, and of entries that need these. Later entries of the same place do not wait
-    for them, unless they need them."""
+    """Ids of entries that wait for the user, and of entries that depend on such entries. Other entries of the same
+    place do not wait for them."""
     for entry in entries:
         needed = threads.get(entry.facts.thread) or reviews.get(entry.review)
         later = last_resolve.get(entry.target)

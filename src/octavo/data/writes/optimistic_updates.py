@@ -1,4 +1,4 @@
-"""Optimistic updates: comments and replies on the responses on screen, before the server confirms the writes. No I/O.
+"""Applies the writes of comments and replies to cached responses before the server confirms them. Pure.
 
 An item that has no id yet has the id `pending-<entry id>`.
 """
@@ -15,7 +15,7 @@ from octavo.api.comments import Comment, Reaction, Reply, UserReaction
 from octavo.api.operation import ListPage, Operation
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.api.users import User
-from octavo.data.writes.comment_kinds import emoji_key, find_own
+from octavo.data.writes.comment_kinds import emoji_key, find_created
 from octavo.data.writes.machine import OutboxEntry
 from octavo.data.writes.write_kind import Attempt, Basis
 
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 C = TypeVar("C", Comment, Reply)
 
 _READS = comments.List | comments.Get | comments.ListReplies | comments.GetReply
-_NOBODY = User(id="pending", display_name="You")
+_UNKNOWN_USER = User(id="pending", display_name="You")
 
 
 def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry], me: User | None) -> tuple[Any, int]:
-    """Return the response `value` of `op` with `entries` on it, and the number of entries shown that are not done.
+    """Return the response `value` of `op` with `entries` applied, and the number of applied entries that are not done.
 
-    A new comment that was refused stays where it was written, until it is discarded. Other refused writes are not shown.
+    A new comment that was refused is shown until the user discards it. Other refused writes are not shown.
     """
-    overlay = _OVERLAYS.get(type(op))
-    if overlay is None or value is None:
+    apply = _OVERLAYS.get(type(op))
+    if apply is None or value is None:
         return value, 0
     visible = [
         entry
@@ -45,12 +45,12 @@ def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry]
 
     def put(value: Any, entries: Iterable[OutboxEntry]) -> Any:
         for entry in entries:
-            before, value = value, overlay(op, value, entry, me or _NOBODY)
+            before, value = value, apply(op, value, entry, me or _UNKNOWN_USER)
             if value is not before and entry.state != "done" and not entry.needs_user:
                 shown.add(entry.id)
         return value
 
-    # A list may have thousands of items: each entry is applied to its own item, not to the whole list.
+    # A list may have thousands of items. So apply each entry only to its own item.
     by_index = _entries_by_index(op, value.items, visible) if isinstance(value, ListPage) else {}
     if not by_index:
         return put(value, visible), len(shown)
@@ -63,14 +63,14 @@ def apply_entries(op: Operation[Any], value: Any, entries: Sequence[OutboxEntry]
     items = tuple(item for part in parts for item in part)
     if len(items) != len(value.items) or not all(map(is_, items, value.items)):
         value = _counted(value.model_copy(update={"items": items}), len(items) - len(value.items))
-    applied = {entry.id for some in by_index.values() for entry in some}
+    applied = {entry.id for entries_of_item in by_index.values() for entry in entries_of_item}
     return put(value, (entry for entry in visible if entry.id not in applied)), len(shown)
 
 
 def basis_of(op: DurableWrite, shown: Iterable[tuple[Operation[Any], Any]]) -> Basis:
-    """Return what the screen shows of the comment that `op` changes. Empty if the comment is not loaded as markdown.
+    """Return the state of the comment that `op` changes, as the user sees it. Empty if it is not loaded as Markdown.
 
-    `shown` are the cached responses, with their operations.
+    `shown` are the operations and values of the cached responses.
     """
     match op:
         case comments.UpdateReply() | comments.DeleteReply():
@@ -92,9 +92,9 @@ def basis_of(op: DurableWrite, shown: Iterable[tuple[Operation[Any], Any]]) -> B
 def _entries_by_index(
     op: Operation[Any], items: Sequence[Any], entries: Iterable[OutboxEntry]
 ) -> dict[int, list[OutboxEntry]]:
-    """Return the entries that change single items of a list, by the index of the item."""
+    """Return the entries that change a single item of a list, by the index of the item."""
     indexes: dict[Any, list[int]] = {}
-    found: dict[int, list[OutboxEntry]] = {}
+    by_index: dict[int, list[OutboxEntry]] = {}
     if isinstance(op, comments.List | comments.ListReplies):
         for index, item in enumerate(items):
             indexes.setdefault(item.id, []).append(index)
@@ -111,11 +111,11 @@ def _entries_by_index(
                 if _open_count_change(entry) and key not in indexes:
                     indexes[key] = [index for index, item in enumerate(items) if _has_threads_at(item, key)]
         for index in indexes.get(key, ()):
-            found.setdefault(index, []).append(entry)
-    return found
+            by_index.setdefault(index, []).append(entry)
+    return by_index
 
 
-def _on_threads(read: comments.List, page: ListPage[Comment], entry: OutboxEntry, me: User) -> ListPage[Comment]:
+def _apply_to_threads(read: comments.List, page: ListPage[Comment], entry: OutboxEntry, me: User) -> ListPage[Comment]:
     op = entry.op
     if entry.at != read.at:
         return page
@@ -138,12 +138,14 @@ def _on_threads(read: comments.List, page: ListPage[Comment], entry: OutboxEntry
     return changed
 
 
-def _on_thread(read: comments.Get, thread: Comment, entry: OutboxEntry, me: User) -> Comment:
+def _apply_to_thread(read: comments.Get, thread: Comment, entry: OutboxEntry, me: User) -> Comment:
     is_target = entry.at == read.at and entry.facts.thread == read.comment_id
     return _changed_thread(thread, entry, me) if is_target else thread
 
 
-def _on_replies(read: comments.ListReplies, page: ListPage[Reply], entry: OutboxEntry, me: User) -> ListPage[Reply]:
+def _apply_to_replies(
+    read: comments.ListReplies, page: ListPage[Reply], entry: OutboxEntry, me: User
+) -> ListPage[Reply]:
     op = entry.op
     if entry.at != read.at or entry.facts.thread != read.comment_id:
         return page
@@ -158,48 +160,49 @@ def _on_replies(read: comments.ListReplies, page: ListPage[Reply], entry: Outbox
             return page
 
 
-def _on_reply(read: comments.GetReply, reply: Reply, entry: OutboxEntry, me: User) -> Reply:
+def _apply_to_reply(read: comments.GetReply, reply: Reply, entry: OutboxEntry, me: User) -> Reply:
     op = entry.op
     if isinstance(op, comments.UpdateReply) and entry.at == read.at and op.comment_reply_id == read.comment_reply_id:
         return _edited(reply, op, entry, me)
     return reply
 
 
-def _on_counter(read: Operation[Any], holder: Any, entry: OutboxEntry, me: User) -> Any:
-    """Return a space or a change request with its number of open threads."""
+def _apply_to_counter(read: Operation[Any], holder: Any, entry: OutboxEntry, me: User) -> Any:
+    """Return a space or change request with the number of open threads that it has after `entry`."""
     change = _open_count_change(entry)
     if change == 0 or not _has_threads_at(holder, entry.at):
         return holder
     return holder.model_copy(update={"comments": max(0, holder.comments + change)})
 
 
-def _on_counters(read: Operation[Any], page: ListPage[Any], entry: OutboxEntry, me: User) -> ListPage[Any]:
+def _apply_to_counters(read: Operation[Any], page: ListPage[Any], entry: OutboxEntry, me: User) -> ListPage[Any]:
     if _open_count_change(entry) == 0:
         return page
-    changed = [_on_counter(read, item, entry, me) for item in page.items]
+    changed = [_apply_to_counter(read, item, entry, me) for item in page.items]
     if all(map(is_, changed, page.items)):
         return page
     return page.model_copy(update={"items": tuple(changed)})
 
 
 _OVERLAYS: Mapping[type[Operation[Any]], Callable[[Any, Any, OutboxEntry, User], Any]] = {
-    comments.List: _on_threads,
-    comments.Get: _on_thread,
-    comments.ListReplies: _on_replies,
-    comments.GetReply: _on_reply,
-    spaces.Get: _on_counter,
-    spaces.List: _on_counters,
-    change_requests.Get: _on_counter,
-    change_requests.List: _on_counters,
-    change_requests.ListOfOrganization: _on_counters,
+    comments.List: _apply_to_threads,
+    comments.Get: _apply_to_thread,
+    comments.ListReplies: _apply_to_replies,
+    comments.GetReply: _apply_to_reply,
+    spaces.Get: _apply_to_counter,
+    spaces.List: _apply_to_counters,
+    change_requests.Get: _apply_to_counter,
+    change_requests.List: _apply_to_counters,
+    change_requests.ListOfOrganization: _apply_to_counters,
 }
-"""The function that puts an entry on a response, by read operation. It returns the same object if the entry changes nothing."""
+"""The function that applies an entry to a response, by read operation. If the entry changes nothing, it returns the
+same object."""
 
 
 def _open_count_change(entry: OutboxEntry) -> int:
     """Return by how much a write changes the number of open threads."""
     if entry.state in ("failed", "pending"):
-        return 0  # Other people do not see a pending comment.
+        return 0  # other users do not see a pending comment, so the counter of the server excludes it
     match entry.op:
         case comments.Create():
             return 1
@@ -212,7 +215,7 @@ def _open_count_change(entry: OutboxEntry) -> int:
 
 
 def _has_threads_at(holder: Any, at: Discussion) -> bool:
-    """Return whether `at` is the space or the change request `holder`."""
+    """Return whether `holder` is the space or change request that `at` refers to."""
     change_request = at.change_request_id if isinstance(at, ChangeRequestRef) else None
     if holder.object == "space":
         return change_request is None and bool(holder.id == at.space_id)
@@ -228,14 +231,14 @@ def _matches_filter(read: comments.List, op: comments.Create, me: User) -> bool:
 
 
 def _has_created(page: ListPage[Any], op: comments.Create | comments.CreateReply, entry: OutboxEntry, me: User) -> bool:
-    """Return whether the response has the item that the write creates, although the write is not confirmed yet."""
+    """Return whether the response already contains the item that an unconfirmed write creates."""
     if any(item.id == entry.created_id for item in page.items):
         return True
     if entry.started_at is None or entry.state not in ("sending", "unknown"):
         return False
-    user_id = None if me is _NOBODY else me.id
+    user_id = None if me is _UNKNOWN_USER else me.id
     attempt: Attempt[Any] = Attempt(op, baseline=entry.baseline, newest_at=entry.newest_at, me=user_id)
-    return find_own(attempt, page.items) is not None
+    return find_created(attempt, page.items) is not None
 
 
 def _new_thread(op: comments.Create, entry: OutboxEntry, me: User) -> Comment:
@@ -302,26 +305,26 @@ def _reacted(reactions: tuple[Reaction, ...], emoji: str, mine: UserReaction) ->
         if emoji_key(reaction.emoji) == key:
             if any(other.user.id == mine.user.id for other in reaction.users):
                 return reactions
-            more = reaction.model_copy(update={"count": reaction.count + 1, "users": (*reaction.users, mine)})
-            return (*reactions[:index], more, *reactions[index + 1 :])
+            changed = reaction.model_copy(update={"count": reaction.count + 1, "users": (*reaction.users, mine)})
+            return (*reactions[:index], changed, *reactions[index + 1 :])
     return (*reactions, Reaction(emoji=emoji, count=1, users=(mine,)))
 
 
 def _unreacted(reactions: tuple[Reaction, ...], emoji: str, me: User) -> tuple[Reaction, ...]:
     key = emoji_key(emoji)
-    after = []
+    remaining = []
     for reaction in reactions:
         users = tuple(other for other in reaction.users if other.user.id != me.id)
         if emoji_key(reaction.emoji) == key and len(users) < len(reaction.users):
             if reaction.count > 1:
-                after.append(reaction.model_copy(update={"count": reaction.count - 1, "users": users}))
+                remaining.append(reaction.model_copy(update={"count": reaction.count - 1, "users": users}))
         else:
-            after.append(reaction)
-    return tuple(after) if after != list(reactions) else reactions
+            remaining.append(reaction)
+    return tuple(remaining) if remaining != list(reactions) else reactions
 
 
 def _with_item(page: ListPage[C], item_id: str, change: Callable[[C], C]) -> ListPage[C]:
-    """Return the page with one item changed. The same object if nothing changes."""
+    """Return the page with one item changed. If nothing changes, return the same object."""
     items = tuple(change(item) if item.id == item_id else item for item in page.items)
     return page if all(map(is_, items, page.items)) else page.model_copy(update={"items": items})
 

@@ -1,4 +1,5 @@
-"""The outbox: durable writes. Each is on disk before the screen shows it, can be undone for a moment, and is then sent."""
+"""The outbox of durable writes. A write is stored on disk before the screen shows it, can be undone for a few seconds,
+and is then sent."""
 
 from __future__ import annotations
 
@@ -31,12 +32,12 @@ if TYPE_CHECKING:
     from octavo.data.writes.write_kind import DurableWrite
 
 MAX_UNDO = 100
-"""Number of groups of writes that can be undone, one after the other."""
+"""Maximum number of groups of writes that `undo` can undo, the newest first."""
 
 
 @dataclass(frozen=True)
 class Discarded:
-    """Drafts and pending comments that were discarded, as they were stored."""
+    """Discarded drafts and pending comments, in the form in which they were stored."""
 
     drafts: tuple[StoredDraft, ...] = ()
     comments: tuple[StoredEntry, ...] = ()
@@ -54,20 +55,20 @@ class Outbox:
         me: User | None = None,
         undo_seconds: float = 5.0,
         timeout: float = 30.0,
-        settle: float = 30.0,
+        arrival_margin: float = 30.0,
         jitter: Callable[[], float] = random.random,
         read_only: str = "",
     ) -> None:
-        """`read_only` is the reason why no write is added and none is sent. Empty if writes are sent.
+        """`read_only` is a sentence that says why writes are not allowed. Empty if they are allowed.
 
-        `timeout` is how long a request may take, and `settle` how much longer the server may act on it, in seconds. Octavo
-        looks for a lost write during this time. Then Octavo sends the write again if it only sets a state, and asks the user
-        about a write that creates something.
+        `timeout` is the maximum time of a request in seconds. `arrival_margin` is how much longer the server may act on the
+        request. During both, Octavo searches for a lost write. After that, Octavo sends the write again if it only sets
+        a state, and asks the user if it creates an item.
         """
         self.undo_seconds = undo_seconds
         self._read_only = read_only
         self.basis_for: Callable[[DurableWrite], Basis] = lambda op: Basis()
-        """Returns what the screen shows of the target of a write. Set by Live."""
+        """Function that returns the state of the target of a write as the user sees it. Set by Live."""
         self.state = state
         self._drafts = drafts
         self._now = state.now
@@ -78,12 +79,12 @@ class Outbox:
             self._entries,
             self._account,
             request_timeout=timedelta(seconds=timeout),
-            may_arrive_for=timedelta(seconds=timeout + settle),
+            may_arrive_for=timedelta(seconds=timeout + arrival_margin),
             jitter=jitter,
         )
         self._task: asyncio.Task[None] | None = None
         self._history = _unsent_groups(self._entries.all)
-        """The groups that `undo` undoes, the newest last."""
+        """The groups that `undo` can undo, the newest last."""
 
     @property
     def entries(self) -> tuple[OutboxEntry, ...]:
@@ -91,12 +92,12 @@ class Outbox:
         return self._entries.all
 
     def entry_creating(self, message_id: str) -> OutboxEntry | None:
-        """Return the entry that creates a comment or reply. None if the server has that message, or it is unknown."""
+        """Return the entry that creates a comment or reply, by its temporary id. None if no entry creates it."""
         return self._entries.by_created_id.get(message_id)
 
     @property
     def is_sending(self) -> bool:
-        """Return whether an entry is being sent, or can be sent at once."""
+        """Return whether an entry is being sent, or can be sent now."""
         return any(self._is_moving(entry) for entry in self.entries)
 
     @property
@@ -105,7 +106,7 @@ class Outbox:
         return self._account.shown
 
     def set_account(self, me: User, *, asked: bool) -> None:
-        """Set the signed-in user. `asked`: the server named the user in this session."""
+        """Set the signed-in user. `asked` is True if the server has named the user in this session."""
         if asked:
             self._account.user = me
             self._worker.wake()
@@ -114,58 +115,60 @@ class Outbox:
 
     @property
     def entries_of_other_accounts(self) -> tuple[OutboxEntry, ...]:
-        """Return the entries that another account wrote, which this account does not send."""
+        """Return the entries that another account wrote. This account does not send them."""
         return tuple(entry for entry in self.entries if not self._account.may_send(entry))
 
     @property
     def connection(self) -> ConnectionState:
-        """Return why sending pauses, and until when."""
+        """Return the state of the connection, which says why and until when sending pauses."""
         return self._worker.connection
 
     def other_account_reason(self, entry: OutboxEntry) -> str:
-        """Return the sentence that another account has to send `entry`. Empty if this account may send it."""
+        """Return a sentence that says which other account must send `entry`. Empty if this account may send it."""
         if self._account.may_send(entry):
             return ""
         author, sender = entry.author_name or "Another account", entry.author_name or "that account"
         return f"{author} made this change. Octavo will send it when {sender} signs in on this computer again."
 
     def observe(self, observer: Callable[[], None]) -> Callable[[], None]:
-        """Call `observer` after each change of the entries. Return the function that ends this."""
+        """Call `observer` after each change of the entries. Returns a function that removes `observer`."""
         return self._entries.changed.add(observer)
 
     def observe_done(self, observer: Callable[[OutboxEntry], None]) -> None:
-        """Call `observer` with each write that is done, in this instance or another."""
+        """Call `observer` with each write that becomes done, in this or another instance."""
         self._entries.done.add(observer)
 
     def start(self) -> None:
-        """Start the worker, unless it runs or the outbox is read-only. Needs a running loop."""
+        """Start the worker if it is not running and writes are allowed. Needs a running event loop."""
         if self._task is None and not self._read_only:
             self._task = asyncio.get_running_loop().create_task(self._worker.run(), name="outbox")
             self._task.add_done_callback(self._on_worker_ended)
 
     async def step(self) -> float:
-        """Take the next step that is due, and return how many seconds to wait. For tests, which do not start the worker."""
+        """Take the next step that is due, and return the seconds until the next. For tests, which do not start the
+        worker."""
         return await self._worker.step()
 
     async def add(self, op: DurableWrite, *, action: str, draft_key: str = "") -> OutboxEntry:
-        """Add a write, which is on disk when this returns. The same transaction deletes the draft of `draft_key`.
+        """Add a write. It is on disk when this returns. The same transaction deletes the draft `draft_key`.
 
-        `action` is as in NewWrite. Raises NotSaved.
+        See NewWrite for `action`. Raises NotSaved.
         """
         (entry,) = await self.add_all((NewWrite(op, action, draft_key),))
         return entry
 
     async def add_all(self, writes: Sequence[NewWrite]) -> tuple[OutboxEntry, ...]:
-        """Add writes that one `undo` undoes. All are on disk when this returns.
+        """Add writes that are undone together. All are on disk when this returns.
 
-        Raises NotSaved, and then none of them is stored.
+        Raises NotSaved, and then no write is stored.
         """
         entries = await self._add(writes, undo_seconds=self.undo_seconds)
         self._remember(entries)
         return entries
 
     async def add_pending_comment(self, write: NewWrite) -> OutboxEntry:
-        """Add a pending comment, which is sent with a review. It is on disk when this returns. Raises NotSaved."""
+        """Add a comment that stays pending until a review is submitted. It is on disk when this returns. Raises
+        NotSaved."""
         entries = await self._add((write,), state="pending")
         self._remember(entries)
         return entries[0]
@@ -202,9 +205,9 @@ class Outbox:
         return entry.state == "pending" and entry.at == at and self._account.may_send(entry)
 
     async def edit_pending_comment(self, entry_id: str, op: DurableWrite, draft_key: str) -> bool:
-        """Replace a pending comment by `op`, and delete the draft of `draft_key` in the same transaction.
+        """Replace a pending comment by `op`, and delete the draft `draft_key` in the same transaction.
 
-        False if the comment is not pending any more: then the draft stays. Raises NotSaved.
+        Return False if the comment is no longer pending. Then nothing is changed. Raises NotSaved.
         """
         removal, count = self._drafts.removal(draft_key), self._drafts.edit_count(draft_key)
         change = partial(machine.edit, op=op, facts=kind_of(op).facts(op))
@@ -214,20 +217,21 @@ class Outbox:
         return after is not None
 
     async def submit_review(self, at: Discussion, review: NewWrite | None = None) -> tuple[OutboxEntry, ...]:
-        """Add the pending comments of `at` and the review after them to the writes to send. Return all their entries.
+        """Submit the pending comments of `at`, and add `review` after them. Return all these entries.
 
         They are sent after the undo delay. Empty if a review of `at` is already in flight. Raises NotSaved.
         """
         review_id, writes = secrets.token_hex(8), () if review is None else (review,)
         entries = await self._add(writes, undo_seconds=self.undo_seconds, review_id=review_id, reviewed=at)
-        # Undo of the review includes its comments, so their own groups go.
+        # One undo must undo the review with its comments. So remove the separate groups of the comments.
         submitted = {entry.id for entry in entries}
         self._history = [group for group in self._history if not submitted.issuperset(group.ids)]
         self._remember(entries, review_id)
         return entries
 
     async def undo(self) -> UndoResult | None:
-        """Undo the newest group of writes of this instance. None if there is nothing to undo. Raises NotSaved."""
+        """Undo the newest group of writes of this instance. Return None if there is nothing to undo. Raises
+        NotSaved."""
         others = {entry.id for entry in self.entries_of_other_accounts}
         self._history = [group for group in self._history if not others.intersection(group.ids)]
         self._entries.refresh()
@@ -240,7 +244,8 @@ class Outbox:
         return None
 
     async def retry(self, entry_id: str) -> None:
-        """Send an entry that waits for the user. If it may have arrived, Octavo looks for it first. Raises NotSaved."""
+        """Send an entry that waits for the user. If the server may have received it, search for it first. Raises
+        NotSaved."""
         self._check_writable()
 
         def delete_draft(db: sqlite3.Connection, entry: OutboxEntry) -> None:
@@ -251,20 +256,21 @@ class Outbox:
         self._start_worker()
 
     async def discard(self, entry_id: str) -> None:
-        """Delete an entry, and keep its text as a draft. Does nothing while the entry is being sent. Raises NotSaved."""
+        """Delete an entry, and keep its text as a draft. Does nothing while the entry is being sent. Raises
+        NotSaved."""
         states = ("pending", "held", "queued", "unknown", "failed")
         await self._entries.remove((entry_id,), self._restore_draft, *states)
 
     async def discard_unsent(self, draft_keys: Sequence[str], entry_ids: Sequence[str]) -> Discarded:
-        """Discard every version of the drafts, and the pending comments `entry_ids`, in one transaction.
+        """Discard drafts and pending comments in one transaction. All versions of the drafts are discarded.
 
-        A comment that is not pending any more stays. Raises NotSaved, and then nothing is discarded.
+        Comments that are no longer pending are kept. Raises NotSaved, and then nothing is discarded.
         """
         counts = {key: self._drafts.edit_count(key) for key in draft_keys}
 
         def work(db: sqlite3.Connection) -> Discarded:
-            taken = (take_pending_comment(db, entry_id) for entry_id in entry_ids)
-            comments = tuple(comment for comment in taken if comment is not None)
+            removed = (take_pending_comment(db, entry_id) for entry_id in entry_ids)
+            comments = tuple(comment for comment in removed if comment is not None)
             return Discarded(tuple(delete_drafts(db, self.state.namespace, draft_keys)), comments)
 
         discarded = await self.state.write(work)
@@ -274,7 +280,7 @@ class Outbox:
         return discarded
 
     async def restore_discarded(self, discarded: Discarded) -> None:
-        """Undo `discard_unsent`: the comments are pending again, in their old order. Raises NotSaved."""
+        """Undo `discard_unsent`. The comments are pending again, in their old order. Raises NotSaved."""
 
         def work(db: sqlite3.Connection) -> None:
             restore_drafts(db, self.state.namespace, discarded.drafts)
@@ -286,40 +292,40 @@ class Outbox:
         self._entries.reload()
 
     def resume(self) -> None:
-        """Send again after the user signed in."""
+        """Continue sending, because the user has signed in."""
         self._worker.resume()
 
-    def online(self) -> None:
-        """Note that the server responds again."""
-        self._worker.online()
+    def server_responded(self) -> None:
+        """Record that the server has responded to another request."""
+        self._worker.server_responded()
 
-    async def send_now(self, within: float = 2.0) -> None:
-        """End the undo delay, because the user quits, and wait up to `within` seconds until the entries are sent.
+    async def send_now(self, max_wait: float = 2.0) -> None:
+        """End the undo delay, because the user quits. Wait up to `max_wait` seconds until the entries are sent.
 
-        The others stay in the outbox.
+        Entries that are not sent by then stay in the outbox.
         """
         await self._release()
         changed = asyncio.Event()
-        end = self.observe(changed.set)
+        remove_observer = self.observe(changed.set)
         try:
-            async with asyncio.timeout(within):
+            async with asyncio.timeout(max_wait):
                 while self.is_sending:
                     changed.clear()
                     await changed.wait()
         except TimeoutError:
             pass
         finally:
-            end()
+            remove_observer()
 
     async def _release(self) -> None:
         """End the undo delay of the entries of this instance."""
         if self._read_only:
             return
-        own = {entry_id for group in self._history for entry_id in group.ids}
+        own_ids = {entry_id for group in self._history for entry_id in group.ids}
         held = [
             entry.id
             for entry in self.entries
-            if entry.id in own and entry.held_until is not None and self._account.may_send(entry)
+            if entry.id in own_ids and entry.held_until is not None and self._account.may_send(entry)
         ]
         if held:
             with suppress(NotSaved):
@@ -333,20 +339,20 @@ class Outbox:
             return entry.state == "sending"
         return is_due and not self.connection.is_paused and blocked_by(entry, self.entries) is None
 
-    async def close(self, within: float = 2.0) -> None:
-        """End the undo delay, and stop the worker. A running request may take up to `within` more seconds."""
+    async def close(self, max_wait: float = 2.0) -> None:
+        """End the undo delay and stop the worker. Wait up to `max_wait` seconds for a running request."""
         await self._release()
         self._worker.stop()
         task, self._task = self._task, None
         try:
             if task is not None:
-                await asyncio.wait({task}, timeout=within)
+                await asyncio.wait({task}, timeout=max_wait)
                 task.cancel()
                 with suppress(asyncio.CancelledError):
                     await task
         finally:
             with suppress(NotSaved):
-                await self._worker.leave()
+                await self._worker.release()
 
     def _remember(self, entries: Sequence[OutboxEntry], review: str = "") -> None:
         if entries:
@@ -363,10 +369,10 @@ class Outbox:
         reviewed: Discussion | None = None,
         conditions: Sequence[Callable[[sqlite3.Connection], bool]] = (),
     ) -> tuple[OutboxEntry, ...]:
-        """Store new entries and delete their drafts, in one transaction. Return the entries. Raises NotSaved.
+        """Store new entries and delete their drafts in one transaction. Return the entries. Raises NotSaved.
 
-        `conditions` are those of `add_pending_comments`. With `undo_seconds`, they are held. With `reviewed`, the same
-        transaction submits the pending comments of `reviewed` as parts of the review `review_id`.
+        `conditions` are those of `add_pending_comments`. With `undo_seconds`, the entries are held for that time. With
+        `reviewed`, the same transaction also submits the pending comments of `reviewed` as parts of the review `review_id`.
         """
         self._check_writable()
         now, group = self._now(), secrets.token_hex(8)
@@ -412,7 +418,7 @@ class Outbox:
             for _, remove, _ in removals[entry.id]:
                 remove(db)
             for entry_id, key in failed:
-                # The new entry sends the text of the failed entry again.
+                # The new entry contains the text of the failed entry. So delete the failed entry.
                 if key == entry.draft_key and (entry.facts.text or entry.facts.is_review):
                     delete_returned(db, self.state.namespace, key, entry_id)
                     db.execute("DELETE FROM outbox WHERE id = ? AND state = 'failed'", (entry_id,))
@@ -432,17 +438,17 @@ class Outbox:
         return stored
 
     def _check_writable(self) -> None:
-        """Raise NotSaved if no write is sent in this session."""
+        """Raise NotSaved if writes are not allowed in this session."""
         if self._read_only:
             raise NotSaved(self._read_only)
 
     def _restore_draft(self, db: sqlite3.Connection, entry: OutboxEntry) -> None:
-        """Store the text of a removed entry as a draft. The text of a failed entry is a draft already."""
+        """Store the text of a removed entry as a draft, unless the entry failed: then its text is already a draft."""
         if entry.draft_key and entry.state != "failed" and entry.facts.text:
             store_returned(db, self.state.namespace, entry.draft_key, entry.facts.text, entry.id, self._now())
 
     def _on_worker_ended(self, task: asyncio.Task[None]) -> None:
-        """Show that the worker stopped because of a bug. `close` raises the error."""
+        """If the worker ended with an error, show that sending has stopped. `close` raises the error."""
         if not task.cancelled() and (error := task.exception()) is not None:
             self.connection.stop_reason = (
                 f"Sending has stopped because of a bug in Octavo ({type(error).__name__}). Restart Octavo."
@@ -455,7 +461,7 @@ class Outbox:
 
 
 def _unsent_groups(entries: Sequence[OutboxEntry]) -> list[WriteGroup]:
-    """Return the groups of earlier instances whose entries wait to be sent."""
+    """Return the groups of entries that earlier instances left unsent."""
     groups: dict[tuple[str, str], list[str]] = {}
     for entry in entries:
         if entry.is_in_flight and not entry.needs_user:

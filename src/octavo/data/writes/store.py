@@ -1,6 +1,7 @@
 """Stores the outbox in state.db, for all instances of Octavo.
 
-Each change is one transaction on the stored entry. Stored names never change: older versions of Octavo read them.
+Each change is one transaction on the stored entry. Names in stored records must never change, because older versions of
+Octavo read them.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from octavo.untrusted_input import parse_json
 R = TypeVar("R")
 
 SENT_DAYS, SENT_ROWS = 30, 500
-"""Age in days and number of the sent writes that stay stored."""
+"""Maximum age in days and maximum number of the sent writes that are kept."""
 
 StoredEntry = tuple[int, str, str, str]
-"""An entry as it is stored: its position, id, state and record."""
+"""A stored entry: its position, id, state and record."""
 Change: TypeAlias = Callable[[OutboxEntry], OutboxEntry]
-"""A step: one of the functions of machine.py, with its arguments. Raises WrongState."""
+"""A step of machine.py with all arguments except the entry. Raises WrongState."""
 ExtraWork: TypeAlias = Callable[[sqlite3.Connection, OutboxEntry], None]
-"""Work in the same transaction as the change of an entry."""
+"""Additional work in the transaction that changes an entry."""
 
 _TIMES = ("created_at", "requested_at", "held_until", "due_at", "started_at", "may_arrive_until", "newest_at")
 _STORED_NAMES = {
@@ -49,11 +50,11 @@ _STORED_NAMES = {
     "changed_by_others": "contested",
     "already_done": "needless",
 }
-"""The names of attributes in a record, where they differ. Older versions of Octavo read them."""
+"""The names of attributes in a record, where they differ from the names in OutboxEntry."""
 _NAMES = [field.name for field in fields(OutboxEntry) if field.name not in ("op", "facts")]
-"""The attributes in a record. `op` is stored as a request, and `facts` follow from `op`."""
+"""The attributes that a record contains. `op` is stored as a request, and `facts` are computed from `op`."""
 _PENDING = "gathered"
-"""The state `pending` on disk. Older versions of Octavo read it."""
+"""The name of the state `pending` on disk."""
 
 
 def entry_records(db: sqlite3.Connection, namespace: str) -> list[tuple[str, str]]:
@@ -64,7 +65,7 @@ def entry_records(db: sqlite3.Connection, namespace: str) -> list[tuple[str, str
 def change_entry(
     db: sqlite3.Connection, namespace: str, entry_id: str, change: Change, now: datetime
 ) -> OutboxEntry | None:
-    """Take one step with the stored entry, and return it. None if there is no such entry, or its state does not fit."""
+    """Apply a step to the stored entry, and return the new entry. None if it does not exist, or if the step does not fit."""
     entry = _find_entry(db, entry_id)
     if entry is None:
         return None
@@ -81,14 +82,14 @@ def change_entry(
 
 
 def take_pending_comment(db: sqlite3.Connection, entry_id: str) -> StoredEntry | None:
-    """Delete a pending comment, and return it as it was stored. None if it is not pending any more."""
+    """Delete a pending comment, and return it in its stored form. None if it is no longer pending."""
     delete = "DELETE FROM outbox WHERE id = ? AND state = ? RETURNING position, id, state, record"
     rows = db.execute(delete, (entry_id, _PENDING)).fetchall()
     return rows[0] if rows else None
 
 
 def restore_entry(db: sqlite3.Connection, namespace: str, stored: StoredEntry) -> None:
-    """Undo `take_pending_comment`: the entry gets its old position, or the last one if that is taken."""
+    """Undo `take_pending_comment`. The entry gets its old position, or the last position if the old one is taken."""
     position, entry_id, state, record = stored
     insert = "INSERT OR IGNORE INTO outbox (position, id, namespace, state, record) VALUES (?, ?, ?, ?, ?)"
     if not db.execute(insert, (position, entry_id, namespace, state, record)).rowcount:
@@ -96,7 +97,7 @@ def restore_entry(db: sqlite3.Connection, namespace: str, stored: StoredEntry) -
 
 
 def find_done_entry(state: StateDb, entry_id: str) -> OutboxEntry | None:
-    """Return the sent write with an id. None if there is none, or its record cannot be read."""
+    """Return the sent write with an id. None if there is no such write, or if its record cannot be read."""
     rows = state.rows("SELECT record FROM sent WHERE id = ?", entry_id)
     try:
         return decode_entry(rows[0][0]) if rows else None
@@ -105,25 +106,26 @@ def find_done_entry(state: StateDb, entry_id: str) -> OutboxEntry | None:
 
 
 def created_ids(state: StateDb) -> frozenset[str]:
-    """Return the ids of the items that writes of this profile created. Two writes never create the same item."""
+    """Return the ids of the items that sent writes of this profile created. None of them is the result of another
+    write."""
     rows = state.rows("SELECT remote FROM sent WHERE namespace = ? AND remote IS NOT NULL", state.namespace)
     return frozenset(str(row[0]) for row in rows)
 
 
 def decode_entry(record: str) -> OutboxEntry:
-    """Return the entry of a record. Raises ValueError if this version of Octavo cannot read it."""
+    """Decode a record. Raises ValueError if this version of Octavo cannot read it."""
     try:
         return _entry(parse_json(record))
     except (LookupError, TypeError, AttributeError) as error:
         raise ValueError(f"the record is damaged ({type(error).__name__})") from None
 
 
-def _entry(plain: Any) -> OutboxEntry:
-    op: Any = decode(Request(plain.pop("method"), plain.pop("url"), plain.pop("body")))
+def _entry(fields: Any) -> OutboxEntry:
+    op: Any = decode(Request(fields.pop("method"), fields.pop("url"), fields.pop("body")))
     kind = write_kinds().get(type(op))
     if kind is None or not kind.is_durable:
         raise ValueError(f"{type(op).__name__} is not a write that the outbox can store")
-    values = {name: plain[stored] for name in _NAMES if (stored := _STORED_NAMES.get(name, name)) in plain}
+    values = {name: fields[stored] for name in _NAMES if (stored := _STORED_NAMES.get(name, name)) in fields}
     for name in _TIMES:
         if values.get(name) is not None:
             values[name] = moment(values[name])
@@ -163,7 +165,7 @@ def _finish(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, now: dat
     """Move an entry from `outbox` to `sent`, and delete sent writes that are old or too many."""
     insert, record = "INSERT OR IGNORE INTO sent VALUES (?, ?, ?, ?, ?)", _record(entry)
     if not db.execute(insert, (entry.id, namespace, entry.remote_id or None, now.timestamp(), record)).rowcount:
-        # Another write has this remote id, which is unique.
+        # Another write already has this remote id, which must be unique.
         db.execute(insert, (entry.id, namespace, None, now.timestamp(), record))
     db.execute("DELETE FROM outbox WHERE id = ?", (entry.id,))
     horizon = (now - timedelta(days=SENT_DAYS)).timestamp()
@@ -176,7 +178,7 @@ def _finish(db: sqlite3.Connection, namespace: str, entry: OutboxEntry, now: dat
 
 
 class OutboxEntries:
-    """All entries that are not done, as every instance of Octavo sees them. Its coroutines raise NotSaved."""
+    """The stored entries that are not done, including those of other instances. All coroutines raise NotSaved."""
 
     def __init__(self, state: StateDb, now: Callable[[], datetime]) -> None:
         self.state = state
@@ -187,16 +189,16 @@ class OutboxEntries:
         self._by_record: dict[str, OutboxEntry] = {}
         self.changed: Observers[[]] = Observers()
         self.done: Observers[[OutboxEntry]] = Observers()
-        """Called with each write that is done, in this instance or another, before `changed`."""
+        """Called before `changed` with each write that becomes done, in this or another instance."""
         self.reload()
 
     def find(self, entry_id: str) -> OutboxEntry | None:
-        """Return the entry with an id. None if there is none."""
+        """Return the entry with an id. None if there is no such entry."""
         return next((entry for entry in self.all if entry.id == entry_id), None)
 
     def refresh(self) -> None:
-        """Read the entries again if an instance has changed them."""
-        if self.state.changed():
+        """Read the entries again if any instance has changed the file."""
+        if self.state.check_changed():
             self.reload()
 
     async def _write(self, work: Transaction[R]) -> R:
@@ -216,13 +218,15 @@ class OutboxEntries:
         return tuple(entries)
 
     async def step(self, entry_id: str, change: Change, extra: ExtraWork | None = None) -> OutboxEntry | None:
-        """Take one step with the stored entry, and return it. None if there is no such entry, or its state does not fit."""
+        """Take one step with the stored entry, and return it. None if there is no such entry, or its state does not
+        fit."""
         return next(iter(await self.step_all((entry_id,), change, extra)), None)
 
     async def step_all(
         self, entry_ids: Sequence[str], change: Change, extra: ExtraWork | None = None
     ) -> tuple[OutboxEntry, ...]:
-        """Take one step with each entry whose state fits, in one transaction, and return these entries."""
+        """Apply a step to several entries in one transaction. Return the changed entries. Entries in whose state the
+        step is not possible are left out."""
         now = self.now()
 
         def work(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
@@ -242,9 +246,9 @@ class OutboxEntries:
         review: Sequence[OutboxEntry],
         extra: ExtraWork,
     ) -> tuple[OutboxEntry, ...]:
-        """Take one step with all stored entries that are part of a review, insert the review after them, and return all.
+        """Apply a step to all stored entries for which `is_part` is True, and insert `review` after them. Return all.
 
-        `review` is one entry, or none. Empty, and nothing is changed, if such a review is already in flight.
+        `review` has one entry or none. If such a review is already in flight, change nothing and return an empty tuple.
         """
         now = self.now()
 
@@ -272,8 +276,8 @@ class OutboxEntries:
         """Delete the entries that are in one of `states`, and return them."""
 
         def work(db: sqlite3.Connection) -> tuple[OutboxEntry, ...]:
-            found = (_find_entry(db, entry_id) for entry_id in entry_ids)
-            removed = tuple(entry for entry in found if entry is not None and entry.state in states)
+            entries = (_find_entry(db, entry_id) for entry_id in entry_ids)
+            removed = tuple(entry for entry in entries if entry is not None and entry.state in states)
             for entry in removed:
                 db.execute("DELETE FROM outbox WHERE id = ?", (entry.id,))
                 extra(db, entry)
@@ -282,11 +286,11 @@ class OutboxEntries:
         return await self._write(work)
 
     def reload(self) -> None:
-        """Read all entries again, and call the observers if they differ."""
-        known, self._by_record = self._by_record, {}
+        """Read all entries again. Call the observers if any entry has changed."""
+        known_entries, self._by_record = self._by_record, {}
         before, entries = self.all, []
         for entry_id, record in self.state.read(lambda db: entry_records(db, self.state.namespace)):
-            entry = known.get(record) or self._decode(entry_id, record)
+            entry = known_entries.get(record) or self._decode(entry_id, record)
             if entry is not None:
                 self._by_record[record] = entry
                 entries.append(entry)
@@ -294,7 +298,7 @@ class OutboxEntries:
         if after == before:
             return
         self.all = after
-        # If several entries have the same created id, the oldest counts.
+        # reversed, so that the oldest of several entries with the same created id wins
         self.by_created_id = {entry.created_id: entry for entry in reversed(after)}
         ids = {entry.id for entry in after}
         for entry in before:
@@ -303,7 +307,7 @@ class OutboxEntries:
         self.changed.notify()
 
     def _decode(self, entry_id: str, record: str) -> OutboxEntry | None:
-        """Return the entry of a record. None if another version of Octavo wrote it: then a notice says so."""
+        """Decode a record. If this version of Octavo cannot read it, add a notice and return None."""
         try:
             return decode_entry(record)
         except ValueError:

@@ -1,4 +1,4 @@
-"""Undo of the last writes: unsent writes are canceled, and sent writes are undone by another write."""
+"""Undoes the last writes. Unsent writes are canceled, and sent writes are undone by an opposite write."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class WriteGroup(NamedTuple):
 
     ids: tuple[str, ...]
     review: str = ""
-    """Id of the review that submitted the writes. Empty if they were added without a review."""
+    """Id of the review that the writes belong to. Empty if they belong to no review."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class UndoResult:
     """True if a write is canceled, or its undo is being sent."""
     draft_key: str = ""
     text: str = ""
-    """Text that is the draft of `draft_key` again."""
+    """Text that became the draft `draft_key` again. Empty if no text did."""
     undone: tuple[OutboxEntry, ...] = ()
     """The entries that were undone, in the order they were written."""
 
@@ -37,7 +37,7 @@ class UndoResult:
 class _EntryResult:
     entry: OutboxEntry
     kind: Literal["Canceled", "Pending again", "Undone", "unchanged", "late"]
-    """`late`: the write is being sent, and its undo can be tried again."""
+    """`late` means that the write is being sent now: the user can try the undo again in a moment."""
     reason: str = ""
 
     @property
@@ -51,10 +51,11 @@ async def undo_writes(
     restore_draft: ExtraWork,
     add: Callable[[Sequence[NewWrite]], Awaitable[object]],
 ) -> tuple[UndoResult | None, tuple[str, ...]]:
-    """Undo the writes of `group`. The result is None if nothing is left to undo. Raises NotSaved.
+    """Undo the writes of `group`. Raises NotSaved.
 
-    Also return the ids of the writes that are being sent: their undo can be tried again. `restore_draft` stores the text of
-    a canceled write as a draft. `add` adds the writes that undo the others to the outbox.
+    Return the result, or None if nothing is left to undo, and the ids of the writes whose undo can be tried again
+    because they are being sent. `restore_draft` stores the text of a canceled write as a draft. `add` adds the opposite
+    writes to the outbox.
     """
     newest_first = [entry_id for entry_id in reversed(group.ids) if _is_in(group, entries.find(entry_id))]
     unsent = [entry for entry_id in newest_first if (entry := entries.find(entry_id)) is not None]
@@ -88,12 +89,13 @@ async def undo_writes(
 
 
 def _is_in(group: WriteGroup, entry: OutboxEntry | None) -> bool:
-    """Return whether `entry` still belongs to `group`: an undo in another instance removes a comment from its review."""
+    """Return whether `entry` still belongs to `group`. An undo in another instance may have removed it from its
+    review."""
     return entry is None or group.review in ("", entry.review)
 
 
 def _opposite(entry: OutboxEntry) -> tuple[_EntryResult, list[NewWrite]]:
-    """Return the result for a write that is sent or failed, and the write that undoes it, if there is one."""
+    """Return the result for a write that was sent or has failed, and the opposite write, if there is one."""
     if entry.state == "failed" or entry.needs_user:
         return _EntryResult(entry, "unchanged", f"Nothing to undo: {entry.reason}"), []
     if entry.already_done:
@@ -112,7 +114,7 @@ def _opposite(entry: OutboxEntry) -> tuple[_EntryResult, list[NewWrite]]:
 
 
 def _message(results: Sequence[_EntryResult]) -> str:
-    """Return the result for each action: `Canceled: resolve the thread, 76 of 77 (1 was already sent).`"""
+    """Return one sentence for each action, such as `Canceled: resolve the thread, 76 of 77 (1 was already sent).`"""
     actions = dict.fromkeys(result.entry.action for result in results)
     return " ".join(_sentence(action, [each for each in results if each.entry.action == action]) for action in actions)
 

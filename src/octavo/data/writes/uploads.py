@@ -1,4 +1,4 @@
-"""Uploads of local files: checked before sending, sent once, and read in parts."""
+"""Checks and uploads local files. A file is sent once, and is read in parts."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from octavo.api import storage
 from octavo.api.places import OrganizationRef
 from octavo.data.live import Live
 
-LARGEST = 256 << 20
-"""Most bytes of an upload. The server may have a lower limit, and refuses the file before it is sent."""
-LONGEST_TEXT = 8 << 20
-_AT_ONCE = 1 << 16
+MAX_BYTES = 256 << 20
+"""Maximum bytes of an upload. The server may have a lower limit: then it refuses the file before it is sent."""
+MAX_TEXT_BYTES = 8 << 20
+_CHUNK_BYTES = 1 << 16
 _FONTS = {b"wOF2": "font/woff2", b"wOFF": "font/woff"}
-"""The types of fonts, by the bytes their files begin with."""
+"""The media types of fonts, by the first four bytes of the file."""
 
-Put = Callable[[str, AsyncIterator[bytes], int, str], Awaitable[None]]
+PutFile = Callable[[str, AsyncIterator[bytes], int, str], Awaitable[None]]
 Progress = Callable[[int, int], None]
-"""Called with the number of bytes that were sent, and the size of the file."""
+"""A function that is called with the number of bytes sent so far, and the size of the file."""
 
 
 class NotSendable(OSError):
@@ -33,7 +33,7 @@ class NotSendable(OSError):
 
 @dataclass(frozen=True)
 class FileToUpload:
-    """A local file that was checked, and may be uploaded."""
+    """A local file that was checked and can be uploaded."""
 
     path: Path
     kind: storage.UploadKind
@@ -42,42 +42,44 @@ class FileToUpload:
     changed_at: int
 
 
-def check_file(written: str, kind: storage.UploadKind) -> FileToUpload:
-    """Return the file that `written` names, with ~ for home. May block on a slow disk. Raises NotSendable."""
-    path, opened = _opened(written)
+def check_file(entered: str, kind: storage.UploadKind) -> FileToUpload:
+    """Check and return the file at the path that the user entered. `~` is the home folder. Blocks while the disk is
+    read. Raises NotSendable."""
+    path, opened = _open_file(entered)
     with opened:
         status = os.fstat(opened.fileno())
         head = opened.read(4)
-    _check_size(path, status.st_size, LARGEST)
+    _check_size(path, status.st_size, MAX_BYTES)
     if kind == "customization_font" and head not in _FONTS:
         raise NotSendable(f"{path.name} is not a WOFF or WOFF2 font. Choose another file.")
     guessed = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
     return FileToUpload(path, kind, status.st_size, _FONTS.get(head, guessed), status.st_mtime_ns)
 
 
-def read_text(written: str) -> str:
-    """Return the text of the file that `written` names. May block on a slow disk. Raises NotSendable."""
-    path, opened = _opened(written)
+def read_text(entered: str) -> str:
+    """Return the text of the file at the path that the user entered. Blocks while the disk is read. Raises
+    NotSendable."""
+    path, opened = _open_file(entered)
     with opened:
-        _check_size(path, os.fstat(opened.fileno()).st_size, LONGEST_TEXT)
-        data = opened.read(LONGEST_TEXT + 1)
+        _check_size(path, os.fstat(opened.fileno()).st_size, MAX_TEXT_BYTES)
+        data = opened.read(MAX_TEXT_BYTES + 1)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise NotSendable(f"{path.name} is not a UTF-8 text file. Choose another file.") from None
 
 
-def _opened(written: str) -> tuple[Path, IO[bytes]]:
+def _open_file(entered: str) -> tuple[Path, IO[bytes]]:
     try:
-        path = Path(written.strip()).expanduser().absolute()
+        path = Path(entered.strip()).expanduser().absolute()
         if not stat.S_ISREG(os.stat(path).st_mode):
-            raise NotSendable(f"{path} is not a file. Enter the path to a file.")  # opening a pipe may never end
+            raise NotSendable(f"{path} is not a file. Enter the path to a file.")  # opening a pipe could block forever
         return path, path.open("rb")
     except (RuntimeError, ValueError, OSError) as error:
         if isinstance(error, NotSendable):
             raise
-        why = error.strerror if isinstance(error, OSError) and error.strerror else "not a valid path"
-        raise NotSendable(f"Could not read {written.strip()}: {why}. Enter the path to a file.") from None
+        cause = error.strerror if isinstance(error, OSError) and error.strerror else "not a valid path"
+        raise NotSendable(f"Could not read {entered.strip()}: {cause}. Enter the path to a file.") from None
 
 
 def _check_size(path: Path, size: int, limit: int) -> None:
@@ -88,9 +90,10 @@ def _check_size(path: Path, size: int, limit: int) -> None:
 
 
 async def upload(
-    live: Live, put: Put, at: OrganizationRef, file: FileToUpload, on_progress: Progress
+    live: Live, put: PutFile, at: OrganizationRef, file: FileToUpload, on_progress: Progress
 ) -> storage.SignedUrl:
-    """Announce a file to the server, send it, and return its URL and storage key. Raises ApiError, NotSendable."""
+    """Request an upload URL for a file, and send the file to it. Return its URL and storage key. Raises ApiError and
+    NotSendable."""
     announced = storage.FileToSend(name=file.path.name[:255], type=file.type, size=file.size)
     target = await live.send(storage.Upload(at=at, file=announced, kind=file.kind))
     on_progress(0, file.size)
@@ -99,13 +102,13 @@ async def upload(
 
 
 async def _read(file: FileToUpload, on_progress: Progress) -> AsyncIterator[bytes]:
-    """Yield exactly as many bytes as were announced."""
+    """Yield the bytes of a file, exactly as many as were announced. Raises NotSendable if the file has changed."""
     done = 0
     try:
         opened = await asyncio.to_thread(file.path.open, "rb")
         with opened:
             while done < file.size:
-                part = await asyncio.to_thread(opened.read, min(_AT_ONCE, file.size - done))
+                part = await asyncio.to_thread(opened.read, min(_CHUNK_BYTES, file.size - done))
                 if not part:
                     raise NotSendable(f"{file.path.name} changed during the upload. Upload it again.")
                 yield part

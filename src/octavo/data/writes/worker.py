@@ -1,6 +1,6 @@
 """The worker of the outbox: takes each step when it is due.
 
-Of all instances on this machine with the same profile, one sends: the instance with the lock `outbox`.
+Of all instances with the same profile on this computer, only the instance with the lock `outbox` sends.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from octavo.data.writes.machine import LIFETIME, OutboxEntry, next_due, next_wak
 from octavo.data.writes.store import OutboxEntries
 
 POLL_SECONDS = 1.0
-"""Pause after which the worker reads what other instances wrote."""
+"""Maximum pause in seconds. After it, the worker reads the entries that other instances have added."""
 MAX_PLACES = 3
-"""Number of places to which entries are sent at the same time, so that a slow place does not delay all others."""
+"""Maximum number of places to which entries are sent at the same time, so that a slow one does not delay the others."""
 
 _RUNNING = "outbox.running"
 
 
 class OutboxWorker:
-    """Takes the steps of the entries, one after the other in each place."""
+    """Takes the steps of the entries. In each place, only one step runs at a time."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class OutboxWorker:
         may_arrive_for: timedelta,
         jitter: Callable[[], float],
     ) -> None:
-        """The keywords are those of OutboxDelivery and ConnectionState."""
+        """The keyword arguments are passed to OutboxDelivery and ConnectionState."""
         self.connection = ConnectionState(entries.now, jitter)
         self._account = account
         self._delivery = OutboxDelivery(
@@ -66,8 +66,8 @@ class OutboxWorker:
                     self._remove_ended()
                     wait = await self._begin_steps()
                 except NotSaved:
-                    # `StateDb.save_error` says why. The result of a running step may be lost. So this instance gives up
-                    # the lock, and takes over the entries again like after a crash.
+                    # The result of a running step may not be stored. So release the lock, and take over the entries
+                    # again as after a crash. `StateDb.save_error` says why.
                     await self._wait_for_running()
                     self._release_lock()
                     wait = POLL_SECONDS
@@ -85,14 +85,14 @@ class OutboxWorker:
             await self._wait_for_running()
 
     async def step(self) -> float:
-        """Take the next step that is due. Return how many seconds to wait before the next. Raises NotSaved."""
+        """Take the next step that is due. Return the seconds until the following step. Raises NotSaved."""
         entry, wait = await self._next()
         if entry is not None:
             await self._take_step(entry)
         return wait
 
     async def _begin_steps(self) -> float:
-        """Begin the steps that are due in idle places. Return how many seconds to wait before more can begin."""
+        """Begin the steps that are due in idle places. Return the seconds until more steps can begin."""
         while len(self._running) < MAX_PLACES:
             entry, wait = await self._next()
             if entry is None:
@@ -113,7 +113,8 @@ class OutboxWorker:
                 task.result()
 
     async def _wait_for_running(self) -> None:
-        """Wait for the running steps. Cancel them if this task is cancelled. Raises their errors, but not NotSaved."""
+        """Wait for the running steps. If this task is cancelled, cancel them too. Raises their errors except
+        NotSaved."""
         tasks = tuple(self._running.values())
         try:
             if tasks:
@@ -128,18 +129,18 @@ class OutboxWorker:
                 raise result
 
     async def _next(self) -> tuple[OutboxEntry | None, float]:
-        """Return the entry whose step is due, else None and how many seconds to wait. Raises NotSaved."""
+        """Return the entry whose step is due and 0, or None and the seconds until a step is due. Raises NotSaved."""
         if self._unlock is None and not await self._take_over():
             self._entries.refresh()
             return None, POLL_SECONDS
         self._entries.refresh()
         now = self._entries.now()
         await self._remove_old_failures(now)
-        own = tuple(filter(self._account.may_send, self._entries.all))
-        entry = next_due(own, now, is_paused=self.connection.is_paused, busy_places=self._running)
+        sendable = tuple(filter(self._account.may_send, self._entries.all))
+        entry = next_due(sendable, now, is_paused=self.connection.is_paused, busy_places=self._running)
         if entry is not None:
             return entry, 0.0
-        times = (next_wake(own, now), self.connection.paused_until)
+        times = (next_wake(sendable, now), self.connection.paused_until)
         return None, min([POLL_SECONDS, *((time - now).total_seconds() for time in times if time and time > now)])
 
     async def _take_step(self, entry: OutboxEntry) -> None:
@@ -152,16 +153,16 @@ class OutboxWorker:
                 await self._delivery.find_lost(entry)
 
     def wake(self) -> None:
-        """Look for steps that are due."""
+        """Make `run` check for due steps now."""
         self._woken.set()
 
-    def online(self) -> None:
-        """Note that the server responds: entries that wait for that are sent now."""
-        if self.connection.online():
+    def server_responded(self) -> None:
+        """Record that the server has responded to another request. Entries that waited for this are sent now."""
+        if self.connection.server_responded():
             self.wake()
 
     def resume(self) -> None:
-        """Send again: the user signed in, or retries an entry."""
+        """End the pause and send, because the user has signed in or retries an entry."""
         self.connection.end_pause()
         self.wake()
 
@@ -170,8 +171,8 @@ class OutboxWorker:
         self._is_stopping = True
         self.wake()
 
-    async def leave(self) -> None:
-        """Let another instance send. No step may be running. Raises NotSaved."""
+    async def release(self) -> None:
+        """Release the lock, so that another instance can send. No step may be running. Raises NotSaved."""
         if self._unlock is not None:
             try:
                 await self._entries.state.write(lambda db: self._mark(db, running=False))
@@ -184,9 +185,9 @@ class OutboxWorker:
             self._unlock = None
 
     async def _take_over(self) -> bool:
-        """Become the sender of this profile, and correct the entries of a sender that crashed.
+        """Get the lock, and correct the entries that a crashed instance left behind.
 
-        False if another instance sends. Raises NotSaved.
+        Return False if another instance has the lock. Raises NotSaved.
         """
         state = self._entries.state
         self._unlock = None if state.read_only else state.try_lock("outbox")
@@ -200,13 +201,13 @@ class OutboxWorker:
             if entry.state == "sending":
                 await self._delivery.lose_response(entry, CLOSED, timedelta())
             elif has_crashed and entry.state == "held" and entry.held_until is not None and entry.held_until < now:
-                # The undo delay ended while no instance was running. So the user gets the whole delay again.
+                # The undo delay ended while no instance was running. So restart it, to give the user time to undo.
                 await self._entries.step(entry.id, partial(machine.restart_undo_delay, now=now))
         await state.write(lambda db: self._mark(db, running=True))
         return True
 
     def _mark(self, db: sqlite3.Connection, *, running: bool) -> None:
-        """Store whether a sender is running: if the next sender finds the mark, this one has crashed."""
+        """Store or delete the mark of a running worker. If the next worker finds the mark, this one has crashed."""
         fact = (self._entries.state.namespace, _RUNNING)
         if running:
             db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, 'true')", fact)
@@ -214,7 +215,7 @@ class OutboxWorker:
             db.execute("DELETE FROM facts WHERE namespace = ? AND name = ?", fact)
 
     async def _remove_old_failures(self, now: datetime) -> None:
-        """Remove entries that were refused long ago and need no decision of the user."""
+        """Remove entries that were refused more than a day ago and do not wait for the user."""
         old = [
             entry.id
             for entry in self._entries.all

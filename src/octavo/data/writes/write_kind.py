@@ -1,4 +1,4 @@
-"""What every kind of write provides (`WriteKind`), the types of its functions, and what an error means for a write.
+"""The type of a kind of write (`WriteKind`), the types of its functions, and the meaning of errors for a write.
 
 The table of all kinds is in kinds.py."""
 
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
         | comments.DeleteReply
         | reviews.Submit
     )
-    """An operation that may wait in the outbox: its row in kinds.py is durable."""
+    """An operation that can wait in the outbox. Its row in kinds.py has `is_durable=True`."""
 
 W = TypeVar("W", bound=Operation[Any])
 
 CLOCKS_APART = timedelta(minutes=2)
-"""Largest difference between the clocks of the server: a service of several machines has several clocks."""
+"""Maximum difference between the clocks of the machines that the server runs on."""
 
 
 @dataclass(frozen=True, slots=True)
 class WriteFacts:
-    """The facts of a write on which order, checks and messages depend."""
+    """Properties of a write that decide its order, checks and messages."""
 
     thread: str = ""
     """Id of the comment that the write changes or replies to. Empty for a new thread and for a review."""
@@ -47,7 +47,7 @@ class WriteFacts:
     text: str = ""
     """Text that the write sends."""
     creates: bool = False
-    """True if the write creates an item. Sent twice, the item would exist twice."""
+    """True if the write creates an item. If it were sent twice, the item would exist twice."""
     is_review: bool = False
     """True if the write submits a review."""
     only_resolves: bool = False
@@ -56,7 +56,7 @@ class WriteFacts:
 
 @dataclass(frozen=True)
 class Basis:
-    """The state of the target as the user saw it. A write is sent only if the target has not changed since."""
+    """The state of the target when the user saw it. A write is sent only if the target has not changed since."""
 
     text: str | None = None
     """Markdown of the comment. None if the comment is not loaded as markdown."""
@@ -83,19 +83,19 @@ class Attempt(Generic[W]):
     op: W
     basis: Basis = Basis()
     baseline: tuple[str, ...] | None = None
-    """What the server had before the first attempt: ids of items, or the signs of a change by others (`check`). None if
-    there was no check."""
+    """State of the server before the first attempt: ids of items, or texts that change when others change the target.
+    None if there was no check."""
     newest_at: datetime | None = None
     """Time of the newest item of the baseline, by the clock of the server. None if unknown."""
     me: str | None = None
-    """Id of the signed-in user. None if the server does not tell."""
-    taken_ids: frozenset[str] = frozenset()
-    """Ids of the items that other writes of this profile created. Two writes never create the same item."""
+    """Id of the signed-in user. None if the server does not send it."""
+    other_created_ids: frozenset[str] = frozenset()
+    """Ids of the items that other writes of this profile created. They cannot be the result of this write."""
 
 
 @dataclass(frozen=True)
 class Ready:
-    """Result of a check: the write may be sent. Both fields go into the attempt or the outbox entry."""
+    """Result of a check: the write may be sent. Both fields are copied to the attempt or the outbox entry."""
 
     baseline: tuple[str, ...] = ()
     newest_at: datetime | None = None
@@ -103,24 +103,24 @@ class Ready:
 
 @dataclass(frozen=True)
 class AlreadyDone:
-    """Result of a check or a lookup: the server has what the write asks for."""
+    """Result of a check or of a search: the server already has the change."""
 
     remote_id: str = ""
     """Id of the item that the write created. Empty if the write creates nothing."""
     result: Any = None
-    """The response that the server would have sent. None if only the id matters."""
+    """The response that the server would have sent. None if the caller needs only the id."""
     remark: str = ""
-    """Sentence for the user, that the write was not needed. Empty if the result needs no explanation."""
+    """Sentence for the user that says why nothing was sent. Empty if the result needs no explanation."""
 
 
 @dataclass(frozen=True)
 class Changed:
-    """Result of a check: the target has changed since the user saw it, so the write is not sent."""
+    """Result of a check: the target has changed since the user saw it. The write is not sent."""
 
     reason: str
-    """The reason, without a full stop. For a durable write, it follows “Could not …: ”."""
+    """The reason, without a full stop. For a durable write, it is used after “Could not …: ”."""
     new_revision: str | None = None
-    """Head revision of the change request. None if something else has changed."""
+    """Head revision of the change request, if the head has changed. Otherwise None."""
 
     @property
     def message(self) -> str:
@@ -152,16 +152,17 @@ class WriteKind(Generic[W]):
     """How to find, check and undo one kind of write."""
 
     find: Callable[[Send, Attempt[W]], Awaitable[AlreadyDone | None]]
-    """Looks for the write on the server after its response was lost. None if it is not there. Raises ApiError."""
+    """Searches the server for the result of the write after its response was lost. Returns None if it is not there.
+    Raises ApiError."""
     check: Callable[[Send, Attempt[W]], Awaitable[Check]] = _no_check
     """Compares the target with the basis before the write is sent. Raises ApiError."""
     facts: Callable[[W], WriteFacts] = _no_facts
     undo: Callable[[W, Basis], Operation[Any] | str] = _no_undo
-    """Returns the operation that undoes the write, or the sentence that says why there is none."""
+    """Returns the operation that undoes the write, or a sentence that says why it cannot be undone."""
     is_durable: bool = False
-    """True if the write may wait in the outbox."""
+    """True if the write can wait in the outbox."""
     lock_name: Callable[[W, Basis], str] = _path
-    """Names a direct write. Writes with the same name are never sent at the same time."""
+    """Returns the name of the lock of a direct write. Writes with the same name are never sent at the same time."""
 
 
 Failure: TypeAlias = Literal["refused", "waiting", "unknown"]
@@ -170,8 +171,9 @@ Failure: TypeAlias = Literal["refused", "waiting", "unknown"]
 def classify_failure(error: ApiError, *, has_left: bool) -> Failure:
     """Return what an error means for a write.
 
-    `refused`: the server will not do the write. `waiting`: the write was not sent, and can be sent later. `unknown`: the
-    server may have done the write. `has_left` is True if the write itself failed, and False if a read before it failed.
+    `refused` means that the server will not make the change. `waiting` means that the write was not sent and can be
+    sent later. `unknown` means that the server may have made the change. `has_left` is True if the request of the write
+    failed, and False if a read before it failed.
     """
     if isinstance(error, (Unauthorized, RateLimited, NotSent)) or error.outcome is Outcome.NOT_SENT:
         return "waiting"
@@ -181,10 +183,10 @@ def classify_failure(error: ApiError, *, has_left: bool) -> Failure:
 
 
 def cause_of(error: ApiError) -> str:
-    """Return the message of an error without the warning that the change may have been made."""
+    """Return the message of an error without its last sentence, which warns that the change may have been made."""
     return str(error).removesuffix(MAY_BE_DONE).rstrip()
 
 
 def concerns_one_request(error: ApiError) -> bool:
-    """Return True if the error concerns this request alone: the server responds to other requests."""
+    """Return True if the error concerns only this request, so that other requests may succeed."""
     return not isinstance(error, (Unreachable, RateLimited, Unauthorized))

@@ -1,1 +1,1 @@
-"""Three-way merge of pages (page_merge.py) and of whole revisions (revision_merge.py)."""
+"""Three-way merge of pages (page_merge.py) and of revisions (revision_merge.py)."""

@@ -1,4 +1,6 @@
-"""Compares siblings of two versions block by block, and groups the changes of both sides into regions."""
+"""Compares siblings of two versions block by block, and groups the changes of both sides into regions.
+
+Siblings are blocks with the same parent. A region is a part of the base that one side or both sides have changed."""
 
 from __future__ import annotations
 
@@ -11,14 +13,14 @@ from octavo.documents.sequences import diff_ranges
 from octavo.documents.source_blocks import ROWS_AND_ITEMS, WORD, Blocks, SourceBlock, Versions, sections
 
 _PAIR_LIMIT = 50_000
-"""Maximum number of pairs of equal words for a comparison by words. `_WORD_LIMIT` is the maximum number of words."""
+"""Maximum number of pairs of equal words, up to which blocks are compared word by word."""
 _WORD_LIMIT = 8_000
 _MIN_SHARED = 0.4
-"""Minimum share of the words of the shorter block that the longer block must contain for the two to be in one hunk."""
+"""Two blocks are in one hunk if the longer block contains at least this share of the words of the shorter block."""
 
 
 class Hunk(NamedTuple):
-    """A difference: `old[i1:i2]` was replaced by `new[j1:j2]`. Either range can be empty."""
+    """A difference between siblings: `old[i1:i2]` was replaced by `new[j1:j2]`. One of the ranges may be empty."""
 
     i1: int
     i2: int
@@ -27,7 +29,7 @@ class Hunk(NamedTuple):
 
     @property
     def is_edit(self) -> bool:
-        """Whether a single block was replaced by a single block."""
+        """Return whether one block was replaced by one block."""
         return self.i2 - self.i1 == self.j2 - self.j1 == 1
 
     @property
@@ -40,7 +42,7 @@ class Hunk(NamedTuple):
 
 
 def hunks(old: Blocks, new: Blocks) -> list[Hunk]:
-    """Return the differences between siblings. Blocks that share many words are in one hunk."""
+    """Return the differences between siblings. Blocks with many common words are in one hunk."""
     found: list[Hunk] = []
     for each in diff_ranges([block.key for block in old], [block.key for block in new], landmarks=True):
         if not each.equal:
@@ -53,8 +55,8 @@ def hunks(old: Blocks, new: Blocks) -> list[Hunk]:
 
 
 def _shift_to_heading(old: Blocks, new: Blocks, hunk: Hunk, before: int, after: int) -> Hunk:
-    """Return an addition or deletion, shifted to begin with a heading if that describes the same change. `before` and
-    `after` are the numbers of equal blocks on either side of the hunk."""
+    """Shift an addition or deletion so that it begins with a heading, if the shifted hunk describes the same change.
+    `before` and `after` are the numbers of equal blocks before and after the hunk."""
     if not (hunk.is_addition or hunk.is_deletion):
         return hunk
     blocks, start, end = (new, hunk.j1, hunk.j2) if hunk.is_addition else (old, hunk.i1, hunk.i2)
@@ -67,8 +69,8 @@ def _shift_to_heading(old: Blocks, new: Blocks, hunk: Hunk, before: int, after: 
     return Hunk(*(place + shift for place in hunk)) if blocks[start + shift].level else hunk
 
 
-def likeness(one: SourceBlock, other: SourceBlock) -> float:
-    """Return the share of words that two blocks have in common, 0 to 1."""
+def word_similarity(one: SourceBlock, other: SourceBlock) -> float:
+    """Return the share of words that two blocks have in common, from 0 to 1."""
     shared = sum((Counter(one.words) & Counter(other.words)).values())
     return 2 * shared / max(1, len(one.words) + len(other.words))
 
@@ -84,7 +86,7 @@ def matching_runs(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int
 
 
 def _split_difference(old: Blocks, new: Blocks, difference: Hunk) -> Iterator[Hunk]:
-    """Split a difference into ranges of blocks that share words, and the blocks between these ranges."""
+    """Split a difference into hunks: ranges of blocks that share words, and the blocks between these ranges."""
     i, j = difference.i1, difference.j1
     end = Hunk(difference.i2, difference.i2, difference.j2, difference.j2)
     for related in [*_related_ranges(old, new, difference), end]:
@@ -109,8 +111,8 @@ def _split_unrelated(old: Blocks, new: Blocks, difference_between: Hunk) -> Iter
 
 
 def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
-    """Return the ranges of blocks that share runs of words, such as a paragraph and its two halves, or a hint and the
-    paragraphs that were in it."""
+    """Return the ranges of blocks that share several words in order. An example is a paragraph that was split in
+    two."""
     old_blocks = old[difference.i1 : difference.i2]
     new_blocks = [_without_moves(block, old_blocks) for block in new[difference.j1 : difference.j2]]
     counts = [len(words) for words in new_blocks]
@@ -121,7 +123,7 @@ def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
         runs = Counter((old_words[a + n][1], new_words[b + n][1]) for n in range(size))
         for (i, j), count in runs.items():
             are_short = old[i].kind == "row" or min(len(old[i].words), counts[j - difference.j1]) <= 3
-            if count > 1 or are_short:  # A single equal word of a long text is a coincidence.
+            if count > 1 or are_short:  # ignore a single equal word of a long text, which is a coincidence
                 shared[i, j] += count
     found: list[Hunk] = []
     for (i, j), count in sorted(shared.items()):
@@ -136,7 +138,7 @@ def _related_ranges(old: Blocks, new: Blocks, difference: Hunk) -> list[Hunk]:
 
 
 def _without_moves(block: SourceBlock, old: Blocks) -> tuple[str, ...]:
-    """Return the words of a block. Words of blocks that were moved into it are left out, unless they come from `old`."""
+    """Return the words of a block. Leave out the words of blocks that were moved into it from outside `old`."""
     if not any(each.move for each in block.walk()):
         return block.words
     if block.move is not None:
@@ -145,8 +147,8 @@ def _without_moves(block: SourceBlock, old: Blocks) -> tuple[str, ...]:
 
 
 def _are_related(old: SourceBlock, new: SourceBlock, shared: int, shorter_length: int) -> bool:
-    """Return whether two blocks with `shared` equal words belong in one hunk. `shorter_length` is the number of words of the
-    shorter block."""
+    """Return whether two blocks with `shared` equal words belong in one hunk. `shorter_length` is the number of words
+    of the shorter block."""
     if shared < _MIN_SHARED * shorter_length:
         return False
     kinds = {old.kind, new.kind}
@@ -155,7 +157,7 @@ def _are_related(old: SourceBlock, new: SourceBlock, shared: int, shorter_length
 
 
 Region: TypeAlias = Versions[slice]
-"""A range of siblings in the base, on main and in the change request."""
+"""The same range of siblings in the base, on main and in the change request."""
 
 
 class _Change(NamedTuple):
@@ -180,7 +182,7 @@ def regions(siblings: Versions[Blocks], moved: MovedBlocks) -> Iterator[Region]:
         while len(found) > 1 and _are_one_region(found[-2], found[-1], siblings, moved):
             previous = found.pop()
             found[-1] += previous
-    shifts = [0, 0]  # Blocks that each side has more than the base.
+    shifts = [0, 0]  # by how many blocks each side is longer than the base so far
     for region in found:
         start, stop = min(each.hunk.i1 for each in region), max(each.hunk.i2 for each in region)
         starts = [start + shift for shift in shifts]
@@ -193,7 +195,8 @@ def regions(siblings: Versions[Blocks], moved: MovedBlocks) -> Iterator[Region]:
 def _are_one_region(
     first: list[_Change], second: list[_Change], siblings: Versions[Blocks], moved: MovedBlocks
 ) -> bool:
-    """Return whether two regions overlap, or an addition of one side belongs to an adjacent change of the other side."""
+    """Return whether two regions must be one region: they overlap, or an addition of one side belongs to an adjacent
+    change of the other side."""
     start, stop = min(each.hunk.i1 for each in second), max(each.hunk.i2 for each in first)
     if start != stop:
         return start < stop
@@ -208,9 +211,9 @@ def _are_one_region(
 def _belong_together(first: _Change, second: _Change, siblings: Versions[Blocks], moved: MovedBlocks) -> bool:
     """Return whether two adjacent changes of different sides belong in one region."""
     if first.hunk.is_addition and second.hunk.is_addition:
-        return True  # The order of two additions is unknown.
+        return True  # two additions in one place: their order is unknown
     if not first.hunk.is_addition and not second.hunk.is_addition:
-        return False  # The sides changed different blocks.
+        return False  # the sides changed different blocks
     is_before = first.hunk.is_addition
     added, changed = (first, second) if is_before else (second, first)
     sides = (siblings.main, siblings.request)
@@ -218,11 +221,11 @@ def _belong_together(first: _Change, second: _Change, siblings: Versions[Blocks]
     old = siblings.base[changed.hunk.i1 : changed.hunk.i2]
     now = sides[changed.side][changed.hunk.j1 : changed.hunk.j2]
     if changed.hunk.is_edit and old[0].name == now[0].name:
-        return False  # The old block still exists, so the addition stays next to it.
+        return False  # the old block still exists, so the addition can stay next to it
     if all(each.kind in ROWS_AND_ITEMS for each in (*new, *old)):
-        return False  # Rows and items are independent of their neighbors.
+        return False  # rows and items do not depend on their neighbors
     if changed.hunk.is_deletion and all(each in moved[changed.side] for each in old):
-        return False  # The old blocks were moved away, so the addition stays.
+        return False  # the old blocks were only moved, so the addition can stay
     if all(each.move for each in new):
         # Moved blocks do not depend on their new neighbors. They conflict only with the deletion of the section around
         # them.

@@ -1,7 +1,7 @@
-"""Predicts the conflicts of a merge from the three revisions as the server shows them.
+"""Predicts the conflicts of a merge from its three revisions.
 
-The module makes the merge and drops the result, so the prediction is exact for the embedded server. Other servers may
-resolve differently. For them, a predicted conflict means that both sides changed the same content.
+It runs the merge on this machine and discards the result. So the prediction is exact for the embedded server. Other
+servers may merge differently: for them, a predicted conflict means that both sides changed the same content.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ RevisionTriple: TypeAlias = tuple[Revision, Revision, Revision]
 """The common base, main and the change request, in this order."""
 
 _IGNORED_FIELDS = {"pages", "path", "urls", "href", "created_at", "updated_at", "document_id", "markdown", "document"}
-"""Fields of a page that are not compared: derived from other fields, from the time, or from the text."""
+"""Fields of a page that are not compared, because they follow from other fields, from the time, or from the text."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class MergePrediction:
 
     conflicts: tuple[PredictedConflict, ...]
     suggestions: tuple[PredictedConflict, ...]
-    """Paragraphs that will be merged by words, because each side changed different words."""
+    """Paragraphs that will be merged word by word, because each side changed different words."""
     pages: Pages
     """The merged page tree."""
     is_on_main: bool
@@ -51,8 +51,8 @@ class MergePrediction:
 def pages_to_read(revisions: RevisionTriple, touched: Collection[str] | None) -> list[str]:
     """Return the ids of the pages whose text is needed for a prediction, in the order of the change request.
 
-    Pages with equal document ids need no reading. Without document ids, only pages in `touched` are needed: the pages
-    that the change request changed. `touched` is None if these are unknown.
+    Pages with equal document ids are left out. If there are no document ids, only the pages in `touched` are needed.
+    These are the pages that the change request changed, or None if they are unknown.
     """
     base, main, request = ({page.id: page for page in each.walk()} for each in revisions)
     found = []
@@ -71,9 +71,9 @@ def pages_to_read(revisions: RevisionTriple, touched: Collection[str] | None) ->
 
 
 def predict_merge(revisions: RevisionTriple, texts: Mapping[str, tuple[str, str, str]]) -> MergePrediction:
-    """Return the expected result of a merge. `texts` has the texts of all `pages_to_read`, in each revision.
+    """Return the expected result of a merge. `texts` has the three texts of each page of `pages_to_read`.
 
-    The text of a page in a revision without that page is not used.
+    If a revision does not have a page, its text is ignored.
     """
     base, main, request = (
         _revision_content(each, {name: versions[n] for name, versions in texts.items()})
@@ -92,10 +92,10 @@ def predict_merge(revisions: RevisionTriple, texts: Mapping[str, tuple[str, str,
 def shows_all_changes(
     changes: Iterable[Change], revisions: RevisionTriple, texts: Mapping[str, tuple[str, str, str]]
 ) -> bool:
-    """Return whether the three revisions show each change that the server lists for the change request.
+    """Return whether every change that the server lists for the change request is visible in the three revisions.
 
-    An invisible change looks as if main already had it: a file replaced at the same URL, reusable content without a
-    document id, or a field that Octavo does not know. `texts` are the texts given to `predict_merge`.
+    Some changes are not, such as a file replaced at the same URL, reusable content without a document id, or a field
+    that Octavo does not know. Main then seems to have them already. `texts` are the texts given to `predict_merge`.
     """
     base, _, request = revisions
     shown = {_change_key(each) for each in changes_between(base, request)}
@@ -112,7 +112,7 @@ def _change_key(change: Change) -> tuple[str, str]:
 
 
 class _LiteralTexts:
-    """A text store in which each text is its own name."""
+    """A store of texts for `merge_revisions` in which the name of a text is the text itself."""
 
     def text(self, name: str, /) -> str:
         return name

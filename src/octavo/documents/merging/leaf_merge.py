@@ -7,21 +7,21 @@ import re
 from octavo.api.folding import fold
 from octavo.documents.merging.block_alignment import matching_runs
 from octavo.documents.merging.merged_page import SIDES, Conflict, side_of
-from octavo.documents.source_blocks import PROSE, WORD, SourceBlock, Versions, cells, is_html, row_frame, with_cells
+from octavo.documents.source_blocks import PROSE, WORD, SourceBlock, Versions, cells, is_html, row_opening, with_cells
 
 Context = tuple[str, str]
-"""Text before and after a conflict that is needed to read the conflict alone."""
+"""Text before and after a conflict, without which the conflict cannot be read alone."""
 NO_CONTEXT: Context = ("", "")
 _TOKEN = re.compile(rf"\s+|#+|\]\[[^\[\]\n]*\]|{WORD.pattern}|.", re.S)
-"""A part of a text that is merged as a whole: a word, the target of a reference link, white space or a sign."""
+"""A part of a text that is never divided: a word, the target of a reference link, white space or a sign."""
 _DASHES = re.compile(r"(?<![^\s:|])-+(?![^\s:|])")
 """The dashes below a header cell of a table. Their number has no meaning."""
 _MIN_KEPT = 0.5
-"""Minimum share of the words of a text that each side must have kept for a merge by words."""
+"""Minimum share of the words of a text that each side must keep for a merge word by word."""
 
 
 def merge_text(kind: str, texts: Versions[str], context: Context = NO_CONTEXT) -> str | Conflict:
-    """Merge a text that both sides may have changed. A merge by words is only suggested, and the user can change it."""
+    """Merge a text. If both sides changed different words, the result is a conflict with a suggested merge."""
     if texts.is_conflict_free:
         return texts.preferred
     if kind == "heading" and (merged := _merge_heading(texts)):
@@ -30,13 +30,13 @@ def merge_text(kind: str, texts: Versions[str], context: Context = NO_CONTEXT) -
     between = "\n" if kind in ("line", "item") else "\n\n"
     both = texts.main + between + texts.request if by_words is None else by_words
     if kind == "field":
-        both = texts.main  # Front matter can have a field only once.
+        both = texts.main  # front matter can have a field only once, so both sides cannot be kept
     is_suggested = by_words is not None and kind in PROSE
     return Conflict(kind, *texts, both=both, merged_text=by_words, is_suggested=is_suggested, context=context)
 
 
 def _merge_heading(texts: Versions[str]) -> str | None:
-    """Merge a heading if one side changed its level and the other some of its words. None otherwise."""
+    """Merge a heading if one side changed its level and the other side some of its words. None otherwise."""
     levels = texts.map(lambda text: text[: len(text) - len(text.lstrip(" #"))])
     titles = texts.map(lambda text: text.lstrip(" #"))
     words = [WORD.findall(fold(title)) for title in titles]
@@ -49,7 +49,7 @@ def _merge_heading(texts: Versions[str]) -> str | None:
 def merge_head(blocks: Versions[SourceBlock], context: Context) -> str | Conflict:
     """Merge the head of a block: the text before its children."""
     heads, keys = blocks.map(lambda each: each.head), blocks.map(lambda each: each.head_key)
-    if keys.main == keys.base == keys.request:  # Only white space or the number of an item differs.
+    if keys.main == keys.base == keys.request:  # only white space or the number of an item differs
         return heads.preferred
     if keys.is_conflict_free:
         return heads.preferred_by(keys)
@@ -59,9 +59,9 @@ def merge_head(blocks: Versions[SourceBlock], context: Context) -> str | Conflic
 
 
 def merge_row(rows: Versions[str], context: Context = NO_CONTEXT) -> str | Conflict:
-    """Merge a row cell by cell. If both sides changed the same cell, the row is one conflict. Both texts of the
-    conflict then include the cells that only one side changed."""
-    widths, frames = rows.map(lambda row: len(cells(row))), rows.map(row_frame)
+    """Merge a row cell by cell. If both sides changed the same cell, return a conflict for the row. Its texts include
+    the cells that only one side changed."""
+    widths, frames = rows.map(lambda row: len(cells(row))), rows.map(row_opening)
     texts = rows
     if widths.base == widths.main == widths.request and frames.is_conflict_free:
         main_cells, request_cells = [], []
@@ -90,8 +90,8 @@ def merge_table_head(heads: Versions[str]) -> str | Conflict:
 
 
 def merge_words(base: str, main: str, request: str) -> str | None:
-    """Return the text with the changes of both sides. None if they changed the same or adjacent words, if they added
-    the same words in different places, or if a side rewrote most of the text."""
+    """Return the text with the changes of both sides. None if both sides changed the same or adjacent words, if both
+    added the same words in different places, or if a side rewrote most of the text."""
     old, sides = _TOKEN.findall(base), [_TOKEN.findall(text) for text in (main, request)]
     edits: dict[tuple[int, int, str], set[int]] = {}
     for side, new in enumerate(sides):

@@ -1,4 +1,4 @@
-"""Reads a page with conflict markers, as an earlier merge wrote it, back into conflicts."""
+"""Reads the conflict markers in a page, which an earlier merge wrote, back into conflicts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from octavo.documents.merging.merged_page import (
 
 
 class _MarkedPart(NamedTuple):
-    """A part of a merged page between conflict markers, with the white space around it without markers."""
+    """A part of a merged page that is written between conflict markers. `before` and `after` are the white space around
+    it if it is written without markers."""
 
     content: Conflict | MergedBlock
     before: str
@@ -26,10 +27,10 @@ class _MarkedPart(NamedTuple):
 
 
 def read_marked_page(text: str, known: MergedPage | None = None) -> MergedPage:
-    """Return the page with the conflicts between the markers in `text`.
+    """Return the page with a conflict for each set of markers in `text`.
 
-    `known` is the merge that wrote the markers, if available. Its conflicts include the base. Each other pair of
-    markers becomes a conflict without a base, with the whole text of both sides.
+    `known` is the merge that wrote the markers, if available. Its conflicts are used because they include the base.
+    Other markers become conflicts without a base, with the text of both sides.
     """
     lines = text.split("\n")
     by_sides: dict[tuple[str, str], list[_MarkedPart]] = {}
@@ -70,7 +71,7 @@ def _add_text(pieces: list[MergedChild], text: str, gap: str | None) -> None:
 
 
 def _marked_in(block: MergedBlock) -> Iterator[_MarkedPart]:
-    """Yield the parts of a merged block that are between conflict markers as long as nothing is resolved."""
+    """Yield the parts of a merged block that are written between conflict markers while they are unresolved."""
     gap = block.space_before_children
     for number, (content, after) in enumerate(found := list(without_moved_places(block.pieces)), 1):
         gap_after = after if number < len(found) else block.space_after_children

@@ -1,4 +1,4 @@
-"""Checks that a merge loses and repeats no text."""
+"""Checks that a merge neither loses nor repeats text."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from octavo.documents.source_blocks import MARKER, PROSE, WORD, SourceBlock, Ver
 from octavo.documents.source_reader import read_page
 
 Run: TypeAlias = tuple[str, ...]
-"""Five adjacent words of a sentence. For a shorter sentence, the whole sentence, and each pair of adjacent words."""
+"""Five adjacent words of a sentence. A shorter sentence has these runs: the sentence, and each pair of adjacent
+words."""
 _RUN_LENGTH = 5
 _SENTENCE_END = re.compile(r"(?<![.!?…])[.!?…]+[\"')\]]*\s+|[。！？]")
 _HTML_TAG = re.compile(r"<[^<>]*>")
 
 
 def miscounted_runs(page: MergedPage, versions: Versions[SourceBlock]) -> set[Run]:
-    """Return the runs of words that are lost or repeated if all conflicts are resolved for one side.
+    """Return the runs of words that are lost or repeated when all conflicts are resolved for one side.
 
-    Two counts limit how often a run may occur: its count on that side, and this count changed by the difference
-    between the other side and the base.
+    A run must occur at least and at most as often as two counts allow: its count on that side, and this count plus the
+    difference between the other side and the base.
     """
     sentences = versions.map(lambda block: Counter(_sentences([block])))
     results = [side_of(page.root, side) or "" for side in SIDES]

@@ -1,4 +1,4 @@
-"""The result of merging a page: merged text, and conflicts for the user to resolve."""
+"""The result of merging a page. It has the merged text, and the conflicts that the user must resolve."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ NEVER_BOTH = frozenset({"head", "field", "front", "moved"})
 
 @dataclass(frozen=True)
 class MergeChoice:
-    """The resolution of a conflict: main, the change request, both, the merge by words, or the user's own text."""
+    """The user's choice for a conflict: main, the change request, both, the merge word by word, or the user's own
+    text."""
 
     kind: ChoiceKind
     text: str = ""
@@ -30,26 +31,28 @@ class MergeChoice:
 
 @dataclass(eq=False)
 class Conflict:
-    """A place where main and the change request contradict each other. A side without text there is None."""
+    """A part of a page that main and the change request changed differently. A side that has no text there is None."""
 
     kind: str
     """The kind of block, or `blocks` (several), `head` (of a container or table), `columns` or `moved`."""
     base: str | None
-    """Empty if both sides added text. None if the base is unknown."""
+    """The text in the base. Empty if both sides added text. None if the base is unknown."""
     main: str | None
     request: str | None
     both: str | None = None
-    """The text if both sides are chosen: main's, then the request's. Only main's if the page can have only one."""
+    """The text if both sides are chosen: main's text, then the text of the change request. Only main's text if the page
+    cannot have both."""
     merged_text: str | None = None
-    """The text with the changes of both sides. None if they changed the same or adjacent words."""
+    """The text merged word by word. None if both sides changed the same or adjacent words."""
     is_suggested: bool = False
     """Whether `merged_text` is used until the user resolves the conflict."""
     context: tuple[str, str] = ("", "")
-    """Text before and after the conflict that is needed to read it alone: the head of a table, the fences of code."""
+    """Text before and after the conflict without which it cannot be read alone, such as the head of its table."""
     base_text_page: str | None = None
-    """The id of the page of main that now contains the text of the base. None if unknown."""
+    """The id of the page to which main moved the text of the base. None if the text was not moved to another page."""
     deciding_conflict: Conflict | None = None
-    """The conflict that resolves this one too, in another place of the same moved text. None if there is none."""
+    """The conflict whose choice also applies to this conflict, because both are places of the same moved text. None if
+    this conflict has its own choice."""
     moved_blocks: frozenset[SourceBlock] = frozenset()
     """Blocks of the base that a side moved to or from this place."""
 
@@ -74,7 +77,7 @@ class Conflict:
 
 
 _Choose: TypeAlias = Callable[[Conflict], MergeChoice | None]
-"""Returns the choice for a conflict. None if the conflict is unresolved."""
+"""A function that returns the choice for a conflict. It returns None if the conflict is unresolved."""
 
 
 @dataclass(eq=False)
@@ -100,16 +103,16 @@ class MergedBlock:
 
     @property
     def may_hold_markers(self) -> bool:
-        """Whether conflict markers can be inside the block. Lists, tables and code are enclosed as a whole."""
+        """Return whether conflict markers may be inside the block. Lists, tables and code are put between markers as a
+        whole."""
         return self.kind in ("page", "container") and not isinstance(self.head, Conflict)
 
 
 @dataclass(eq=False)
 class MovedPlace:
-    """A place that text was moved to or from, without a conflict of its own.
+    """A place that text was moved to or from. The place itself has no conflict.
 
-    If another place of the text is in conflict, `conflict` is used in place of `pieces`: one choice then resolves all
-    places.
+    If another place of the same text is in conflict, `conflict` replaces `pieces`. So one choice resolves all places.
     """
 
     pieces: list[MergedChild]
@@ -138,7 +141,8 @@ class MergedPage:
 
     @cached_property
     def conflict_places(self) -> list[tuple[str, Conflict]]:
-        """Every place of a conflict in order, with its name. The name depends on the text of both sides."""
+        """Return all conflicts in order, with their names. The name follows from the text of both sides. A conflict of
+        moved text is returned for each of its places."""
         seen, names, conflicts_in_order = Counter[str](), dict[Conflict, str](), list(conflicts_in(self.root))
         for conflict in (each for each in conflicts_in_order if each.deciding_conflict is None):
             digest = _digest(conflict)
@@ -148,19 +152,19 @@ class MergedPage:
 
     @property
     def named_conflicts(self) -> list[tuple[str, Conflict]]:
-        """The conflicts in order, each once, with its name."""
+        """Return the conflicts in order with their names. Each conflict is returned once."""
         return [(name, each) for name, each in self.conflict_places if each.deciding_conflict is None]
 
     @property
     def conflicts(self) -> list[Conflict]:
-        """The conflicts that the user has to resolve: those without a suggested result."""
+        """Return the conflicts that the user must resolve. Conflicts with a suggested merge are left out."""
         return [each for _, each in self.named_conflicts if not each.is_suggested]
 
     def text(
         self, choices: Mapping[str, MergeChoice] | None = None, *, request: str = "", main: str = MAIN_LABEL
     ) -> str:
-        """Return the text after `choices`, given by conflict name. Unresolved conflicts are between conflict markers
-        with the labels `main` and `request`."""
+        """Return the text with `choices` applied, by the name of the conflict. Unresolved conflicts are written between
+        conflict markers with the labels `main` and `request`."""
         suggested = {
             each: MergeChoice("words")
             for _, each in self.conflict_places
@@ -191,7 +195,7 @@ def conflicts_in(content: str | Conflict | MergedBlock) -> Iterator[Conflict]:
 
 
 def without_moved_places(pieces: Sequence[MergedChild]) -> Iterator[tuple[str | Conflict | MergedBlock, str]]:
-    """Yield the content of pieces, each with the white space after it. Resolves each `MovedPlace`."""
+    """Yield the content of each piece, and the white space after it. A `MovedPlace` is replaced by its content."""
     for piece in pieces:
         if not isinstance(piece.content, MovedPlace):
             yield piece.content, piece.gap
@@ -202,7 +206,7 @@ def without_moved_places(pieces: Sequence[MergedChild]) -> Iterator[tuple[str | 
 
 
 class _Assembler:
-    """Assembles the text of a page. Unresolved conflicts give one side, or both sides between markers."""
+    """Assembles the text of a page. For an unresolved conflict, it takes one side, or both sides between markers."""
 
     def __init__(self, choice: _Choose, side: ChoiceKind = "main", labels: tuple[str, str] | None = None) -> None:
         self._choice, self._side, self._labels = choice, MergeChoice(side), labels
@@ -236,7 +240,8 @@ class _Assembler:
         return [*result, Fragment(content.tail)]
 
     def _gaps(self, block: MergedBlock, children: list[tuple[str, bool]]) -> Iterator[str]:
-        """Yield the white space before the first child and after each child, with blank lines around conflict markers."""
+        """Yield the white space before the first child and after each child, with blank lines around conflict
+        markers."""
         if not children:
             yield block.space_before_children if block.tail else ""
             return
@@ -247,11 +252,11 @@ class _Assembler:
             yield "\n\n" if is_inner and is_by_markers and gap.count("\n") < 2 else gap
 
     def _is_marked(self, content: str | Conflict | MergedBlock) -> bool:
-        """Return whether a part is enclosed in conflict markers, which are only around whole blocks."""
+        """Return whether a part is written between conflict markers. Markers are only around whole blocks."""
         if self._labels is None or (isinstance(content, MergedBlock) and content.may_hold_markers):
             return False
         if isinstance(content, Conflict) and content.main is None and content.request is None:
-            return False  # Both sides moved the text away from here.
+            return False  # both sides moved the text away from here
         return any(self._choice(each) is None for each in conflicts_in(content))
 
 

@@ -1,4 +1,5 @@
-"""Follows blocks that one side moved, so that edits of the other side are merged at the new place."""
+"""Finds the blocks that one side moved, and prepares both sides so that edits of the other side are merged at the new
+place."""
 
 from __future__ import annotations
 
@@ -8,14 +9,14 @@ from dataclasses import replace
 from operator import is_
 from typing import NamedTuple, TypeAlias
 
-from octavo.documents.merging.block_alignment import Hunk, MovedBlocks, hunks, likeness
+from octavo.documents.merging.block_alignment import Hunk, MovedBlocks, hunks, word_similarity
 from octavo.documents.source_blocks import Move, SourceBlock, Versions
 
 _NEVER_MOVED = frozenset({"line", "page", "front", "field"})
 _MIN_LETTERS = 3
-"""Minimum number of letters for a block to count as moved. Headings need none."""
+"""Minimum number of letters of a block that counts as moved. It does not apply to headings."""
 _MIN_WORDS = 4
-"""Minimum number of words for a block to count as moved and edited."""
+"""Minimum number of words of a block that counts as moved and edited."""
 _MIN_MOVED_LIKENESS = 0.6
 """Minimum share of equal words for a block to count as moved and edited."""
 _MIN_REWRITTEN_LIKENESS = 0.1
@@ -40,14 +41,14 @@ class _Counterparts:
 
     def __init__(self, base: SourceBlock, side: SourceBlock) -> None:
         self.unmoved: dict[SourceBlock, SourceBlock] = {}
-        """The version on this side for each base block that stays in place, edited or not."""
+        """The version on this side of each base block that stays in place. It may be edited."""
         self.divided: dict[SourceBlock, tuple[SourceBlock, ...]] = {}
-        """The blocks that replaced a base block, if it was split or turned into another kind."""
+        """The blocks that replaced a base block that was split or turned into another kind."""
         self.moved: dict[SourceBlock, SourceBlock] = {}
         """The version on this side for each base block that was moved."""
         self.added: list[_Addition] = []
         self._rewritten: set[SourceBlock] = set()
-        """Blocks of the base and of this side that are in the same place and share words, so neither was moved."""
+        """Blocks of the base and of this side that were rewritten in place, and so were not moved."""
         self._dissimilar_pairs: list[tuple[SourceBlock, SourceBlock]] = []
         """Pairs of blocks in the same place with few equal words. They correspond only if neither was moved."""
         self._parents = {child: each for tree in (base, side) for each in tree.walk() for child in each.children or ()}
@@ -77,7 +78,7 @@ class _Counterparts:
                 self._pair(one, other)
             before, after = old_children[hunk.i1 : hunk.i2], new_children[hunk.j1 : hunk.j2]
             if hunk.is_edit and before[0].name == after[0].name:
-                if likeness(before[0], after[0]) > _MIN_REWRITTEN_LIKENESS or before[0].kind in _NEVER_MOVED:
+                if word_similarity(before[0], after[0]) > _MIN_REWRITTEN_LIKENESS or before[0].kind in _NEVER_MOVED:
                     self._pair(before[0], after[0])
                 else:
                     self._dissimilar_pairs.append((before[0], after[0]))
@@ -89,7 +90,7 @@ class _Counterparts:
                         (one, other)
                         for one in before
                         for other in after
-                        if likeness(one, other) > _MIN_REWRITTEN_LIKENESS
+                        if word_similarity(one, other) > _MIN_REWRITTEN_LIKENESS
                     )
                     self._rewritten.update(each for pair in pairs for each in pair)
                 if len(before) == 1:
@@ -99,7 +100,8 @@ class _Counterparts:
             i, j = hunk.i2, hunk.j2
 
     def _find_moves(self, deleted: list[SourceBlock], added: list[SourceBlock]) -> None:
-        """Find blocks that were deleted in one place and added in another: equal blocks first, then similar blocks."""
+        """Find blocks that were deleted in one place and added in another. Equal blocks are paired first, then similar
+        blocks."""
         counts, others = Counter(each.key for each in deleted), Counter(each.key for each in added)
         by_key = {each.key: each for each in added}
         arrived: set[SourceBlock] = set()
@@ -118,8 +120,8 @@ class _Counterparts:
         for old in unpaired:
             free = (each for each in candidates if each.name == old.name and each not in arrived)
             possible = (each for each in free if self._may_move(old, each))
-            best = max(possible, key=lambda each: likeness(old, each), default=None)
-            if best is not None and likeness(old, best) >= _MIN_MOVED_LIKENESS:
+            best = max(possible, key=lambda each: word_similarity(old, each), default=None)
+            if best is not None and word_similarity(old, best) >= _MIN_MOVED_LIKENESS:
                 self.moved[old] = best
                 arrived.update(best.walk())
 
@@ -132,7 +134,7 @@ class _Counterparts:
         return len(block.words) >= _MIN_WORDS and block not in self._rewritten and block.kind not in _NEVER_MOVED
 
     def _may_move(self, old: SourceBlock, new: SourceBlock) -> bool:
-        """Return whether a block can have been moved from `old` to `new`. Rows stay within their table."""
+        """Return whether `new` may be the moved `old`. Rows can move only within their table."""
         if old.kind in _NEVER_MOVED:
             return False
         return old.kind != "row" or self.unmoved.get(self._parents[old]) is self._parents[new]
@@ -141,8 +143,8 @@ class _Counterparts:
 def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBlock, MovedBlocks]:
     """Return main and the change request prepared for the merge, and the base blocks that each side moved.
 
-    A moved block gets `move`: the base block, and the other side's blocks. In the other side's tree, the base block
-    replaces these blocks at the old place, so that only the move counts as a change there.
+    Each moved block gets a `Move` with the base block and the blocks of the other side. In the tree of the other side,
+    these blocks are replaced by the base block. So the old place has only one change, the move.
     """
     sides = _Counterparts(versions.base, versions.main), _Counterparts(versions.base, versions.request)
     changes: tuple[_Changes, _Changes] = ({}, {})
@@ -163,7 +165,7 @@ def follow_moves(versions: Versions[SourceBlock]) -> tuple[SourceBlock, SourceBl
                 old_places[old] = [*blocks]
         for addition in other.added:
             last = addition.siblings[addition.place - 1] if addition.place else None
-            # A block that the other side added after a moved block moves along with it.
+            # If the other side added a block after a moved block, move it too.
             if last in old_places and _belongs_to_moved(addition, mover.moved) and not other.has_moved_into(addition):
                 changes[side][mover.moved[last]] += addition.blocks
                 old_places[last] += addition.blocks

@@ -5,8 +5,8 @@ Git merges files by lines; this module merges pages by blocks. Start with `merge
 1. Read each version as a tree of blocks (source_reader.py).
 2. Follow the blocks that one side moved (moved_blocks.py). An edit by the other side is merged at the new place.
 3. Walk the trees from the page down to its innermost blocks. At each level, compare the children in main and in the
-   change request with those in the base (block_alignment.py). Changes of both sides that overlap or belong together form
-   one region (`regions`). Children between two regions differ in white space only.
+   change request with those in the base (block_alignment.py). Changes of both sides that overlap or belong together
+   form one region (`regions`). Children between two regions differ in white space only.
 4. Merge each region by the first of these rules that applies:
    - If one side changed the region, take that side. If both sides changed it in the same way, and no block in it was
      moved, take main.
@@ -21,7 +21,8 @@ Git merges files by lines; this module merges pages by blocks. Start with `merge
      sides gives their merge by words, if there is one.
 5. If moved text is in conflict in one place, one choice resolves the conflict in all places of the text
    (`_join_conflicts_of_moved_text`).
-6. Check two results (merge_check.py): all conflicts resolved for main, and all resolved for the change request. If words
+6. Check two results (merge_check.py): all conflicts resolved for main, and all resolved for the change request. If
+   words
    are lost or repeated, merge again: the regions with such words, and all regions between them, become one conflict. If
    no region has such words, all regions do. If the check fails again, follow no moves, and make one conflict of
    everything from the first to the last change.
@@ -35,7 +36,7 @@ from itertools import groupby
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from octavo.documents.merging import leaf_merge
-from octavo.documents.merging.block_alignment import NO_MOVES, MovedBlocks, Region, likeness, regions
+from octavo.documents.merging.block_alignment import NO_MOVES, MovedBlocks, Region, regions, word_similarity
 from octavo.documents.merging.leaf_merge import NO_CONTEXT, Context
 from octavo.documents.merging.merge_check import miscounted_runs, runs_of
 from octavo.documents.merging.merged_page import (
@@ -66,14 +67,14 @@ from octavo.documents.source_reader import read_page
 
 T = TypeVar("T")
 _IsJoined: TypeAlias = Callable[[Versions[Blocks]], bool]
-"""Returns whether a region becomes part of one large conflict."""
+"""A function that returns whether a region becomes part of one large conflict."""
 _CRLF = "\r\n"
 _ITEM_LIKENESS = 0.75
 """Minimum share of equal words for two new items to count as versions of one item."""
 _ROW_LIKENESS = 0.5
 """Minimum share of equal words for two new rows with equal first cells to count as versions of one row."""
 _PAIR_LIMIT = 10_000
-"""Maximum number of pairs of new rows or items to compare. Above it, no pair counts as versions of one."""
+"""Maximum number of pairs of new rows or items that are compared. If there are more, none is compared."""
 
 
 def merge(base: str, main: str, request: str) -> MergedPage:
@@ -83,7 +84,7 @@ def merge(base: str, main: str, request: str) -> MergedPage:
         # A merge without conflicts needs no parsing. The head is the whole text.
         return MergedPage(MergedBlock("page", texts.preferred, "", [], "", ""))
     line_end = "\n"
-    # Every version has one kind of line break only, and at least one version has CRLF.
+    # each version has only one kind of line break, and at least one version has CRLF
     if {_line_end(text) for text in texts if "\n" in text} in ({_CRLF}, {_CRLF, "\n"}):
         line_end = texts.map(lambda text: _line_end(text if "\n" in text else base)).preferred
         texts = texts.map(lambda text: text.replace(_CRLF, "\n"))
@@ -109,7 +110,7 @@ def _merge(versions: Versions[SourceBlock], *, is_emptied: bool) -> MergedPage:
 
 
 def _line_end(text: str) -> str:
-    """Return the line break of a text. Empty if the text has several kinds."""
+    """Return the line break of a text. Empty if the text has several kinds of line breaks."""
     if _CRLF not in text:
         return "\n"
     return _CRLF if text.count(_CRLF) == text.count("\n") else ""
@@ -133,11 +134,10 @@ class _PageMerge:
     def _merge_siblings(
         self, blocks: Versions[Blocks], context: Context, is_joined: _IsJoined | None = None
     ) -> list[MergedChild]:
-        """Merge siblings region by region. Siblings between regions differ in white space only.
+        """Merge siblings region by region. Siblings between regions differ only in white space.
 
-        With `is_joined`, all regions from the first to the last for which `is_joined` returns true become one region, which is
-        not merged
-        further. If it returns true for none, all regions do.
+        With `is_joined`, the regions from the first to the last for which it returns True become one conflict. If it
+        returns True for no region, all regions become one conflict.
         """
         pieces: list[MergedChild] = []
         joined: Region | None = None
@@ -149,7 +149,7 @@ class _PageMerge:
             found[found.index(first) : found.index(last) + 1] = [joined]
         ends = Versions(0, 0, 0)
         end_of_all = blocks.map(lambda siblings: slice(len(siblings), None))
-        for region in [*found, end_of_all]:  # The empty last region covers the blocks after the last change.
+        for region in [*found, end_of_all]:  # the empty last region makes the loop add the blocks after the last change
             between = _cut(blocks, Versions(*(slice(end, each.start) for end, each in zip(ends, region, strict=True))))
             for each in zip(*between, strict=True):
                 pieces.append(MergedChild(self._merge_block(Versions(*each)), _merged_gap(Versions(*each))))
@@ -158,13 +158,14 @@ class _PageMerge:
         return pieces
 
     def _merge_region(self, region: Versions[Blocks], context: Context, *, merges_inside: bool) -> list[MergedChild]:
-        """Merge a region by the rules of step 4. Without `merges_inside`, changes of both sides are one conflict."""
+        """Merge a region by the rules of step 4. With `merges_inside=False`, changes of both sides become one
+        conflict."""
         keys = region.map(lambda blocks: [each.key for each in blocks])
         if keys.request == keys.base:
             side = 0
         elif keys.main == keys.base:
             side = 1
-        # Keys do not include edits of moved blocks.
+        # Keys do not include edits of moved blocks, so moved blocks may differ although their keys are equal.
         elif keys.main == keys.request and not any(each.move for each in region.main):
             side = 0
         elif merges_inside and not region.base:
@@ -206,12 +207,12 @@ class _PageMerge:
             main, request = main[1:], request[1:]
         sides = [main, request]
         for side, other in ((0, 1), (1, 0)):
-            # Moved blocks do not contradict additions of the other side, so they are kept as long as an addition begins
-            # with them. `level` is the level of the heading of a moved section, 0 for other blocks.
+            # Keep the moved blocks at the start of an addition, because they do not contradict the other side. `level`
+            # is the level of the heading of a moved section, and 0 for other blocks.
             while all(sides) and sides[side][0].move:
                 end = 1
                 if level := sides[side][0].level:
-                    # The whole section moved. After it, a paragraph of the other side would become part of the section.
+                    # A whole section moved. A paragraph of the other side after it would become part of the section.
                     is_next = [0 < each.level <= level for each in sides[other]]
                     count = is_next.index(True) if True in is_next else len(is_next)
                     before += self._pieces_of_additions(sides[other][:count], other)
@@ -255,8 +256,8 @@ class _PageMerge:
         return MergedChild(conflict, _merged_gap(region.map(lambda blocks: blocks[-1] if blocks else None)))
 
     def _text_of_both_sides(self, region: Versions[Blocks]) -> str | None:
-        """Return main's text of a region, then the text of the change request without sections that main has too. If
-        only one side changed the region, return its text. None if no text is left."""
+        """Return main's text of a region followed by the text of the change request, without sections that main also
+        has. If only one side changed the region, return the text of that side. None if no text is left."""
         base = join(region.base) or None
         main, request = self._text_of_side(region.main, 0), self._text_of_side(region.request, 1)
         if request == base:
@@ -266,14 +267,16 @@ class _PageMerge:
         known = {tuple(each.key for each in region.main[start:end]) for start, end in sections(region.main)}
         parts = [region.request[start:end] for start, end in sections(region.request)]
         new = [each for part in parts if tuple(block.key for block in part) not in known for each in part]
-        if any(each.kind == "front" for each in region.main):  # A page can have front matter only once.
+        if any(each.kind == "front" for each in region.main):  # a page can have front matter only once
             new = [each for each in new if each.kind != "front"]
         groups = [(main, region.main), (self._text_of_side(new, 1), new)]
         remaining = [(text, blocks) for text, blocks in groups if text is not None]
         if not region.base and len(remaining) == 2 and region.main[0].level and not new[0].level:
-            remaining.reverse()  # After main's new section, a paragraph would become part of it.
+            remaining.reverse()  # put paragraphs before main's new section, or they would become part of it
         is_one_list = all(blocks[place].kind == "list" for place, (_, blocks) in zip((-1, 0), remaining, strict=False))
-        gap = "\n" if is_one_list else usual_gap(remaining[0][1][-1])  # A blank line would add space between all items.
+        gap = (
+            "\n" if is_one_list else usual_gap(remaining[0][1][-1])
+        )  # no blank line in a list, because it would add space between all items
         return gap.join(text for text, _ in remaining) if remaining else None
 
     def _text_of_side(self, blocks: Blocks, side: int) -> str | None:
@@ -290,7 +293,7 @@ class _PageMerge:
                 return sources.preferred_by(keys)
             if sources.is_conflict_free or not block.base.children:
                 return sources.preferred
-            # Both sides changed only white space or numbers of items, so merge these changes in the children.
+            # Both sides changed only white space or the numbers of items. Merge these changes in the children.
         if kind == "row":
             return leaf_merge.merge_row(block.map(lambda each: each.head), context)
         if kind == "table":
@@ -319,9 +322,8 @@ class _PageMerge:
         return MergedBlock(kind, head, before, pieces, after, tail, is_numbered)
 
     def _merge_front_matter(self, front: Versions[SourceBlock]) -> Conflict | MergedBlock:
-        """Merge front matter by field names, since the order has no meaning. A new field goes after its predecessor in
-        the change request and after fields that main added there. A repeated name makes the whole front matter a
-        conflict."""
+        """Merge front matter field by field, by name. A new field is put after its predecessor in the change request,
+        and after fields that main added there. If a name is repeated, the whole front matter is one conflict."""
         by_name = front.map(lambda each: {field.name: field for field in _children(each)})
         if any(len(fields) < len(_children(each)) for fields, each in zip(by_name, front, strict=True)):
             return Conflict("front", *front.map(lambda each: each.source), both=front.main.source)
@@ -340,7 +342,8 @@ class _PageMerge:
     def _merge_field(
         self, field: Versions[SourceBlock | None], context: Context
     ) -> str | Conflict | MergedBlock | None:
-        """Merge a field of front matter, which some versions may not have. None if the field is deleted."""
+        """Merge a field of front matter. It is None in versions that do not have the field. Return None if it is
+        deleted."""
         base, main, request = field
         if base is not None and main is not None and request is not None:
             return self._merge_block(Versions(base, main, request), context)
@@ -384,24 +387,25 @@ class _PageMerge:
         if not others:
             return _conflict_of_deletion([block], side)
         other_keys = [each.key for each in others]
-        if other_keys in ([base.key], [moved_block.key]):  # The other side changed nothing, or did the same.
+        if other_keys in ([base.key], [moved_block.key]):  # the other side changed nothing, or made the same change
             return moved_block.source
         if moved_block.kind == "row" and any(len(cells(each.head)) != len(cells(moved_block.head)) for each in others):
-            # The tables have different columns, so the whole tables are in conflict. Each table keeps its own row.
+            # The tables have different columns, so the whole tables are in conflict. Keep the row as it is.
             return moved_block.source
-        if moved_block.key == base.key:  # Only the other side changed the block.
+        if moved_block.key == base.key:  # only the other side changed the block
             return _indented(join(others), len(_indent(moved_block)) - len(_indent(others[0])))
-        # The other side split the block, or turned it into another kind.
+        # the other side split the block, or turned it into another kind
         if len(others) > 1 or others[0].name != moved_block.name:
             texts = _in_order(moved_block.source, join(others), side)
             return Conflict("blocks", base.source, *texts, both="\n\n".join(texts))
-        # Until here, the block moved as a whole. Now follow the moves inside it.
+        # The block itself moved. Now find the moves inside it.
         main, request, moved = follow_moves(Versions(base, *_in_order(moved_block, others[0], side)))
         return _PageMerge(main, request, moved)._merge_block(Versions(base, main, request))
 
     def _conflict_of_two_places(self, base: SourceBlock, block: SourceBlock, other: SourceBlock, side: int) -> Conflict:
-        """Return the conflict for one of the two places to which the sides moved a block. It has the merged text of
-        the block for the side that moved it here, and no text for the other side. `both` keeps main's place only."""
+        """Return the conflict for one of two places, because the sides moved a block to different places. It has the
+        text of the block for the side that moved it here, and None for the other side. `both` keeps the block only at
+        main's place."""
         text = block.source
         if base.name == block.name == other.name:
             merged = self._merge_block(Versions(base, *_in_order(block, other, side)))
@@ -412,7 +416,7 @@ class _PageMerge:
     def _as_moved_place(
         self, pieces: list[MergedChild], region: Versions[Blocks], context: Context
     ) -> list[MergedChild]:
-        """Return the pieces as one `MovedPlace` if text was moved to or from there and nothing is in conflict."""
+        """Wrap the pieces in a `MovedPlace` if text was moved to or from them and they have no conflict."""
         if not self._moved_base_blocks(region) or any(isinstance(each.content, Conflict) for each in pieces):
             return pieces
         piece = self._make_conflict(region, context)
@@ -501,16 +505,15 @@ def _have_versions_of_one(main: Blocks, request: Blocks) -> bool:
 def _are_versions_of_one(one: SourceBlock, other: SourceBlock) -> bool:
     if one.kind == other.kind == "row":
         first_cells = ["".join(cells(row.head)[:1]).split() for row in (one, other)]
-        return first_cells[0] == first_cells[1] and likeness(one, other) >= _ROW_LIKENESS
-    return likeness(one, other) >= _ITEM_LIKENESS
+        return first_cells[0] == first_cells[1] and word_similarity(one, other) >= _ROW_LIKENESS
+    return word_similarity(one, other) >= _ITEM_LIKENESS
 
 
 def _merged_gap(last: Versions[SourceBlock | None]) -> str:
-    """Return the white space after a region. `last` is the last block of the region in each version, None if it has
-    none.
+    """Return the white space after a region. `last` is the last block of the region in each version, or None.
 
-    The last child of a block has no gap. If main or the change request has no gap, the first version with a gap
-    decides."""
+    The last child of a block has no gap. If main or the change request has no gap, use the gap of the first version
+    that has one."""
     gaps = last.map(lambda block: block.gap if block is not None else None)
     if gaps.main is not None and gaps.request is not None:
         return gaps.preferred or ""
@@ -533,7 +536,7 @@ class _MoveGroup(NamedTuple):
 
 
 def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
-    """Let one choice resolve all conflicts at the places of the same moved text. If one place is in conflict, all are."""
+    """Make one choice resolve all conflicts of the same moved text. If one of its places is in conflict, all are."""
     groups: list[_MoveGroup] = []
     for place in _conflicts_and_moved_places(root.pieces):
         blocks = (place.conflict if isinstance(place, MovedPlace) else place).moved_blocks
@@ -550,7 +553,7 @@ def _join_conflicts_of_moved_text(root: MergedBlock) -> None:
     conflicts = list(conflicts_in(root))
     for group in groups:
         joined = [each for each in conflicts if each.moved_blocks & group.blocks]
-        # The user's own text goes to main's place of the text.
+        # the conflict at main's place decides, because the user's own text is put there
         deciding = next((each for each in joined if each.main is not None), joined[0] if joined else None)
         for conflict in joined:
             conflict.deciding_conflict = deciding if conflict is not deciding else None

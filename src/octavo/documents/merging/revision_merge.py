@@ -1,4 +1,4 @@
-"""Merges whole revisions: page tree, page texts and fields, files, reusable content and variables."""
+"""Merges revisions: the page tree, the texts and fields of pages, files, reusable content and variables."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class TreeVersion:
         return cls(pages, {page["id"]: page for page in page_trees.walk(pages)}, page_trees.parents(pages))
 
     def children(self, kept: dict[str, TreeVersion]) -> dict[str | None, list[str]]:
-        """Return the ids of the kept pages by parent. A page that is not kept is replaced by its children."""
+        """Return the ids of the pages in `kept` by parent. A page that is not in `kept` is replaced by its children."""
         result: defaultdict[str | None, list[str]] = defaultdict(list)
 
         def visit(pages: Pages, parent: str | None) -> None:
@@ -53,7 +53,7 @@ class PageOrder:
 def merge_page_order(
     base: TreeVersion, main: TreeVersion, proposed: TreeVersion, *, edited: Callable[[Json, Json], bool]
 ) -> PageOrder:
-    """Return the order of pages on `main` with the changes of `proposed` since `base`."""
+    """Return the page tree of `main` with the changes of `proposed` since `base`, as the order of child ids."""
     result_order = PageOrder()
     deciding_sides = _pages_to_keep(base, main, proposed, edited, result_order)
     parents = _parents_of(base, main, proposed, deciding_sides, result_order)
@@ -95,7 +95,7 @@ def _parents_of(
     deciding_sides: dict[str, TreeVersion],
     result_order: PageOrder,
 ) -> dict[str, str | None]:
-    """Return the parent of each kept page: the nearest ancestor that is kept too."""
+    """Return the parent of each kept page, which is its nearest kept ancestor."""
     parents: dict[str, str | None] = {}
     for page in deciding_sides:
         if page in main.nodes and page in proposed.nodes and main.parents[page] != proposed.parents[page]:
@@ -121,9 +121,9 @@ def _nearest_kept(side: TreeVersion, page: str | None, deciding_sides: dict[str,
 def _break_cycles(
     main: TreeVersion, deciding_sides: dict[str, TreeVersion], parents: dict[str, str | None], result_order: PageOrder
 ) -> None:
-    """Move pages that would be below themselves back to their place on main.
+    """If moves of both sides made a cycle, move a page of the cycle back to its place on main.
 
-    Every cycle contains such a page that the change request moved, because each tree alone has no cycle.
+    Every cycle contains a page that the change request moved, because each tree alone has no cycle.
     """
     acyclic: set[str] = set()
     for start in parents:
@@ -174,7 +174,7 @@ _ABSENT: Any = object()
 
 
 class Texts(Protocol):
-    """A store of texts by their hashes."""
+    """A store of texts by name. The server uses hashes as names."""
 
     def text(self, name: str, /) -> str: ...
 
@@ -203,7 +203,7 @@ class RevisionMerge:
     """The result of a merge of revisions."""
 
     content: Json
-    """The content of the merged revision. Slugs and paths of its pages are not assigned yet."""
+    """The content of the merged revision. The slugs and paths of its pages must still be assigned."""
     conflicts: tuple[RevisionConflict, ...]
     suggestions: tuple[SuggestedParagraph, ...] = ()
 
@@ -283,7 +283,7 @@ class _RevisionMerger:
         return merged
 
     def _text(self, node_id: str, base: Json, main: Json, proposed: Json, conflicting: Json) -> str | None:
-        """Return the hash of the merged text. Fields in conflict are added to the text between conflict markers."""
+        """Return the name of the merged text. Fields in conflict are added to the text between conflict markers."""
         before, ours, theirs = (each.get("text") for each in (base, main, proposed))
         if not conflicting or main.get("type") != "document":
             conflicting = {}
@@ -298,7 +298,7 @@ class _RevisionMerger:
         by_words = (each for _, each in merged.named_conflicts if each.is_suggested)
         self.suggestions += [SuggestedParagraph(node_id, each.merged_text or "") for each in by_words]
         if _has_title_heading(main, here) and _has_title_heading(proposed, in_proposed):
-            conflicting.pop("title", None)  # The headings are in conflict too, so the text already shows both titles.
+            conflicting.pop("title", None)  # the headings in the text already show both titles
         merged_text = self._with_fields(merged.text(request=self._name), conflicting)
         return self._texts.put_blob(merged_text) if merged_text else None
 
@@ -312,7 +312,7 @@ class _RevisionMerger:
         return f"{block}\n{markdown}" if markdown else block
 
     def fields(self, kind: str, owner: str, base: Json, main: Json, proposed: Json) -> tuple[Json, Json]:
-        """Return the merged fields of three objects, and the values of both sides for fields in conflict."""
+        """Return the merged fields of three objects, and for fields in conflict the values of both sides."""
         merged, conflicting = {}, {}
         for name in [*main, *(each for each in proposed if each not in main)]:
             before, ours, theirs = (each.get(name, _ABSENT) for each in (base, main, proposed))
@@ -325,7 +325,8 @@ class _RevisionMerger:
         return merged, conflicting
 
     def items(self, base: list[Json], main: list[Json], proposed: list[Json]) -> list[Json]:
-        """Return merged files or reusable content in main's order, with new ones after it."""
+        """Merge files or reusable content. The result has main's order, with the new items of the change request at the
+        end."""
         old, ours, theirs = ({each["id"]: each for each in items} for items in (base, main, proposed))
         result = []
         for item_id in [*ours, *(each for each in theirs if each not in ours)]:

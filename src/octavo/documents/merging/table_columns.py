@@ -1,4 +1,4 @@
-"""Gives three versions of a table the same columns, so that rows can be merged and match the head."""
+"""Gives three versions of a table the same columns, so that their rows can be merged cell by cell."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def align_columns(tables: Versions[SourceBlock]) -> Versions[SourceBlock] | None
     """Return the three versions with the columns of the merged table. None if a side deleted a column that the other
     side edited, or if the columns are ambiguous.
 
-    The merged table lacks the columns that a side deleted, and has those that a side added. In this module, version 0
-    is the base, 1 is main, and 2 is the change request."""
+    The merged table has the columns that a side added, and not the columns that a side deleted. In this module, version
+    0 is the base, 1 is main, and 2 is the change request."""
     if len({is_html(each.head) for each in tables}) > 1:
         return None
     columns = [each for table in tables if (each := _columns(tables.base, table)) is not None]
@@ -33,7 +33,7 @@ def align_columns(tables: Versions[SourceBlock]) -> Versions[SourceBlock] | None
         if any(_is_edited(each, tables, columns, other) for each in deleted):
             return None
     if not Versions(*_shared(columns)).is_conflict_free:
-        return None  # Both sides reordered the columns, in different ways.
+        return None  # both sides reordered the columns differently
     return Versions(*(_with_columns(tables, version, columns) for version in range(3)))
 
 
@@ -42,7 +42,8 @@ def _names(table: SourceBlock) -> list[str]:
 
 
 def _new_places(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | None:
-    """Return the new index of each old column, by name or else by order. None if that is ambiguous."""
+    """Return the new index of each old column. Columns are matched by name, else by order. None if that is
+    ambiguous."""
     found = {i: new.index(name) for i, name in enumerate(old) if name and old.count(name) == new.count(name) == 1}
     unnamed_old = [i for i in range(len(old)) if i not in found]
     unnamed_new = [j for j in range(len(new)) if j not in found.values()]
@@ -53,7 +54,8 @@ def _new_places(old: Sequence[str], new: Sequence[str]) -> dict[int, int] | None
 
 
 def _is_replaced(base: SourceBlock, old: int, table: SourceBlock, new: int) -> bool:
-    """Return whether a column was replaced, not renamed: it has another name and no cell of the base column."""
+    """Return whether a column was replaced and not only renamed: it has another name, and no cell of the base
+    column."""
     if _names(base)[old] == _names(table)[new] or _has_uneven_rows(base) or _has_uneven_rows(table):
         return False
     before, values_after = _values(base, old), _values(table, new)
@@ -83,8 +85,8 @@ def _shared(columns: list[list[Column]]) -> list[list[Column]]:
 
 
 def _has_uneven_versions(tables: Versions[SourceBlock], columns: list[list[Column]]) -> bool:
-    """Return whether a row or a line of a head has more or fewer cells than its version has columns. For a moved row,
-    the rows of the other versions count too."""
+    """Return whether the number of cells of a row or head line differs from the number of columns of its version. For a
+    moved row, the rows of the other versions are checked too."""
     rows: list[tuple[str, int]] = []
     for version, table in enumerate(tables):
         rows += [(line, version) for line in _head_lines(table)]
@@ -110,8 +112,8 @@ def _values(table: SourceBlock, place: int) -> Counter[str]:
 
 
 def _merged(columns: list[list[Column]]) -> list[Column]:
-    """Return the columns of the merged table, in main's order, or in the order of the change request if main has the
-    base's. New columns of the other side go after their predecessor on that side."""
+    """Return the columns of the merged table. They are in main's order, or in the order of the change request if main
+    kept the order of the base. New columns of the other side are put after their predecessor on that side."""
     shared, (_, main, request) = _shared(columns), columns
     first, second = (main, request) if shared[0] != shared[1] else (request, main)
     merged = [each for each in first if isinstance(each, str) or each in second]

@@ -37,12 +37,30 @@ def _lacks_key(app: Shell, _: object) -> bool:
 
 
 def _sign_in(app: Shell, _: object) -> None:
+    account = app.session.account
+    _show_sign_in(app, f"{_paste_key(account)}, or the API key of a different account." if account is not None else "")
+
+
+def sign_in_after_rejection(app: Shell) -> None:
+    """Show the sign-in screen, because the server rejects the API key. Only say so while the user is typing."""
+    account = app.session.account
+    if account is None:
+        return
+    rejected = f"{account.host} rejected your API key: it is wrong, expired, or revoked."
+    focused = app.screen.focused
+    is_typing = app.screen.is_modal or (focused is not None and focused.check_consume_key("a", "a"))
+    if is_typing or not app.may_ask_for_key:
+        app.say(f"{rejected} Sign in again to load and send changes.", tone="failed")
+    else:
+        _show_sign_in(app, f"{rejected} {_paste_key(account)}. Your drafts are saved.")
+
+
+def _paste_key(account: ServerAccount) -> str:
+    return f"Paste a new API key for {account.name or 'this account'}"
+
+
+def _show_sign_in(app: Shell, prompt: str) -> None:
     session, methods = app.session, app.sign_in_methods
-    prompt = ""
-    if session.account is not None:
-        prompt = (
-            f"Paste a new API key for {session.account.name or 'this account'}, or the API key of a different account."
-        )
     reopen(app, lambda: (methods.with_new_key(prompt, session), None))
 
 

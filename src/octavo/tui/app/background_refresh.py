@@ -92,7 +92,7 @@ class BackgroundRefresh:
         """Start to refresh a session. Called after the first paint."""
         self._session = session
         if not self._terminal.app_focus:
-            session.live.syncer.hide()
+            session.live.syncer.on_terminal_hidden()
         if self._timer is None and self._interval is not None:
             self._timer = self._terminal.set_interval(self._interval, self.refresh_if_due)
 
@@ -109,16 +109,16 @@ class BackgroundRefresh:
     def hide(self) -> None:
         """Refresh less often, because the terminal lost the focus."""
         if self._session is not None:
-            self._session.live.syncer.hide()
+            self._session.live.syncer.on_terminal_hidden()
         if self.poller is not None:
-            self.poller.hide()
+            self.poller.on_terminal_hidden()
 
     def show(self) -> None:
         """Refresh everything, because the terminal got the focus."""
         if self._session is not None:
-            self._session.live.syncer.show()
+            self._session.live.syncer.on_terminal_shown()
         if self.poller is not None:
-            self.poller.show()
+            self.poller.on_terminal_shown()
             self.refresh_if_due()
 
     def refresh_if_due(self) -> None:
@@ -129,7 +129,7 @@ class BackgroundRefresh:
             poll_inbox = self._app.workspace.inbox.poll
             self.poller = _new_poller(self._session.live, visible=self._visible_ops, after_round=poll_inbox)
             if not self._terminal.app_focus:
-                self.poller.hide()
+                self.poller.on_terminal_hidden()
         if self.poller.is_due:
             self._app.background(self._refresh(self.poller))
         if self._session.reload_files is not None and not self._is_reading_files:

@@ -180,7 +180,7 @@ class PictureRecorder:
         state = session.state
         if first_view(session) == "inbox":
             inbox = self._app.workspace.inbox.rows
-            return ("inbox", state.get_fact("organization"), inbox.here if inbox is not None else (), self._app.theme)
+            return ("inbox", state.get_fact("organization"), inbox.active if inbox is not None else (), self._app.theme)
         return (
             state.get_fact("organization"),
             (space := state.get_fact("space")),

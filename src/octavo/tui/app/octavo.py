@@ -18,7 +18,7 @@ from octavo.concurrency import Tasks
 from octavo.lazy_import import lazy, load
 from octavo.settings import Settings
 from octavo.tui.app import routes
-from octavo.tui.app.accounts import ACCOUNT
+from octavo.tui.app.accounts import ACCOUNT, sign_in_after_rejection
 from octavo.tui.app.background_refresh import CHECK_INTERVAL, BackgroundRefresh, notify_on_start
 from octavo.tui.app.first_screen import DelayedPaintApp, PictureRecorder, first_view, go_to_first_route, remember_view
 from octavo.tui.app.garbage_collection import Teardown
@@ -197,8 +197,10 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         self.teardown = Teardown(self)
         self.settings = settings
         self.sign_in_methods = sign_in_methods
+        self.may_ask_for_key = not sign_in_methods.previous_label
         self.history = NavigationHistory(self)
         self.workspace = Workspace(self, self.history)
+        self.workspace.key_rejected.add(partial(sign_in_after_rejection, self))
         self._unsaved_report = ""
         """A sentence with the files of drafts that could not be saved. Empty if all were saved."""
         self._line_filters = tuple(filters(settings))

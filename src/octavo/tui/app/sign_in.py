@@ -144,6 +144,7 @@ class SignInScreen(HasCommands, Screen[None]):
     @on(TextButton.Pressed, "#start")
     def _start(self) -> None:
         if self._signed_in is not None:
+            self.shell.may_ask_for_key = True
             self.shell.background(self.shell.show_session(self._signed_in.session, "inbox"))
 
     @on(TextButton.Pressed, "#demo")

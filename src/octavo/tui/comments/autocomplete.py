@@ -183,7 +183,7 @@ class EmojiSuggestions:
         return emoji.search(words) if self._is_loaded else []
 
     def choices(self, query: str) -> list[tuple[Choice[NamedEmoji], FuzzyMatch | None]]:
-        return [(Choice(each, emoji_label(each.sign, each.name)), None) for each in self.matching(query)]
+        return [(Choice(each, emoji_label(each.character, each.name)), None) for each in self.matching(query)]
 
     def final_value(self, typed: str) -> NamedEmoji | str | None:
         """Return the emoji whose whole name was typed with a second `:`, or the typed text if no emoji matches. Else

@@ -321,7 +321,7 @@ class Composer(Dialog[str | None]):
                     self._declined_at = start
                     text_area.replace(f":{answer}", start, cursor)
                 elif answer is not None:
-                    text_area.replace(f"{answer.sign} ", start, cursor)
+                    text_area.replace(f"{answer.character} ", start, cursor)
 
             self.app.push_screen(Autocomplete(EmojiSuggestions(prefix[1:])), on_chosen)
 

@@ -64,7 +64,7 @@ class ReactionPicker(Chooser[str | None, str]):
         found = super().find_matches(query)
         existing = {each.value for each in self._choices}
         matches = (each for each in self._emoji.matching(query) if each.code not in existing)
-        more = (Choice(each.code, emoji_label(each.sign, each.name)) for each in matches)
+        more = (Choice(each.code, emoji_label(each.character, each.name)) for each in matches)
         return [*found, *(MatchedChoice(number, choice) for number, choice in enumerate(more, len(self._choices)))]
 
 

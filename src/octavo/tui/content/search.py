@@ -297,7 +297,7 @@ class SearchScreen(Dialog[None]):
             while not is_being_removed(self) and self.search_text:
                 self._search_again = False
                 text, spaces = self.search_text, self._spaces()
-                results = await known.search(text, limit=MAX_LOCAL, spaces=spaces, length=EXCERPT_LENGTH)
+                results = await known.search(text, limit=MAX_LOCAL, spaces=spaces, snippet_length=EXCERPT_LENGTH)
                 results = tuple([await self._with_titles(hit) for hit in results])
                 counts = await known.counts(spaces)
                 if is_being_removed(self):

@@ -114,7 +114,7 @@ class InboxFeed:
     def regroup(self) -> None:
         """Group the rows again after a mark has changed or a snoozed row is due."""
         if self.snapshot is not None and self.marks is not None:
-            self.rows = self.marks.sort(self.snapshot.rows)
+            self.rows = self.marks.group(self.snapshot.rows)
             self._save_count()
             self.changed.publish(None)
 
@@ -124,7 +124,7 @@ class InboxFeed:
         snapshot, rows = self.snapshot, self.rows
         if snapshot is None or rows is None or not (snapshot.rows or _is_complete(snapshot)):
             return self._last_count or 0
-        return len(rows.here)
+        return len(rows.active)
 
     def change_request(self, row: InboxRow | None) -> ChangeRequest | None:
         """Return the change request of a row. None if it is not loaded or the row has none."""
@@ -164,4 +164,4 @@ class InboxFeed:
 
 def _is_complete(snapshot: InboxSnapshot) -> bool:
     """True if all data that can add rows to the inbox is loaded."""
-    return not (snapshot.is_loading or snapshot.failed or snapshot.unknown.words)
+    return not (snapshot.is_loading or snapshot.failed or snapshot.unknown.summary)

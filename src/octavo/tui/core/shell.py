@@ -47,6 +47,8 @@ class Shell(Protocol):
     """Errors in the settings file, as sentences."""
     exit_callbacks: set[Callable[[], None]]
     """Callbacks that save unfinished input when the terminal closes."""
+    may_ask_for_key: bool
+    """True unless the user went back from the sign-in screen, although the server rejects the API key."""
     is_opening: bool
     """True until the first screen shows its data."""
 

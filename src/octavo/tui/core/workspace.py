@@ -16,6 +16,7 @@ from octavo.api.organizations import Organization
 from octavo.api.spaces import Space
 from octavo.api.users import Me, User
 from octavo.data.live import Snapshot
+from octavo.data.observers import Observers
 from octavo.data.queries import UNDECIDED, change_requests_of, spaces_of
 from octavo.tui.core.frame import RemoteNews, Tour
 from octavo.tui.core.inbox_feed import InboxFeed
@@ -75,6 +76,8 @@ class Workspace:
         self._app, self._history = app, history
         self._reported: set[str] = set()
         """Identifiers of problems that were already shown in a notification."""
+        self.key_rejected: Observers[[]] = Observers()
+        """Called once in a session when the server rejects its API key."""
         self._pending_action: Callable[[Organization], object] | None = None
         """Action that runs as soon as the organization is loaded. A newer action replaces it."""
         self._session: Session | None = None
@@ -284,10 +287,13 @@ class Workspace:
         return self._session is not None and self.connection[-1] == "$octavo-muted"
 
     def update_connection(self) -> None:
-        """Update the top bar if the connection status has changed. Report an unreadable API key once."""
+        """Update the top bar if the connection status has changed. Report an unreadable or rejected API key once."""
         if (last := self._last_request) is not None and last.method == KEY and last.error not in self._reported:
             self._reported.add(last.error)
             self._app.say(last.error, tone="failed", seconds=KEY_ERROR_SECONDS)
+        if last is not None and last.status == 401 and _KEY_REJECTED not in self._reported:
+            self._reported.add(_KEY_REJECTED)
+            self.key_rejected.notify()
         if self._session is not None and (state := self.connection[-1]) != self._connection_style:
             self._connection_style = state
             self._publish_frame()

@@ -211,7 +211,7 @@ class InboxScreen(ListView[InboxRow]):
         rows: RowList[InboxRow] = RowList(
             lambda row: self._row_renderer.render(row, self.rows.scrollable_content_region.width),
             key=lambda row: row.key,
-            search=lambda row: f"{row.title} {row.context} {row.words}",
+            search=lambda row: f"{row.title} {row.context} {row.reason_text}",
             groups=lambda row: self._row_renderer.groups(row),
             two_lines=True,
             selectable=True,
@@ -304,14 +304,14 @@ class InboxScreen(ListView[InboxRow]):
         """Return the rows of a tab in the order of the inbox."""
         for saved in self.shell.settings.inbox_filters:
             if tab == f"own {saved.name}":
-                return [row for row in self.marked_rows.here if matches(row, saved, self.space_title(row.space_id))]
+                return [row for row in self.marked_rows.active if matches(row, saved, self.space_title(row.space_id))]
         return tabs.rows_of_tab(tab, self.marked_rows)
 
     def _set_empty_message(self) -> None:
         """Set the sentence for an empty list."""
         snapshot, state = self.snapshot, self.rows.state
         tab = self.sections.current
-        is_quiet = not (self.narrowing.filters or snapshot.is_loading or snapshot.unknown.words or snapshot.failed)
+        is_quiet = not (self.narrowing.filters or snapshot.is_loading or snapshot.unknown.summary or snapshot.failed)
         state.empty, state.hint, state.custom_lines = _EMPTY_MESSAGE, "", None
         if self.narrowing.filters:
             state.empty = f"No items match the filter: {' and '.join(self.narrowing.names)}."
@@ -324,15 +324,15 @@ class InboxScreen(ListView[InboxRow]):
         elif snapshot.is_loading:
             state.empty = "No items loaded yet."
             state.hint = self._loading_label
-        elif snapshot.unknown.words:
+        elif snapshot.unknown.summary:
             state.empty = "None of the items loaded so far need your attention."
-            state.hint = f"{snapshot.unknown.words}   Press r to refresh."
-        elif tab != "all" and self.marked_rows.here:
+            state.hint = f"{snapshot.unknown.summary}   Press r to refresh."
+        elif tab != "all" and self.marked_rows.active:
             state.empty = "Nothing needs your attention in this tab."
             state.hint = "Press [ or ] to switch tabs."
         elif is_quiet:
             state.custom_lines = self._day_summary
-        is_empty = is_quiet and not self.marked_rows.here and tab == "all"
+        is_empty = is_quiet and not self.marked_rows.active and tab == "all"
         self.set_class(is_empty, "-nothing")
 
     def _day_summary(self, width: int) -> list[Content]:
@@ -350,7 +350,7 @@ class InboxScreen(ListView[InboxRow]):
     def _loading_label(self) -> str:
         snapshot = self.snapshot
         progress = f"loading… {snapshot.fetched} of {snapshot.due}" if snapshot.due else "loading…"
-        return f"{progress} · {snapshot.unknown.words}" if snapshot.unknown.words else progress
+        return f"{progress} · {snapshot.unknown.summary}" if snapshot.unknown.summary else progress
 
     @on(RowList.SelectionChanged, "#inbox")
     @on(LineList.FilterChanged, "#inbox")
@@ -366,8 +366,8 @@ class InboxScreen(ListView[InboxRow]):
         facts = [f"loading… {snapshot.fetched} of {snapshot.due}" if snapshot.is_loading and snapshot.due else ""]
         if (as_of := self.feed.as_of) is not None:
             facts.append(f"updated {short_age(as_of)} ago")
-        if snapshot.unknown.words and not snapshot.is_loading:
-            facts.insert(0, snapshot.unknown.words)
+        if snapshot.unknown.summary and not snapshot.is_loading:
+            facts.insert(0, snapshot.unknown.summary)
         self.show_location(" · ".join(parts), " · ".join(filter(None, facts)))
         self.refresh_bindings()
 

@@ -116,7 +116,7 @@ def _move_back(app: Shell, selected: SelectedRows) -> None:
     keys = tuple(row.key for row in selected.rows)
     selected.before_removal()
     marks, feed = selected.marks, selected.feed
-    marks_before = marks.sort(selected.rows)
+    marks_before = marks.group(selected.rows)
 
     async def restore() -> None:
         await marks.restore(*keys)

@@ -54,12 +54,14 @@ class RowRenderer:
 
     def render(self, row: InboxRow, width: int) -> Drawn:
         """Return a row for a list of `width` cells."""
-        reason = row.words.partition(" · ")[0]
+        reason = row.reason_text.partition(" · ")[0]
         if cell_len(reason) > max(16, width * 2 // 5):
             reason = SHORT_REASONS[row.reason]
         age = self.snooze_labels.get(row.key) or short_age(row.moment)
         threads = self._open_threads(row)
-        other_reasons = f"also {', '.join(SHORT_REASONS[each] for each in row.also)}" if row.also else ""
+        other_reasons = (
+            f"also {', '.join(SHORT_REASONS[each] for each in row.other_reasons)}" if row.other_reasons else ""
+        )
         return Drawn(
             text=Content.styled(row.title, "bold") if row.key in self.unread else row.title,
             right=Content.styled(f"{reason} {age:>4}", "$octavo-muted"),
@@ -224,7 +226,7 @@ class RowPreview(Vertical):
 def reason_lines(row: InboxRow, width: int) -> Content:
     """Return the reasons of a row as lines of `width` cells. Long reasons are truncated, the age never."""
     sign, style = REASON_SIGNS[row.reason]
-    first, *others = (safe(each) for each in row.words.split(" · "))
+    first, *others = (safe(each) for each in row.reason_text.split(" · "))
     age = Content.styled(f" · {long_age(row.moment)}" if row.moment is not None else "", "$octavo-muted")
     sign_text, width = Content.styled(f"{sign} ", style), max(width, 12)
     line = sign_text + first.truncate(max(1, width - sign_text.cell_length - age.cell_length), ellipsis=True) + age

@@ -76,7 +76,7 @@ def rows_of_tab(tab: str, rows: MarkedRows) -> Sequence[InboxRow]:
     if tab == "done":
         return rows.done
     reasons = REASON_TABS[tab][1] if tab in REASON_TABS else REASONS
-    return [row for row in rows.here if tab not in REASON_TABS or row.reason in reasons]
+    return [row for row in rows.active if tab not in REASON_TABS or row.reason in reasons]
 
 
 def sort_rows(rows: Iterable[InboxRow], order: str, space_title: Callable[[str], str]) -> list[InboxRow]:
@@ -127,7 +127,7 @@ def filter_rows(rows: Iterable[InboxRow], filters: Sequence[RowFilter]) -> list[
 
 def reason_filter(reason: Reason) -> RowFilter:
     """Return the filter for rows with a reason, including rows where it is not the main reason."""
-    return RowFilter("Reason", HEADINGS[reason].lower(), reason, lambda row: reason in (row.reason, *row.also))
+    return RowFilter("Reason", HEADINGS[reason].lower(), reason, lambda row: reason in (row.reason, *row.other_reasons))
 
 
 def space_filter(space_id: str, title: str) -> RowFilter:

@@ -16,7 +16,14 @@ from octavo.documents.emoji import to_emoji
 from octavo.lazy_import import lazy
 from octavo.tui.core.item_labels import file_summary
 from octavo.tui.render.caches import AsyncCache
-from octavo.tui.render.link_targets import NOT_HERE, LinkContext, LinkTargets, LinkTitle, TitleQuery, app_origins
+from octavo.tui.render.link_targets import (
+    NOT_AVAILABLE_OFFLINE,
+    LinkContext,
+    LinkTargets,
+    LinkTitle,
+    TitleQuery,
+    app_origins,
+)
 
 if TYPE_CHECKING:
     from octavo.api.content import Page, PageTree
@@ -159,7 +166,7 @@ async def find_title(
                 return LinkTitle(f"@{user.display_name or name}", where="member")
     except (NotFound, Forbidden):
         if is_folder:
-            return LinkTitle(where=NOT_HERE)
+            return LinkTitle(where=NOT_AVAILABLE_OFFLINE)
         return LinkTitle(problem=f"The {_KIND_NAMES.get(type(target), 'page')} was deleted, or you do not have access.")
     except (ApiError, ValueError):
         return None  # The link keeps its own text.

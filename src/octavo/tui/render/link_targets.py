@@ -56,7 +56,7 @@ def link_destination(address: str) -> LinkDestination:
     return LinkDestination.MAIL if name == "mailto:" else LinkDestination.REFUSED
 
 
-NOT_HERE = "not in this folder"
+NOT_AVAILABLE_OFFLINE = "not in this folder"
 """Location of a target outside a local folder."""
 _MEANINGLESS_TEXTS = frozenset({"", "broken-reference", "mention"})
 
@@ -147,7 +147,7 @@ class LinkTargets:
         """Return the title of the target of `href`. None if it has none, or if it is not loaded yet."""
         match self.resolve(href):
             case links.BrokenLink(is_outside_tree=True) if self.context.is_folder:
-                return LinkTitle(where=NOT_HERE)
+                return LinkTitle(where=NOT_AVAILABLE_OFFLINE)
             case links.BrokenLink(reason=reason):
                 return LinkTitle(problem=reason)
             case links.PageLink(page=name, anchor=anchor):
@@ -173,7 +173,7 @@ class LinkTargets:
         named = self.title_of(href)
         if named is None:
             return LinkDestination.PAGE
-        if named.where == NOT_HERE and "://" in href:
+        if named.where == NOT_AVAILABLE_OFFLINE and "://" in href:
             return LinkDestination.OUTSIDE
         return LinkDestination.BROKEN if named.problem else LinkDestination.PAGE
 

@@ -241,7 +241,7 @@ def _render_operation(context: LayoutContext, operation: Operation, width: int) 
         out += _group_heading("authentication", styles, out)
         out += _wrapped_text("; or ".join(operation.security), styles.text, width)
     for place, words in _PLACES.items():
-        given = [each.field for each in operation.parameters if each.place == place]
+        given = [each.field for each in operation.parameters if each.location == place]
         if given:
             out += _group_heading(words, styles, out)
             for each in given:
@@ -333,7 +333,11 @@ def _render_schema(context: LayoutContext, schema: SchemaField, width: int) -> l
         out += _wrapped_text(schema.note, styles.muted, width)
     for child in schema.children:
         out += _render_field(context, child, width)
-    return out + (_wrapped_text(f"{styles.glyphs.more} {schema.more}", styles.muted, width) if schema.more else [])
+    return out + (
+        _wrapped_text(f"{styles.glyphs.more} {schema.cut_off_reason}", styles.muted, width)
+        if schema.cut_off_reason
+        else []
+    )
 
 
 def _render_field(context: LayoutContext, each: SchemaField, width: int) -> list[Line]:
@@ -353,8 +357,8 @@ def _render_field(context: LayoutContext, each: SchemaField, width: int) -> list
     inner: list[Line] = []
     if each.description:
         inner += _render_markdown(context, each.description, width - 4)
-    if each.more:
-        inner += _wrapped_text(f"{styles.glyphs.more} {each.more}", styles.muted, width - 4)
+    if each.cut_off_reason:
+        inner += _wrapped_text(f"{styles.glyphs.more} {each.cut_off_reason}", styles.muted, width - 4)
     within = [line for child in each.children for line in _render_field(context, child, width - 2)]
     out = indent([Line(part) for part in wrap(head, width - 2)], [Piece("  ")], [Piece("    ")])
     return [*out, *indent(inner, [Piece("    ")], [Piece("    ")]), *indent(within, [Piece("  ")], [Piece("  ")])]

@@ -10,7 +10,7 @@ from typing import Any
 
 from octavo.api.operation import Model, Operation
 from octavo.api.sites import Site
-from octavo.data.availability import why_frozen
+from octavo.data.availability import frozen_feature_reason
 from octavo.tui.core.external_links import confirm_link, copy_text, missing_link_reason
 from octavo.tui.core.file_dialogs import Export, ask_for_path, slug
 from octavo.tui.core.permissions import has_permission, why_no_permission
@@ -92,7 +92,7 @@ class Selection:
 
 def _why_unavailable(app: Shell, operation: type[Operation[Any]], parent: Model) -> str | None:
     """Return why the server or the site's plan does not support an operation. None if neither has reported so."""
-    frozen = why_frozen(parent, operation) if isinstance(parent, Site) else None
+    frozen = frozen_feature_reason(parent, operation) if isinstance(parent, Site) else None
     return frozen or app.session.live.unavailable(operation)
 
 

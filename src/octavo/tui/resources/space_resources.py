@@ -95,7 +95,7 @@ async def load_places(live: Live, organization: OrganizationRef, at: Shared) -> 
 
 
 async def _load_place(live: Live, at: Shared, place: Any) -> access.Place:
-    """Return a space or collection with its roles. Without the permission to see them, `unread` says why."""
+    """Return a space or collection with its roles. Without the permission to see them, `load_error` says why."""
     title = place.title or place.id
     try:
         user_permissions, team_permissions = await asyncio.gather(
@@ -103,7 +103,7 @@ async def _load_place(live: Live, at: Shared, place: Any) -> access.Place:
             load_all(live, permissions.ListTeams(at=at, limit=PAGE_SIZE)),
         )
     except ApiError as error:
-        return access.Place(place.id, title, place.default_level, unread=str(error))
+        return access.Place(place.id, title, place.default_level, load_error=str(error))
     return access.Place(
         place.id,
         title,

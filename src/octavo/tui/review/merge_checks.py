@@ -466,7 +466,7 @@ def rule_facts(rules: MergeRules, candidate: MergeCandidate) -> Iterator[Fact]:
         if not candidate.missing(rule) and (reason := candidate.undecided_reason(rule))
     ]
     met = len(required) - len(unmet) - len(undecided)
-    summary = f"{met} of {len(required)} met (rules set for the {rules.of})"
+    summary = f"{met} of {len(required)} met (rules set for the {rules.source})"
     if bypass and (unmet or undecided):
         summary += ", but you can bypass the rules"
     mark: Literal["ok", "care", "bad"] = "ok" if met == len(required) else "bad" if unmet and not bypass else "care"

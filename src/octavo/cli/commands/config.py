@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from octavo.cli.arguments import USAGE, Failure, tell, write_out
+from octavo.cli.arguments import USAGE, Failure, add_command, tell, write_out
+from octavo.cli.commands import Command
+from octavo.cli.output import Column, Field, Output, add_output_options
 from octavo.client.private_files import write_private
 from octavo.settings import Found, Settings, in_words, nearest, read_each
 from octavo.settings.file import FILE, toml_of, with_value, without_value
@@ -22,7 +24,40 @@ _EDIT = "To change it, run: octavo config edit"
 _DEFAULT = "default"
 
 
-def run(options: argparse.Namespace) -> int:
+FIELDS = (
+    Field("name", "string"),
+    Field("value", "object?"),
+    Field("source", "string"),
+    Field("default", "string"),
+    Field("type", "string"),
+    Field("choices", "string[]", is_extra=True),
+    Field("about", "string", is_extra=True),
+)
+_COLUMNS = (Column("name"), Column("value", text=lambda row: row["shown"], is_cut=True), Column("source"))
+
+
+def _declare(command: argparse.ArgumentParser) -> None:
+    actions = command.add_subparsers(title="actions", metavar="ACTION", dest="action", required=True)
+    add_output_options(add_command(actions, "list", "list all settings with their values"))
+    got = add_command(actions, "get", "print the value of a setting", examples=("octavo config get theme",))
+    changed = add_command(
+        actions,
+        "set",
+        "change a setting",
+        "The comments and the order of the file are kept. A list takes one value for each item. To change a section, run: "
+        "octavo config edit",
+        examples=("octavo config set theme dark", 'octavo config set quick_replies "Fixed, thank you." "Will do."'),
+    )
+    removed = add_command(actions, "unset", "remove a setting, so that its default is used")
+    for each in (got, changed, removed):
+        each.add_argument("name", metavar="NAME", help="the name of a setting (as shown by `octavo config list`)")
+    changed.add_argument("values", nargs="+", metavar="VALUE", help="the new value")
+    add_command(actions, "edit", "open the settings in your editor")
+    add_command(actions, "path", "print the path of the settings file")
+    add_command(actions, "check", "report invalid settings; exit code 2 if there are any")
+
+
+def _run(options: argparse.Namespace) -> int:
     settings, found = read_each(os.environ)
     path = settings.config_folder / FILE
     match options.action:
@@ -34,7 +69,9 @@ def run(options: argparse.Namespace) -> int:
             return _edit(settings, path)
         case "list":
             tell(*settings.problems)
-            _list(found, as_json=options.json)
+            with Output(options, FIELDS, _COLUMNS) as output:
+                for each in TABLE:
+                    output.add(_row(each, found.get(each.name)))
         case "get":
             tell(*settings.problems)
             _get(_setting(options.name), found)
@@ -53,22 +90,11 @@ def _setting(name: str) -> Setting[Any]:
     raise Failure(f"Unknown setting {quoted(name)}.{hint}", USAGE)
 
 
-def _list(found: Mapping[str, Found], *, as_json: bool) -> None:
-    if as_json:
-        rows = [_fields(each, found.get(each.name)) for each in TABLE]
-        write_out(json.dumps(rows, ensure_ascii=False) + "\n")
-        return
-    for each in TABLE:
-        value = found.get(each.name)
-        write_out(
-            f"{each.name}\t{_shown(value.value) if value else each.default}\t{value.place if value else _DEFAULT}\n"
-        )
-
-
-def _fields(setting: Setting[Any], found: Found | None) -> dict[str, Any]:
+def _row(setting: Setting[Any], found: Found | None) -> dict[str, Any]:
     return {
         "name": setting.name,
         "value": found.value if found else None,
+        "shown": _shown(found.value) if found else setting.default,
         "source": found.place if found else _DEFAULT,
         "default": setting.default,
         "type": setting.kind,
@@ -207,3 +233,11 @@ def _template() -> str:
     for each in TABLE:
         lines += ["", f"# {each.about}.", f"# {each.name} = {each.example}" if each.example else f"# [{each.name}]"]
     return "\n".join(lines) + "\n"
+
+
+COMMAND = Command(
+    declare=_declare,
+    run=_run,
+    examples=("octavo config list", "octavo config set theme dark", "octavo config check"),
+    fields=FIELDS,
+)

@@ -1,0 +1,344 @@
+"""`octavo auth`: sign in and out, list, check and switch accounts, print and replace API keys."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import getpass
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import SecretStr
+
+from octavo.api import users
+from octavo.api.errors import ApiError, Unauthorized
+from octavo.cli.access import home_of, read_settings, signed_in
+from octavo.cli.arguments import FAILED, NOT_SIGNED_IN, USAGE, Failure, add_command, tell, write_out
+from octavo.cli.commands import Command
+from octavo.cli.output import Column, Field, Output, add_output_options
+from octavo.cli.web_browser import start_browser
+from octavo.client import keys, profiles, signing_in
+from octavo.client.accounts import Accounts
+from octavo.client.client import Client
+from octavo.client.credentials import StoreUnavailable
+from octavo.client.origin import DEFAULT, host_of
+from octavo.client.profiles import Access
+from octavo.client.signing_in import SignedIn, Status
+from octavo.data.event_log import LOG
+from octavo.settings import Settings, in_words
+
+STORE_NAMES = {
+    "keyring": "in the system keyring",
+    "file": "unencrypted in a private file",
+    "env": "in OCTAVO_API_KEY",
+    "session": "for this session only",
+    "none": "nowhere",
+}
+TOKEN_PAGE = "https://app.gitbook.com/account/developer"
+"""Page of GitBook on which personal access tokens are created."""
+REQUEST_SECONDS = 10.0
+FIELDS = (
+    Field("profile", "string?"),
+    Field("origin", "string"),
+    Field("user", "string"),
+    Field("store", "string"),
+    Field("status", "string"),
+    Field("current", "boolean"),
+    Field("readOnly", "boolean"),
+    Field("problem", "string?"),
+)
+_COLORS = {"accepted": "green", "rejected": "red", "missing": "red", "unreadable": "red", "unknown": "yellow"}
+_COLUMNS = (
+    Column("current", " ", text=lambda row: "*" if row["current"] else ""),
+    Column("profile", text=lambda row: row["profile"] or "-"),
+    Column("origin"),
+    Column("user"),
+    Column("store", "API KEY", text=lambda row: STORE_NAMES[row["store"]], is_cut=True),
+    Column("status", colors=_COLORS),
+    Column("readOnly", "", text=lambda row: "read-only" if row["readOnly"] else ""),
+)
+
+
+def _declare(command: argparse.ArgumentParser) -> None:
+    actions = command.add_subparsers(title="actions", metavar="ACTION", dest="action", required=True)
+    login = add_command(
+        actions,
+        "login",
+        "sign in to a server",
+        "Octavo asks for your API key, or reads it from standard input, and checks it. On GitBook, an API key is a "
+        f"personal access token: create one at {TOKEN_PAGE}. Octavo stores the API key in the system keyring and sends "
+        "it to this server only. --profile names the account.",
+        examples=(
+            "octavo auth login",
+            "octavo auth login --base-url https://docs.example.com --profile work",
+            "octavo auth login --with-token < key.txt",
+        ),
+    )
+    login.add_argument("--web", action="store_true", help="open the page of GitBook that creates API keys")
+    refresh = add_command(
+        actions,
+        "refresh",
+        "replace the API key of an account",
+        "The new API key must be of the same user. Your drafts, cached pages and queued changes stay.",
+        examples=("octavo auth refresh", "octavo auth refresh --profile work --with-token < key.txt"),
+    )
+    for each in (login, refresh):
+        each.add_argument("--with-token", action="store_true", help="read the API key from standard input")
+    login.add_argument(
+        "--insecure-storage", action="store_true", help="store the API key unencrypted in a private file (mode 0600)"
+    )
+    logout = add_command(actions, "logout", "sign out and delete cached data")
+    logout.add_argument("--drafts", action="store_true", help="delete your unsent drafts too")
+    status = add_command(
+        actions,
+        "status",
+        "list accounts, and check their API keys",
+        "Octavo asks each server whether it accepts the API key. The exit code is 4 if the API key of the current account "
+        "does not work, and 1 if it could not be checked.",
+        examples=("octavo auth status", "octavo auth status --offline --json"),
+    )
+    status.add_argument("--offline", action="store_true", help="send no requests")
+    add_output_options(status)
+    token = add_command(
+        actions, "token", "print the API key", examples=("octavo auth token | wl-copy", "octavo auth token --show")
+    )
+    token.add_argument("--show", action="store_true", help="print it on a terminal too")
+    switch = add_command(actions, "switch", "switch to another account")
+    switch.add_argument("name", metavar="NAME", help="the name of the account (as shown by `octavo auth status`)")
+
+
+def _run(options: argparse.Namespace) -> int:
+    settings = read_settings()
+    actions = {
+        "login": _login,
+        "logout": _logout,
+        "refresh": _refresh,
+        "status": _status,
+        "switch": _switch,
+        "token": _token,
+    }
+    try:
+        return actions[options.action](settings, options)
+    except Unauthorized as error:
+        raise Failure(str(error), NOT_SIGNED_IN, error="token-rejected") from error
+    except (ApiError, StoreUnavailable, ValueError, OSError) as error:
+        raise Failure(in_words(error)) from error
+
+
+def _login(settings: Settings, options: argparse.Namespace) -> int:
+    home = home_of(settings).patient(tell)
+    # The API key is typed or piped in now, not read from the environment.
+    environ = {name: value for name, value in os.environ.items() if name != profiles.KEY_VARIABLE}
+    profile_name = options.profile if options.profile in home.read().entries else None
+    access = profiles.resolve(home.read(), environ, profile=profile_name, base_url=options.base_url)
+    if not options.with_token:
+        if not options.insecure_storage:
+            _check_keyring(home)
+        _name_token_page(access.origin, open_page=options.web)
+    key = _read_key(options, host_of(access.origin))
+    signed = asyncio.run(
+        signing_in.login(home, access.origin, key, name=options.profile, insecure_storage=options.insecure_storage)
+    )
+    for fact in (*signed.identity.facts, *signed.identity.missing):
+        _say(fact)
+    _require_stored(signed)
+    _say(f"Signed in to {access.origin} as profile {signed.profile.name}.")
+    _say(f"The API key is stored {STORE_NAMES[signed.profile.store]}.")
+    return 0
+
+
+def _check_keyring(home: signing_in.Home) -> None:
+    """Raise Failure if there is no keyring, before you paste an API key that cannot be stored."""
+    try:
+        home.keyring.title()
+    except StoreUnavailable as error:
+        raise Failure(f"Could not sign in: {signing_in.why_not_kept(error)}") from error
+
+
+def _name_token_page(origin: str, *, open_page: bool) -> None:
+    if origin == DEFAULT:
+        tell(f"Create a personal access token on this page: {TOKEN_PAGE}")
+        if open_page:
+            try:
+                start_browser(TOKEN_PAGE)
+            except Failure as failure:  # You can open the page on another computer.
+                tell(str(failure))
+    elif open_page:
+        raise Failure(f"Could not open the browser: Octavo does not know the page of {origin} for API keys.", USAGE)
+
+
+def _require_stored(signed: SignedIn) -> None:
+    if signed.notice:
+        # This command is the whole session, so a key stored for the session is lost now.
+        raise Failure(f"The API key is valid, but could not be stored, so you are not signed in. {signed.notice}")
+
+
+def _read_key(options: argparse.Namespace, host: str) -> SecretStr:
+    """Return the API key that was piped in or typed. Raises ValueError."""
+    return keys.accept(_typed_key(host, options.action) if not options.with_token else _piped_key())
+
+
+def _piped_key() -> str:
+    try:
+        return sys.stdin.read(4096) if sys.stdin is not None else ""
+    except UnicodeDecodeError:
+        raise ValueError("Could not read the API key: standard input is not text.") from None
+
+
+def _typed_key(host: str, action: str) -> str:
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise ValueError(
+            "Could not ask for the API key: standard input is not a terminal. To read the API key from a file, run: "
+            f"octavo auth {action} --with-token < FILE"
+        )
+    if os.environ.get("TEXTUAL_LOG"):
+        raise ValueError(
+            "Could not ask for the API key: TEXTUAL_LOG is set and records what you type. Unset TEXTUAL_LOG, then try again."
+        )
+    try:
+        return getpass.getpass(f"API key for {host}: ")
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")  # the shell prompt starts on a new line
+        raise
+
+
+def _refresh(settings: Settings, options: argparse.Namespace) -> int:
+    home = home_of(settings).patient(tell)
+    known = home.read()
+    access = profiles.resolve(known, {}, profile=options.profile, base_url=options.base_url)
+    profile = access.profile
+    if profile is None:
+        raise Failure("You are not signed in. Run: octavo auth login", NOT_SIGNED_IN)
+    key = _read_key(options, host_of(access.origin))
+    is_file = profile.store == "file"
+    signed = asyncio.run(signing_in.login(home, access.origin, key, name=profile.name, insecure_storage=is_file))
+    if known.current not in ("", profile.name):
+        signing_in.switch(home, known.current)  # `login` made the profile current
+    _require_stored(signed)
+    _say(f"Replaced the API key of profile {profile.name}. Your drafts are unchanged.")
+    if os.environ.get(profiles.KEY_VARIABLE):
+        _say(f"{profiles.KEY_VARIABLE} is set and overrides this API key. Unset the variable to use the new API key.")
+    return 0
+
+
+def _logout(settings: Settings, options: argparse.Namespace) -> int:
+    from octavo.cli.sessions import sign_out  # lazy: the data layer, not needed to sign in
+
+    signed_out = signing_in.logout(home_of(settings).patient(tell), options.profile)
+    accounts = Accounts(settings.state_folder)
+    name = accounts.name_of(Access(signed_out.profile.origin, signed_out.profile, signed_out.profile.store))
+    remains = sign_out(settings, name, *accounts.left_by(name), drafts=options.drafts)
+    deleted = "cached pages" if signed_out.key_left else "API key and cached pages"
+    _say(f"Signed out of {signed_out.profile.origin} (profile {signed_out.profile.name}). Deleted the {deleted}.")
+    for each in remains.sentences():
+        _say(each)
+    if remains.drafts:
+        _say("To delete the drafts too, run: octavo auth logout --drafts")
+    if signed_out.current:
+        _say(f"The current profile is now {signed_out.current}.")
+    if signed_out.key_left:
+        raise Failure(signed_out.key_left)
+    return 0
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    """Whether the API key of an account works."""
+
+    status: Literal["accepted", "rejected", "missing", "unreadable", "unknown", "not checked"]
+    problem: str = ""
+
+
+def _status(settings: Settings, options: argparse.Namespace) -> int:
+    home = home_of(settings)
+    known = home.read()
+    access = profiles.resolve(known, os.environ, profile=options.profile, base_url=options.base_url)
+    found = signing_in.status(home, access)
+    verdicts = asyncio.run(_verdicts(settings, home, access, found, offline=options.offline))
+    with Output(options, FIELDS, _COLUMNS) as output:
+        for each, verdict in zip(found, verdicts, strict=True):
+            output.add(_row(each, verdict))
+    tell(*filter(None, (each.problem for each in verdicts)), *filter(None, (known.problem,)))
+    current = next(verdict for each, verdict in zip(found, verdicts, strict=True) if each.current)
+    return {"accepted": 0, "not checked": 0, "unknown": FAILED}.get(current.status, NOT_SIGNED_IN)
+
+
+def _row(status: Status, verdict: _Verdict) -> dict[str, Any]:
+    profile = status.profile
+    return {
+        "profile": profile.name if profile else None,
+        "origin": status.origin,
+        "user": profile.user_name if profile else "",
+        "store": status.source,
+        "status": verdict.status,
+        "current": status.current,
+        "readOnly": bool(profile and profile.read_only),
+        "problem": verdict.problem or None,
+    }
+
+
+async def _verdicts(
+    settings: Settings, home: signing_in.Home, access: Access, found: Sequence[Status], *, offline: bool
+) -> list[_Verdict]:
+    """Return a verdict for each account, from its server unless `offline`."""
+
+    async def check(each: Status) -> _Verdict:
+        if not each.fingerprint:
+            is_missing = each.source in ("none", "env", "session") or each.profile is None
+            return _Verdict("missing" if is_missing else "unreadable", each.problem)
+        if offline:
+            return _Verdict("not checked")
+        own = access if each.current else Access(each.origin, each.profile, each.source)
+        return await _check_with_server(settings, own, signing_in.key_of(home, own))
+
+    return list(await asyncio.gather(*map(check, found)))
+
+
+async def _check_with_server(settings: Settings, access: Access, key: SecretStr | None) -> _Verdict:
+    """Ask the server whether it accepts an API key. Only the status 401 means that it does not."""
+    try:
+        client = Client(
+            access.origin, key, ca_file=settings.ca_file, deadline=REQUEST_SECONDS, on_activity=LOG.add_request
+        )
+    except ValueError as error:
+        return _Verdict("unknown", str(error))
+    try:
+        await client(users.Me())
+    except Unauthorized as error:
+        return _Verdict("rejected", str(error))
+    except ApiError as error:
+        return _Verdict("unknown", f"Could not check the API key for {access.name}: {error}")
+    finally:
+        await client.aclose()
+    return _Verdict("accepted")
+
+
+def _token(settings: Settings, options: argparse.Namespace) -> int:
+    if sys.stdout is not None and sys.stdout.isatty() and not options.show:
+        raise Failure(
+            "Could not print the API key: standard output is a terminal. To print it here, add --show.", USAGE
+        )
+    _, key = signed_in(settings, options)
+    _say(key.get_secret_value())
+    return 0
+
+
+def _switch(settings: Settings, options: argparse.Namespace) -> int:
+    profile = signing_in.switch(home_of(settings), options.name)
+    _say(f"The current profile is now {profile.name} ({profile.origin}).")
+    return 0
+
+
+def _say(sentence: str) -> None:
+    write_out(f"{sentence}\n")
+
+
+COMMAND = Command(
+    declare=_declare,
+    run=_run,
+    examples=("octavo auth login", "octavo auth status", "octavo auth switch work"),
+    fields=FIELDS,
+)

@@ -1,0 +1,394 @@
+"""Makes a change request of the changes in a pulled folder, in edits that can be resumed. Nothing is ever merged.
+
+`.octavo/state.json` names the change request that is filled. A proposal that was interrupted compares the folder with the
+change request again, so that nothing is sent twice.
+"""
+
+from __future__ import annotations
+
+import mimetypes
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import PurePosixPath
+from typing import Any, Literal
+
+from octavo.api import change_requests
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.content import (
+    ContentEdit,
+    DeletePage,
+    DocumentBody,
+    InsertFiles,
+    InsertPage,
+    NewFile,
+    Page,
+    Revision,
+    UpdatePage,
+)
+from octavo.api.errors import NotFound
+from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
+from octavo.data.live import Live
+from octavo.data.writes.change_request_writes import create, toggle_draft
+from octavo.data.writes.content_writes import CHANGES_OF_ONE_EDIT, NO_OPERATION, edit
+from octavo.documents import page_trees
+from octavo.documents.folders.folder import slug_source, walk_entries
+from octavo.documents.folders.layout import SUMMARY
+from octavo.documents.folders.page_files import PageFile, single_line
+from octavo.files import contents
+from octavo.files.local_changes import LocalFiles, base_entries, entries_of, proposed_files
+from octavo.files.proposal_plan import Baseline, Planner, ProposalPlan
+from octavo.files.pulled_folder import PulledFolder
+from octavo.files.space_reader import Download, SpaceReader
+from octavo.files.tree_changes import TreeStep
+
+MAX_EDIT_BYTES = 4_000_000
+"""Largest edit that is sent, in bytes of text and files."""
+FILES_OF_ONE_CHANGE = 20
+Failure = Literal["failed", "blocked", "unknown"]
+
+
+class ProposalFailed(Exception):
+    """A proposal could not be made or completed. The text is a sentence."""
+
+    def __init__(self, message: str, kind: Failure = "failed") -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+@dataclass
+class Proposal:
+    """A proposal of a pulled folder, in a new change request or in one that exists."""
+
+    folder: PulledFolder
+    live: Live
+    download: Download
+    subject: str
+    into: ChangeRequest | None = None
+    """The change request to fill. None for the one that the folder names, or a new one."""
+    report: Callable[[str], object] = lambda sentence: None
+    local: LocalFiles = field(init=False)
+    _request: ChangeRequest | None = None
+    _head: Revision | None = None
+
+    async def plan(self) -> ProposalPlan:
+        """Return what would be sent. Sends nothing. Raises ApiError, OSError, NotPulled or ProposalFailed."""
+        self.local = LocalFiles.read(self.folder)
+        self._request = self.into or await self._open_request()
+        at = self._request.ref(self._space) if self._request is not None else self._space
+        reader = SpaceReader(self.live.send, self.download, at)
+        self._head = await reader.revision()
+        base = RevisionRef(space_id=self.folder.space, revision_id=self.folder.revision)
+        before = await SpaceReader(self.live.send, self.download, base).revision()
+        baseline = self._baseline()
+        self._recognize_new(before)
+        return await Planner(self.folder, self.local, baseline, before, self._head, reader.text).plan()
+
+    @property
+    def change_request(self) -> ChangeRequest | None:
+        """The change request that is filled. None before a new one is created."""
+        return self._request
+
+    @property
+    def _space(self) -> SpaceRef:
+        return SpaceRef(space_id=self.folder.space)
+
+    @property
+    def _is_known(self) -> bool:
+        """Whether the folder names the change request."""
+        return self._request is not None and self.folder.proposal.get("changeRequest") == self._request.id
+
+    async def _open_request(self) -> ChangeRequest | None:
+        """Return the change request that the folder names. None if there is none, or if it is merged or archived."""
+        name = self.folder.proposal.get("changeRequest")
+        if not isinstance(name, str) or not name:
+            return await self._unnamed_request()
+        try:
+            found = await self.live.send(
+                change_requests.Get(at=ChangeRequestRef(space_id=self.folder.space, change_request_id=name))
+            )
+        except NotFound:
+            found = None
+        if found is None or found.status not in ("open", "draft"):
+            self.folder.proposal = {}
+            return None
+        if self.folder.proposal.get("isComplete") and found.revision != self.folder.proposal.get("revision"):
+            message = (
+                f"Could not propose: #{found.number} was edited since your last proposal. To add to it all the same"
+            )
+            raise ProposalFailed(f"{message}, run: octavo propose --into {found.number}", "blocked")
+        return found
+
+    async def _unnamed_request(self) -> ChangeRequest | None:
+        """Return the change request that an interrupted proposal created and could not name. None if there is none."""
+        subject = self.folder.proposal.get("creating")
+        if not isinstance(subject, str):
+            return None
+        drafts = (await self.live.send(change_requests.List(at=self._space, status="draft", limit=100))).items
+        unused = (each for each in drafts if each.subject == subject and each.revision == each.revision_initial)
+        return next(unused, None)
+
+    def _baseline(self) -> Baseline:
+        """Return the files as the change request has had them last, as far as the folder knows."""
+        entries = base_entries(self.folder)
+        if not (self._is_known and self.folder.proposal.get("isComplete")):
+            return Baseline(dict(self.folder.files), entries)
+        files = proposed_files(self.folder)
+        if SUMMARY in files:
+            before = entries
+            entries = entries_of(self.folder, self.folder.base_text(files[SUMMARY].base_sha256))
+            contents.identify(entries, {file.path: file.id for file in files.values() if file.kind == "page"}, before)
+        return Baseline(files, entries)
+
+    def _recognize_new(self, base: Revision) -> None:
+        """Give the new pages of the folder that the change request has already their IDs."""
+        known: dict[str, str] = {}
+        if self._is_known:
+            known = {path: stored["id"] for path, stored in self.folder.proposal.get("pages", {}).items()}
+            if not self.folder.proposal.get("isComplete"):
+                known |= self._same_titles(base)
+        for path, name in known.items():
+            if path not in self.folder.files and all(file.id != name for file in self.folder.files.values()):
+                self._rename_entry(f"{contents.NEW}{path}", name)
+
+    def _same_titles(self, base: Revision) -> dict[str, str]:
+        """Return the IDs of pages that only the change request has, by the path of a new file with the same title."""
+        assert self._head is not None
+        old = {page.id for page in base.walk()}
+        made = {page.title: page.id for page in self._head.walk() if page.id not in old and page.type == "document"}
+        found = {}
+        for entry in walk_entries(self.local.entries):
+            if entry.id.startswith(contents.NEW):
+                path = entry.id.removeprefix(contents.NEW)
+                title = PageFile(self.local.text(path)).title or entry.title
+                if title in made:
+                    found[path] = made.pop(title)
+        return found
+
+    def _rename_entry(self, before: str, name: str) -> None:
+        for entry in walk_entries(self.local.entries):
+            if entry.id == before:
+                entry.id = name
+
+    async def send(self, plan: ProposalPlan, *, is_draft: bool) -> ChangeRequest:
+        """Send a plan, and return the change request. Raises ApiError, OSError or ProposalFailed."""
+        if self._request is None:
+            self._request = await self._create()
+        self._name_request()
+        sender = _Sender(self, plan)
+        await sender.send()
+        self._record(plan, sender)
+        at = self._request.ref(self._space)
+        found = await self.live.send(change_requests.Get(at=at))
+        if found.status == "draft" and not is_draft and self.into is None:
+            sent = await toggle_draft(self.live, at, found)
+            found = await self.live.send(change_requests.Get(at=at)) if sent.kind == "done" else found
+        self.folder.proposal |= {"isComplete": True, "revision": found.revision or ""}
+        self.folder.save()
+        return found
+
+    async def _create(self) -> ChangeRequest:
+        self.folder.proposal = {"creating": self.subject}
+        self.folder.save()
+        sent = await create(self.live, self._space, self.subject)
+        if sent.result is None:
+            raise sent.error or _failure(sent.kind, sent.message)
+        return sent.result
+
+    def _name_request(self) -> None:
+        assert self._request is not None
+        if not self._is_known:
+            self.folder.proposal = {"changeRequest": self._request.id, "number": self._request.number}
+        self.folder.proposal["isComplete"] = False
+        self.folder.save()
+
+    def _record(self, plan: ProposalPlan, sender: _Sender) -> None:
+        """Store what the change request has now."""
+        pages = dict(self.folder.proposal.get("pages", {}))
+        for name in plan.edits:
+            path = plan.targets.layout.paths.get(name, "")
+            pages = {each: stored for each, stored in pages.items() if stored["id"] != name}
+            if path in self.local.data:
+                pages[path] = {"id": name, "sha256": self.folder.store_base(self.local.text(path))}
+        for name, version in plan.new_pages.items():
+            pages[version.path] = {"id": sender.ids[name], "sha256": self.folder.store_base(version.text)}
+        hashes = {path: sha256(data).hexdigest() for path, data in plan.new_files.items()}
+        stored = self.folder.proposal
+        stored["pages"] = pages
+        stored["files"] = {**stored.get("files", {}), **sender.files}
+        stored["hashes"] = {**stored.get("hashes", {}), **hashes}
+        stored["summary"] = self.folder.store_base(self.local.text(SUMMARY))
+
+    async def apply(self, changes: list[ContentEdit]) -> Revision:
+        """Send one edit, and return the content of the change request after it. Raises ApiError or ProposalFailed."""
+        assert self._request is not None
+        assert self._head is not None
+        at = self._request.ref(self._space)
+        outcome = await edit(self.live, at, self._head.id, changes)
+        if outcome.kind != "done":
+            if outcome.message == NO_OPERATION:
+                raise ProposalFailed("Could not propose: this server takes no content through its API.")
+            raise outcome.error or _failure(outcome.kind, outcome.message)
+        self._head = await SpaceReader(self.live.send, self.download, at).revision()
+        return self._head
+
+
+@dataclass
+class _Sender:
+    """Sends a plan edit by edit."""
+
+    proposal: Proposal
+    plan: ProposalPlan
+    ids: dict[str, str] = field(default_factory=dict)
+    """IDs of new pages on the server, by their names in the plan."""
+    files: dict[str, str] = field(default_factory=dict)
+    """IDs of new files by path."""
+    _changes: list[ContentEdit] = field(default_factory=list)
+    _inserted: list[tuple[str, str | None, str]] = field(default_factory=list)
+    """New pages of the current edit: name, parent and title."""
+    _size: int = 0
+    _pending: dict[str, str] = field(default_factory=dict)
+    """Texts with links to pages that did not exist when they were sent, by the name of the page."""
+
+    async def send(self) -> None:
+        await self._send_files()
+        moves = {step.id: step for step in self.plan.steps if not step.is_new}
+        for step in self.plan.steps:
+            if step.parent is not None and any(step.parent == name for name, _, _ in self._inserted):
+                await self._flush()  # The ID of the parent is not known yet.
+            if step.is_new:
+                await self._insert(step)
+            else:
+                await self._update(step.id, step)
+        for name in self.plan.edits:
+            if name not in moves:
+                await self._update(name, None)
+        for name in self.plan.deletions:
+            await self._add(DeletePage(page=name), 100)
+        await self._flush()
+        await self._send_pending()
+
+    async def _send_files(self) -> None:
+        known = {file.id for file in self._head.files}
+        paths = list(self.plan.new_files)
+        for path in paths:
+            data = self.plan.new_files[path]
+            kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
+            name = PurePosixPath(path).name
+            file = NewFile(name=name, content_type=kind, base64=b64encode(data).decode())
+            await self._add(InsertFiles(files=(file,)), len(data) * 4 // 3)
+        await self._flush()
+        made = [file for file in self._head.files if file.id not in known]
+        for path in paths:
+            name = PurePosixPath(path).name
+            found = next(
+                (file for file in made if file.name == name and file.size == len(self.plan.new_files[path])), None
+            )
+            if found is not None:
+                made.remove(found)
+                self.files[path] = found.id
+        self.plan.targets.new_files = dict(self.files)
+
+    @property
+    def _head(self) -> Revision:
+        assert self.proposal._head is not None
+        return self.proposal._head
+
+    async def _insert(self, step: TreeStep) -> None:
+        version = self.plan.new_pages[step.id]
+        page = PageFile(version.text)
+        text = self._text(step.id, version.path, page.body, None, "")
+        heading = page_trees.leading_heading(text)
+        if heading is not None and heading != version.title:
+            text = f"---\ntitle: {_quoted(version.title)}\n---\n\n{text}"
+        fields: dict[str, Any] = {name: value for name, value in page.fields().items() if value}
+        slug = page_trees.page_slug(slug_source(PurePosixPath(version.path)))
+        parent = self.ids.get(step.parent, step.parent) if step.parent is not None else None
+        change = InsertPage(
+            document=DocumentBody(markdown=text),
+            title=version.title[:300],
+            slug=slug,
+            into=parent,
+            at=step.at,
+            **fields,
+        )
+        await self._add(change, len(text), (step.id, parent, version.title))
+
+    async def _update(self, name: str, step: TreeStep | None) -> None:
+        change = self.plan.edits.get(name)
+        fields: dict[str, Any] = dict(change.fields) if change is not None else {}
+        size = 200
+        if change is not None and change.text is not None:
+            path = self.plan.targets.layout.paths.get(name, "")
+            page = self.plan.targets.layout.pages.get(name)
+            text = self._text(name, path, change.text, page, change.text)
+            fields["document"] = DocumentBody(markdown=text)
+            size += len(text)
+        if step is not None:
+            fields |= {"into": self.ids.get(step.parent, step.parent) if step.parent else None, "at": step.at}
+        await self._add(UpdatePage(page=name, **fields), size)
+
+    def _text(self, name: str, path: str, markdown: str, page: Page | None, server: str) -> str:
+        targets = self.plan.targets
+        targets.new_pages = {self.plan.new_pages[new].path: made for new, made in self.ids.items()}
+        targets.pending = set()
+        text = targets.server_text(path, markdown, page, server)
+        if targets.pending:
+            self._pending[name] = text
+        return text
+
+    async def _add(self, change: ContentEdit, size: int, inserted: tuple[str, str | None, str] | None = None) -> None:
+        if self._changes and (len(self._changes) >= CHANGES_OF_ONE_EDIT or self._size + size > MAX_EDIT_BYTES):
+            await self._flush()
+        self._changes.append(change)
+        self._size += size
+        if inserted is not None:
+            self._inserted.append(inserted)
+
+    async def _flush(self) -> None:
+        """Send the changes so far as one edit, and find the IDs of its new pages."""
+        if not self._changes:
+            return
+        known = {page.id for page in self._head.walk()}
+        head = await self.proposal.apply(self._changes)
+        made = [page for page in head.walk() if page.id not in known]
+        for name, parent, title in self._inserted:
+            above = {page.id: _id(head.parent_of(page.id)) for page in made}
+            found = next((page for page in made if above[page.id] == parent and page.title == single_line(title)), None)
+            found = found or next((page for page in made if above[page.id] == parent), None)
+            if found is None:
+                raise ProposalFailed(
+                    "Could not propose: the server does not show a new page. Propose again.", "unknown"
+                )
+            made.remove(found)
+            self.ids[name] = found.id
+        self._changes, self._inserted, self._size = [], [], 0
+
+    async def _send_pending(self) -> None:
+        """Send the texts again that link to pages which exist by now."""
+        paths = {self.plan.new_pages[new].path: made for new, made in self.ids.items()}
+        self.plan.targets.new_pages = paths
+        for name, text in self._pending.items():
+            version = self.plan.new_pages.get(name)
+            path = version.path if version is not None else self.plan.targets.layout.paths.get(name, "")
+            page = self.plan.targets.layout.pages.get(name)
+            changed = self.plan.targets.server_text(path, text, page, text)
+            if changed != text:
+                document = DocumentBody(markdown=changed)
+                await self._add(UpdatePage(page=self.ids.get(name, name), document=document), len(changed))
+        await self._flush()
+
+
+def _id(page: Page | None) -> str | None:
+    return page.id if page is not None else None
+
+
+def _quoted(title: str) -> str:
+    return "'" + title.replace("'", "''") + "'"
+
+
+def _failure(kind: str, message: str) -> ProposalFailed:
+    sentence = message or "Could not propose: the server refused the change."
+    kinds: dict[str, Failure] = {"changed": "blocked", "unknown": "unknown"}
+    return ProposalFailed(sentence, kinds.get(kind, "failed"))

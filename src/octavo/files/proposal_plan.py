@@ -1,0 +1,293 @@
+"""What a proposal of a folder changes in its change request, worked out before anything is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import PurePosixPath
+
+from octavo.api.content import Page, Revision
+from octavo.documents.conflict_markers import find_markers
+from octavo.documents.folders import safe_paths
+from octavo.documents.folders.folder import Entry, walk_entries
+from octavo.documents.folders.layout import PAGE_SUFFIXES, SUMMARY, FolderLayout
+from octavo.documents.folders.page_files import PageFile
+from octavo.documents.link_rewriting import link_urls
+from octavo.documents.merging.revision_merge import PageOrder, TreeVersion, merge_page_order
+from octavo.documents.page_trees import Json, Pages
+from octavo.files import contents
+from octavo.files.contents import NEW, Entries
+from octavo.files.local_changes import LocalFiles, files_title
+from octavo.files.page_changes import FileVersion, LinkTargets, PageChange, has_text_change, joined_path, page_change
+from octavo.files.pulled_folder import PulledFolder, TrackedFile
+from octavo.files.tree_changes import TreeStep, deleted_pages, tree_steps
+
+MAX_FILE = 1_000_000
+"""Largest file that an edit can add, in bytes."""
+MERGE_FIRST = "Run octavo pull, then propose again"
+ReadText = Callable[[Page], Awaitable[str]]
+
+
+@dataclass
+class ProposalPlan:
+    """The changes of a proposal. Pages that are new are named by `contents.NEW` and their path."""
+
+    targets: LinkTargets
+    new_files: dict[str, bytes] = field(default_factory=dict)
+    """Files to add, by path."""
+    new_pages: dict[str, FileVersion] = field(default_factory=dict)
+    """Pages to add, by ID."""
+    steps: list[TreeStep] = field(default_factory=list)
+    """Insertions and moves, in their order."""
+    edits: dict[str, PageChange] = field(default_factory=dict)
+    """Changes of existing pages, by ID."""
+    deletions: list[str] = field(default_factory=list)
+    blocked: list[str] = field(default_factory=list)
+    """Changes that contradict those of others, as sentences without a full stop."""
+    unsupported: list[str] = field(default_factory=list)
+    """Changes that the API does not take: the file and the part of it."""
+    notes: list[str] = field(default_factory=list)
+    """Files that are not proposed, and why, as sentences."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing would be sent."""
+        return not (self.new_files or self.new_pages or self.steps or self.edits or self.deletions)
+
+    @property
+    def summary(self) -> str:
+        """The numbers of changes in words, such as `3 pages edited, 1 moved`."""
+        moved = [step for step in self.steps if not step.is_new]
+        counts = (
+            (len(self.edits), "edited"),
+            (len(self.new_pages), "added"),
+            (len(moved), "moved"),
+            (len(self.deletions), "deleted"),
+        )
+        words = [(count, word) for count, word in counts if count]
+        parts = [
+            f"{count} {'page' if count == 1 else 'pages'} {word}" if number == 0 else f"{count} {word}"
+            for number, (count, word) in enumerate(words)
+        ]
+        if files := len(self.new_files):
+            parts.append(f"{files} {'file' if files == 1 else 'files'} added")
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The files of a folder as the server has had them: of the last pull, or of the last proposal."""
+
+    files: dict[str, TrackedFile]
+    """Files by path then. The texts are in `.octavo/base`."""
+    entries: Entries
+
+    @cached_property
+    def pages(self) -> dict[str, TrackedFile]:
+        """Pages by ID."""
+        return {file.id: file for file in self.files.values() if file.kind == "page"}
+
+
+@dataclass
+class Planner:
+    """Compares a folder with the revision from which it was pulled and with a change request."""
+
+    folder: PulledFolder
+    local: LocalFiles
+    baseline: Baseline
+    base: Revision
+    """The revision of the last pull."""
+    head: Revision
+    """The content of the change request."""
+    read_text: ReadText
+    """Returns the Markdown of a page in the change request."""
+
+    async def plan(self) -> ProposalPlan:
+        """Return the changes. Raises ApiError, OSError or NotPulled."""
+        known = {file.id: self.local.path_now(file) for file in self.baseline.files.values() if file.id}
+        layout = FolderLayout.of(self.head, self.folder.space, known)
+        plan = ProposalPlan(LinkTargets(layout))
+        self._plan_tree(plan)
+        self._plan_files(plan)
+        plan.targets.planned = frozenset(plan.new_files) | {each.path for each in plan.new_pages.values()}
+        for file in self.baseline.pages.values():
+            await self._plan_page(plan, file)
+        return plan
+
+    # Page tree
+
+    def _plan_tree(self, plan: ProposalPlan) -> None:
+        mine, base = self._local_entries(plan), self._without_text(self.baseline.entries)
+        head = _nodes(self.head.pages)
+        edited_here = {
+            name
+            for name, file in self.baseline.pages.items()
+            if self.local.path_now(file) in self.local.data and self.local.is_changed(file)
+        }
+
+        def is_edited(before: Json, after: Json) -> bool:
+            return after["id"] in edited_here or self._has_changed_on_main(after["id"])
+
+        versions = TreeVersion.of(contents.nodes(base)), TreeVersion.of(head), TreeVersion.of(contents.nodes(mine))
+        order = merge_page_order(*versions, edited=is_edited)
+        self._note_conflicts(plan, order)
+        entries = {entry.id: entry for entry in walk_entries(mine)}
+        present = {page.id for page in self.head.walk()}
+        new = {name for name in entries if name.startswith(NEW)}
+        order = _without_ids(order, {name for name in entries if name not in present and name not in new})
+        for name in new:
+            path = name.removeprefix(NEW)
+            text = self.local.text(path)
+            title = files_title(text) or entries[name].title or PurePosixPath(path).stem
+            plan.new_pages[name] = FileVersion(path, text, title)
+        plan.steps = list(tree_steps(head, order, new))
+        plan.deletions = deleted_pages(head, order, ())
+
+    def _local_entries(self, plan: ProposalPlan) -> Entries:
+        """Return the table of contents of the folder, with what the API cannot change as it was."""
+        before = {entry.id: entry for entry in walk_entries(self.baseline.entries)}
+        now = {entry.id: entry for entry in walk_entries(self.local.entries)}
+        left_out = set()
+        for name, entry in now.items():
+            was = before.get(name)
+            if entry.kind != "document" and was is None:
+                plan.unsupported.append(f"{SUMMARY} new {entry.kind} “{entry.title}”")
+                left_out.add(name)
+            elif entry.kind != "document" and was is not None and _says_other(was, entry):
+                plan.unsupported.append(f"{SUMMARY} {entry.kind} “{entry.title}”")
+            elif was is not None and was.link_title != entry.link_title:
+                plan.unsupported.append(f"{SUMMARY} short title of “{entry.title}”")
+            elif entry.kind == "document" and was is None and not self._exists(entry):
+                plan.notes.append(f"{_path_of(entry)} does not exist, so that it is not proposed.")
+                left_out.add(name)
+        kept = set()
+        for name, was in before.items():
+            if was.kind != "document" and name not in now:
+                plan.unsupported.append(f"{SUMMARY} deleted {was.kind} “{was.title}”")
+                kept.add(name)
+        missing = {
+            name for name, file in self.baseline.pages.items() if self.local.path_now(file) not in self.local.data
+        }
+        for name, file in self.baseline.pages.items():
+            if name not in missing and name not in now:
+                plan.notes.append(
+                    f"{file.path} is not in {SUMMARY}, but its file exists. To delete the page, delete the file."
+                )
+                kept.add(name)
+        mine = contents.without(self.local.entries, missing | left_out)
+        return contents.with_missing(mine, self.baseline.entries, kept)
+
+    def _exists(self, entry: Entry) -> bool:
+        return entry.path is not None and entry.path.as_posix() in self.local.data
+
+    def _without_text(self, entries: Entries) -> Entries:
+        """Return entries without those that are no page of the space."""
+        known = self.baseline.pages.keys()
+        unknown = {each.id for each in walk_entries(entries) if each.kind == "document" and each.id not in known}
+        return contents.without(entries, unknown)
+
+    def _note_conflicts(self, plan: ProposalPlan, order: PageOrder) -> None:
+        for kind, name in order.conflicts:
+            file = self.baseline.pages.get(name)
+            path = self.local.path_now(file) if file is not None else name
+            if kind == "moved":
+                plan.blocked.append(f"{path} was moved on main too")
+            elif kind == "deleted" and file is not None:
+                deleted_here = path not in self.local.data
+                reason = "you deleted it, and it changed on main" if deleted_here else "it was deleted on main"
+                plan.blocked.append(f"{path}: {reason}")
+
+    def _has_changed_on_main(self, page_id: str) -> bool:
+        before, now = self.base.find(page_id), self.head.find(page_id)
+        if before is None or now is None:
+            return False
+        return (before.document_id, before.title, before.description) != (now.document_id, now.title, now.description)
+
+    # Files
+
+    def _plan_files(self, plan: ProposalPlan) -> None:
+        known = {self.local.path_now(file) for file in self.baseline.files.values()}
+        for path in self.local.data.keys() - known:
+            if not path.endswith(PAGE_SUFFIXES) and path != SUMMARY:
+                self._plan_file(plan, path, self.local.data[path])
+        for path in self._linked_files(plan):
+            if path not in known and path not in plan.new_files and (data := self.folder.data(path)) is not None:
+                self._plan_file(plan, path, data)
+        for file in self.baseline.files.values():
+            if file.kind in ("file", "reusable", "variables") and self.local.is_changed(file):
+                path = self.local.path_now(file)
+                plan.unsupported.append(f"{path} {'edited' if path in self.local.data else 'deleted'}")
+        plan.notes += [f"{path} is not in {SUMMARY}, so that it is not proposed." for path in self.local.unlisted]
+
+    def _plan_file(self, plan: ProposalPlan, path: str, data: bytes) -> None:
+        if len(data) > MAX_FILE:
+            plan.unsupported.append(f"{path} larger than {MAX_FILE // 1_000_000} MB")
+        else:
+            plan.new_files[path] = data
+
+    def _linked_files(self, plan: ProposalPlan) -> Iterable[str]:
+        """Yield the paths of files to which new and edited pages link."""
+        paths = [version.path for version in plan.new_pages.values()]
+        paths += [self.local.path_now(file) for file in self.baseline.pages.values() if self.local.is_changed(file)]
+        for path in paths:
+            for url in link_urls(PageFile(self.local.text(path)).body):
+                name = url.partition("#")[0]
+                if ":" in name.partition("/")[0] or name.startswith("/") or name.endswith((*PAGE_SUFFIXES, "/")):
+                    continue
+                target = joined_path(path, name)
+                if PurePosixPath(target).suffix and not safe_paths.why_unsafe(target):
+                    yield target
+
+    # Pages
+
+    async def _plan_page(self, plan: ProposalPlan, file: TrackedFile) -> None:
+        """Add the changes of a page that exists in the folder and in the change request."""
+        path = self.local.path_now(file)
+        page = plan.targets.layout.pages.get(file.id)
+        if path not in self.local.data or page is None:
+            return
+        if find_markers(self.local.text(path)):
+            plan.blocked.append(f"{path} has conflict marks")
+            return
+        before, mine = self._versions(file, path)
+        if before.text == mine.text and before.title == mine.title and before.path == mine.path:
+            return
+        server = await self.read_text(page) if has_text_change(before, mine) else None
+        change = page_change(before, mine, page, server, plan.targets)
+        plan.blocked += [f"{path}: {reason}" for reason in change.blocked]
+        plan.unsupported += [f"{path} {key}" for key in change.unsupported]
+        if change.fields or change.text is not None:
+            plan.edits[file.id] = change
+
+    def _versions(self, file: TrackedFile, path: str) -> tuple[FileVersion, FileVersion]:
+        """Return the file of a page as the server has had it, and as it is now."""
+        old, new = self.folder.base_text(file.base_sha256), self.local.text(path)
+        titles = [files_title(old), files_title(new)]
+        entries = [
+            next((each for each in walk_entries(tree) if each.id == file.id), None)
+            for tree in (self.baseline.entries, self.local.entries)
+        ]
+        listed = [entry.title if entry is not None else "" for entry in entries]
+        titles = [own or other for own, other in zip(titles, listed, strict=True)]
+        if titles[0] == titles[1] and all(listed) and listed[0] != listed[1]:
+            titles[1] = listed[1]  # only the table of contents has the new title
+        return FileVersion(file.path, old, titles[0]), FileVersion(path, new, titles[1])
+
+
+def _nodes(pages: Iterable[Page]) -> Pages:
+    return [{"id": page.id, "type": page.type, "title": page.title, "pages": _nodes(page.pages)} for page in pages]
+
+
+def _without_ids(order: PageOrder, names: set[str]) -> PageOrder:
+    return PageOrder(
+        {parent: [each for each in children if each not in names] for parent, children in order.children.items()}
+    )
+
+
+def _says_other(before: Entry, after: Entry) -> bool:
+    return (before.title, before.address, before.slug) != (after.title, after.address, after.slug)
+
+
+def _path_of(entry: Entry) -> str:
+    return entry.path.as_posix() if entry.path is not None else entry.title

@@ -1,0 +1,169 @@
+"""`propose`: the changes in a folder become a change request."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.api import change_requests, content
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.places import ChangeRequestRef
+from octavo.files.proposal import Proposal, ProposalFailed
+from octavo.files.proposal_plan import ProposalPlan
+from tests.files.conftest import SETUP, PulledSide
+from tests.server.writing import Desk, insert, update
+
+
+async def propose(
+    side: PulledSide, subject: str = "Better words", *, draft: bool = False
+) -> tuple[ProposalPlan, ChangeRequest]:
+    """Propose the changes of a folder, which must be possible."""
+    proposal = Proposal(side.folder, side.live, side.client.download, subject)
+    plan = await proposal.plan()
+    assert plan.blocked == []
+    return plan, await proposal.send(plan, is_draft=draft)
+
+
+async def text_of(desk: Desk, at: ChangeRequestRef, title: str) -> str:
+    page = await desk.page(title, at)
+    return page.markdown or ""
+
+
+async def test_edited_page_is_proposed_with_only_what_changed(docs: PulledSide, desk: Desk) -> None:
+    docs.edit("setup.md", "Install", "Download")
+    plan, request = await propose(docs)
+    assert plan.summary == "1 page edited"
+    at = request.ref(desk.space)
+    assert (request.status, request.subject) == ("open", "Better words")
+    assert await text_of(desk, at, "Setup") == SETUP.replace("Install", "Download")
+    changes = (await desk.ask(content.ListChanges(at=at))).changes
+    assert [(each.type, each.page and each.page.title) for each in changes] == [("page_edited", "Setup")]
+    assert await desk.outline() == "Home Setup Usage"
+
+
+async def test_titles_fields_places_and_deletions_are_proposed(docs: PulledSide, desk: Desk) -> None:
+    docs.write(
+        "setup.md",
+        "---\ndescription: How to start\nhidden: true\n---\n\n# First steps\n\nInstall it.\n\nThen start it.\n",
+    )
+    (docs.top / "usage.md").unlink()
+    docs.write("guides/README.md", "# Guides\n\nSee [setup](../setup.md) and [more](more.md).\n")
+    docs.write("guides/more.md", "---\nicon: bolt\n---\n\n# More\n\nBack to [guides](README.md).\n")
+    docs.write(
+        "SUMMARY.md",
+        "# Table of contents\n\n* [Guides](guides/README.md)\n  * [More](guides/more.md)\n  * [Setup](setup.md)\n* [Home](README.md)\n",
+    )
+    plan, request = await propose(docs)
+    assert plan.summary == "1 page edited, 2 added, 1 moved, 1 deleted"
+    at = request.ref(desk.space)
+    assert await desk.outline(at) == "Guides(More First steps) Home"
+    page = await desk.page("First steps", at)
+    assert (page.description, page.hidden) == ("How to start", True)
+    more = await desk.page("More", at)
+    assert more.icon == "bolt"
+    guides = await desk.page("Guides", at)
+    assert guides.markdown == f"# Guides\n\nSee [setup](/pages/{page.id}) and [more](/pages/{more.id}).\n"
+    assert f"/pages/{guides.id}" in (more.markdown or "")
+
+
+async def test_merged_proposal_leaves_no_changes(docs: PulledSide, desk: Desk) -> None:
+    docs.edit("setup.md", "Install", "Download")
+    docs.write("guides/more.md", "# More\n\nText with [setup](../setup.md).\n")
+    docs.edit("SUMMARY.md", "* [Setup](setup.md)\n", "* [Setup](setup.md)\n  * [More](guides/more.md)\n")
+    before = docs.files()
+    _, request = await propose(docs)
+    await desk.merge(request.ref(desk.space))
+    result = await docs.pull()
+    assert result.conflicts == []
+    assert docs.files() == before
+    assert docs.status() == []
+
+
+async def test_proposal_again_sends_nothing_twice(docs: PulledSide, desk: Desk) -> None:
+    docs.edit("setup.md", "Install", "Download")
+    docs.write("more.md", "# More\n\nText.\n")
+    docs.edit("SUMMARY.md", "* [Setup]", "* [More](more.md)\n* [Setup]")
+    _, request = await propose(docs)
+    plan, again = await propose(docs)
+    assert plan.is_empty
+    assert again.id == request.id
+    docs.edit("setup.md", "Download", "Fetch")
+    docs.edit("more.md", "Text", "Words")
+    plan, again = await propose(docs)
+    assert (plan.summary, again.id) == ("2 pages edited", request.id)
+    at = request.ref(desk.space)
+    assert await desk.outline(at) == "Home More Setup Usage"
+    assert "Fetch it." in await text_of(desk, at, "Setup")
+    assert await text_of(desk, at, "More") == "# More\n\nWords.\n"
+
+
+async def test_changes_after_a_merged_proposal_are_kept(docs: PulledSide, desk: Desk) -> None:
+    docs.edit("setup.md", "Install", "Download")
+    _, request = await propose(docs)
+    docs.edit("setup.md", "Download", "Fetch")
+    await desk.merge(request.ref(desk.space))
+    result = await docs.pull()
+    assert result.conflicts == []
+    assert docs.read("setup.md") == SETUP.replace("Install", "Fetch")
+    assert docs.status() == ["M setup.md"]
+
+
+async def test_changes_on_main_are_merged_into_the_proposal(docs: PulledSide, desk: Desk) -> None:
+    await desk.publish(update(await desk.id("Setup"), SETUP.replace("start", "run")), insert("# Help\n\nAsk.\n", at=1))
+    docs.edit("setup.md", "Install", "Download")
+    docs.write("SUMMARY.md", "# Table of contents\n\n* [Home](README.md)\n* [Usage](usage.md)\n* [Setup](setup.md)\n")
+    _, request = await propose(docs)
+    at = request.ref(desk.space)
+    assert await text_of(desk, at, "Setup") == SETUP.replace("start", "run").replace("Install", "Download")
+    assert await desk.outline(at) in ("Home Help Usage Setup", "Home Usage Help Setup")
+
+
+async def test_contradiction_with_main_blocks_the_proposal(docs: PulledSide, desk: Desk) -> None:
+    await desk.publish(update(await desk.id("Setup"), SETUP.replace("Install it.", "Fetch it.")))
+    docs.edit("setup.md", "Install it.", "Download it.")
+    plan = await Proposal(docs.folder, docs.live, docs.client.download, "x").plan()
+    assert plan.blocked == ["setup.md: main changed the same words"]
+    assert (await desk.ask(change_requests.List(at=desk.space, status="draft"))).items == ()
+
+
+async def test_what_the_api_does_not_take_is_named(docs: PulledSide) -> None:
+    docs.write("setup.md", f"---\nlayout:\n  title:\n    visible: false\n---\n\n{SETUP}")
+    docs.write("SUMMARY.md", docs.read("SUMMARY.md") + "\n## More\n\n* [Site](https://example.com)\n")
+    docs.write("note.md", "# Note\n")
+    (docs.top / ".gitbook/assets").mkdir(parents=True)
+    (docs.top / ".gitbook/assets/big.bin").write_bytes(bytes(1_000_001))
+    plan = await Proposal(docs.folder, docs.live, docs.client.download, "x").plan()
+    assert sorted(plan.unsupported) == [
+        ".gitbook/assets/big.bin larger than 1 MB",
+        "SUMMARY.md new group “More”",
+        "SUMMARY.md new link “Site”",
+        "setup.md layout",
+    ]
+    assert plan.notes == ["note.md is not in SUMMARY.md, so that it is not proposed."]
+
+
+async def test_new_image_is_added_and_linked(docs: PulledSide, desk: Desk) -> None:
+    (docs.top / ".gitbook/assets").mkdir(parents=True)
+    (docs.top / ".gitbook/assets/lamp.png").write_bytes(b"\x89PNG lamp")
+    docs.edit("setup.md", "Install it.", "![](.gitbook/assets/lamp.png)")
+    before = docs.files()
+    plan, request = await propose(docs)
+    assert plan.summary == "1 page edited, 1 file added"
+    await desk.merge(request.ref(desk.space))
+    await docs.pull()
+    assert docs.files() == before
+    assert docs.status() == []
+
+
+async def test_change_request_edited_by_others_is_not_filled_silently(docs: PulledSide, desk: Desk) -> None:
+    docs.edit("setup.md", "Install", "Download")
+    _, request = await propose(docs)
+    await desk.edit(request.ref(desk.space), update(await desk.id("Usage"), "# Usage\n\nTheirs.\n"))
+    docs.edit("setup.md", "Download", "Fetch")
+    with pytest.raises(ProposalFailed, match=f"octavo propose --into {request.number}") as failed:
+        await propose(docs)
+    assert failed.value.kind == "blocked"
+    found = await desk.get(request.ref(desk.space))
+    proposal = Proposal(docs.folder, docs.live, docs.client.download, "x", into=found)
+    await proposal.send(await proposal.plan(), is_draft=False)
+    assert "Fetch" in await text_of(desk, request.ref(desk.space), "Setup")
+    assert "Theirs" in await text_of(desk, request.ref(desk.space), "Usage")
