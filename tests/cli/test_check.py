@@ -295,8 +295,8 @@ def test_settings_outside_the_folder_or_no_file_are_not_read(octavo: Octavo, tmp
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (("nowhere",), "octavo: Could not check nowhere: the folder does not exist.\n"),
-        (("file.md",), "octavo: Could not check file.md: the folder is not a folder.\n"),
+        (("./nowhere",), "octavo: Could not check ./nowhere: there is no such folder.\n"),
+        (("file.md",), "octavo: Could not check file.md: it is not a folder.\n"),
         ((".", "--rule", "anchors"), "octavo: Unknown rule 'anchors'. Did you mean anchor?\n"),
         ((".", "--ignore", "zzz"), "octavo: Unknown rule 'zzz'. For a list, run: octavo help check\n"),
     ],

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
+import sqlite3
 import subprocess
+import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from octavo import settings
 from octavo.api.operation import load
+from octavo.cli.platform_folders import demo_folder
+from octavo.data.response_cache import ResponseCache
 from tests.benchmarks.terminal import Terminal
 from tests.cli.conftest import Octavo
 
@@ -107,3 +115,63 @@ def test_zsh_completes(octavo: Octavo, typed: str, completed: str, tmp_path: Pat
         shell.wait_for("ready> ", limit=20)
         shell.write(typed.encode())
         shell.wait_for(completed, limit=20)
+
+
+def test_powershell_gets_every_command_and_option_as_plain_strings(octavo: Octavo) -> None:
+    script = octavo("completion", "powershell").out
+    rows = dict(re.findall(r"^ +'(octavo[^']*)' = @\((.*)\)$", script, re.MULTILINE))
+    assert {"octavo", "octavo auth", "octavo auth login", "octavo config set"} <= rows.keys()
+    for words in rows.values():
+        assert re.fullmatch(r"('[^'$`\s]+'(, )?)*", words), words
+    assert "'--offline'" in rows["octavo doctor"]
+    assert {"'reviewer'", "'--reset'"} <= set(rows["octavo demo"].split(", "))
+    assert "'octavo show'" in script.partition("$takesRef")[2].splitlines()[0]
+
+
+SPACES = [
+    {"id": "aB1", "title": "Handbook"},
+    {"id": "harbour-api", "title": "x"},
+    {"id": "$(touch x)", "title": "`touch y`"},
+]
+REQUESTS = [{"space": "aB1", "number": 7}, {"space": "nowhere", "number": 1}, {"space": "aB1", "number": "x"}, 7]
+
+
+@pytest.fixture
+def cache(octavo: Octavo, tmp_path: Path) -> Path:
+    """A cache as the demo leaves it, with hostile titles."""
+    (tmp_path / "cache").mkdir()
+    cached = ResponseCache(tmp_path / "cache", demo_folder(settings.read(os.environ)).namespace)
+    cached.flush()
+    cached.close()
+    with closing(sqlite3.connect(tmp_path / "cache" / "cache-v1.db")) as db:
+        for url, items in (("spaces?limit=1000", SPACES), ("change-requests?status=open&limit=1000", REQUESTS)):
+            row = (cached._namespace, f"/v1/orgs/o/{url}", json.dumps({"items": items}).encode(), 1.0, 0)
+            db.execute("INSERT INTO answers VALUES (?, ?, ?, ?, ?)", row)
+        db.commit()
+    return tmp_path
+
+
+@pytest.mark.usefixtures("cache")
+def test_refs_come_from_the_cache_and_hold_nothing_that_a_shell_expands(octavo: Octavo) -> None:
+    assert octavo("__complete", "--demo").out.split() == ["handbook", "harbour-api", "touch-y", "handbook/7"]
+    assert octavo("__complete", "--demo", "handbook/").out.split() == ["handbook/7"]
+    assert octavo("__complete", "h").out == "", "another account has another cache"
+
+
+@needs("bash")
+def test_bash_completes_refs(octavo: Octavo, cache: Path) -> None:
+    (cache / "bin").mkdir()
+    program = cache / "bin" / "octavo"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m octavo __complete --demo "$2"\n')
+    program.chmod(0o700)
+    script = octavo("completion", "bash").out
+    text = BASH.format(script=f"PATH={cache}/bin:$PATH\n{script}", words="octavo show", last="handbook/")
+    assert asked(["bash"], text) == ["handbook/7"]
+
+
+@pytest.mark.parametrize("damage", [b"", b"SQLite format 3\0" + b"\xff" * 5000])
+def test_damaged_cache_completes_nothing(octavo: Octavo, tmp_path: Path, damage: bytes) -> None:
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "cache-v1.db").write_bytes(damage)
+    ran = octavo("__complete", "--demo", "h")
+    assert (ran.code, ran.out, ran.err) == (0, "", "")

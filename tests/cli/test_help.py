@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 
 import pytest
 
+from octavo.cli.commands import COMMANDS
+from octavo.cli.man_page import man_page
+from octavo.documents.parse import parse
 from octavo.help import TOPICS, text_of
 from tests.benchmarks.terminal import Terminal
 from tests.cli.conftest import Octavo
@@ -70,3 +74,77 @@ def test_a_topic_without_colors_has_none() -> None:
         out = b"".join(chunk.data for chunk in shown.chunks).decode()
     assert "\x1b[3" not in out
     assert "\x1b[1m" in out
+
+
+REQUESTS = {"TH", "SH", "SS", "PP", "RS", "RE", "nf", "fi", "IP", "TP", "br"}
+
+
+@pytest.mark.parametrize("topic", TOPICS)
+def test_every_topic_is_a_manual_page_with_all_its_headings(octavo: Octavo, topic: str) -> None:
+    page = octavo("help", topic, "--man").out
+    assert page.startswith(f'.TH "OCTAVO-{topic.upper()}" "7" ')
+    assert {line[1:3].strip() for line in page.splitlines() if line.startswith(".")} <= REQUESTS
+    assert page.isascii()
+    headings = re.findall(
+        r"^##+ ", re.sub(r"^```.*?^```", "", text_of(topic), flags=re.MULTILINE | re.DOTALL), re.MULTILINE
+    )
+    assert len(re.findall(r"^\.S[HS] ", page, re.MULTILINE)) == len(headings) + 2
+    if shutil.which("groff"):
+        command = ["groff", "-man", "-Tutf8", "-wmac", "-wchar", "-wescape", "-wsyntax"]
+        shown = subprocess.run(command, input=page, capture_output=True, text=True, check=False)
+        wrong = [
+            line for line in shown.stderr.splitlines() if "cannot adjust line" not in line and "break line" not in line
+        ]
+        assert (shown.returncode, wrong) == (0, [])
+
+
+def test_roff_of_a_page_is_text_only() -> None:
+    page = man_page(
+        "x",
+        "y",
+        parse(
+            ".SH evil\n\n'so /etc/passwd\n\n```\n.so x\n\\fBbold\n```\n\n- .sp\n\n| a | b | c |\n| - | - | - |\n| .x | `'y` | z |"
+        ),
+    )
+    assert {line[1:3].strip() for line in page.splitlines() if line.startswith((".", "'"))} <= REQUESTS
+    assert "\\&.SH evil" in page
+    assert "\\efBbold" in page
+    assert "b: \\fB'y\\fR; c: z" in page
+
+
+def test_list_has_a_topic_a_line(octavo: Octavo) -> None:
+    rows = [line.split("\t") for line in octavo("help", "--list").out.splitlines()]
+    assert dict(rows) == TOPICS
+
+
+def test_every_command_is_in_a_group_of_the_list(octavo: Octavo) -> None:
+    out = octavo("help").out
+    assert "Other commands" not in out
+    assert all(f"\n  {name} " in out for name in (*COMMANDS, "demo", "serve", "api", "help"))
+
+
+def test_manual_page_needs_a_topic(octavo: Octavo) -> None:
+    ran = octavo("help", "--man")
+    assert (ran.code, ran.err) == (
+        2,
+        "octavo: Could not print a manual page: name a topic. For a list, run: octavo help --list\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (("chnages",), "chnages'. Did you mean changes?"),
+        (("changes", "--jsno"), "unrecognized arguments: --jsno. Did you mean --json?"),
+        (("auth", "status", "--ofline"), "unrecognized arguments: --ofline. Did you mean --offline?"),
+        (("auth", "statu"), "Did you mean status?"),
+        (("demo", "--as", "revewer"), "Did you mean reviewer?"),
+        (("completion", "fsh"), "Did you mean fish?"),
+        (("log", "--level", "warnig"), "Did you mean warning?"),
+        (("changes", "--zzzz"), "unrecognized arguments: --zzzz. For help, run: octavo changes --help"),
+    ],
+)
+def test_wrong_word_ends_with_two_and_a_near_miss(octavo: Octavo, arguments: tuple[str, ...], meant: str) -> None:
+    ran = octavo(*arguments)
+    assert ran.code == 2
+    assert ran.err.rstrip().endswith(meant)

@@ -76,8 +76,8 @@ def test_changes_are_listed_in_reading_order() -> None:
         ("edited", "paragraph", (("same", "From March to October? Then something "), ("ins", "on the way "), ("same", "drops the zone."))),
         ("edited", "paragraph", (("same", "two words "), ("del", "here"), ("ins", "there"))),
         ("added", "item", ()),
-        ("edited", "row", (("same", "second"), ("same", " | "), ("same", "four five "), ("del", "six"), ("ins", "seven"))),
-        ("edited", "code", (("same", "x = 1\n"), ("same", "y = "), ("del", "2"), ("ins", "3"), ("same", "\n"))),
+        ("edited", "row", (("same", "second | four five "), ("del", "six"), ("ins", "seven"))),
+        ("edited", "code", (("same", "x = 1\ny = "), ("del", "2"), ("ins", "3"), ("same", "\n"))),
         ("deleted", "paragraph", ()),
         ("edited", "paragraph", (("same", "Stay here please"), ("ins", ", dear"), ("same", "."))),
     ]  # fmt: skip
@@ -120,12 +120,14 @@ def test_edited_blocks_keep_their_counterparts() -> None:
         ("", "on the way drops", "on the way", "words", "after"),
         ("", "other   subjects, which", "other subjects", "words", "before"),
         ("", "x = 1", "x = 1", "words", "after"),
+        ("", "| second | four five seven |", "second", "words", "after"),
+        ("", "* one * two words there", "three", "words", "after"),
         ("", "From March until October? Then something on the way drops zones", "From March", "likely", "after"),
     ],
 )
 def test_note_is_placed_by_its_quote(key: str, quote: str, words: str, placed: str, side: str) -> None:
     before, after = parse(BEFORE), parse(AFTER)
-    place = NotePlaces(before, after).find(key, quote)
+    place = NotePlaces(before, after, "time").find(key, quote)
     assert not isinstance(place, str)
     assert (place.placed, place.side) == (placed, side)
     assert words in place.block.plain()
@@ -133,7 +135,7 @@ def test_note_is_placed_by_its_quote(key: str, quote: str, words: str, placed: s
 
 def test_note_is_placed_by_its_key() -> None:
     before, after = parse(BEFORE), parse(AFTER)
-    places = NotePlaces(before, after)
+    places = NotePlaces(before, after, "time")
     for document, words, expected, placed, side in (
         (after, "two words there", "two words there", "exact", "after"),
         (before, "two words here", "two words there", "likely", "after"),
@@ -149,7 +151,7 @@ def test_note_is_placed_by_its_key() -> None:
 
 def test_note_for_an_older_revision_follows_its_block() -> None:
     read = parse(AFTER.replace("on the way", "along the road"))
-    places = NotePlaces(parse(BEFORE), parse(AFTER))
+    places = NotePlaces(parse(BEFORE), parse(AFTER), "time")
     place = places.find(key_of(read, "along the road"), "along the road drops", read=read)
     assert not isinstance(place, str)
     assert ("on the way" in place.block.plain(), place.placed) == (True, "likely")
@@ -158,12 +160,12 @@ def test_note_for_an_older_revision_follows_its_block() -> None:
 @pytest.mark.parametrize(
     ("key", "quote", "reason"),
     [
-        ("nothing", "", "there is no such block any more"),
-        ("", "What a quite different sentence about mountains", "the quote is not there any more"),
-        ("", "no", "the quote is not there any more"),
-        ("", "paragraph", "the quote is in 2 blocks"),
+        ("nothing", "", "there is no such block in time any more"),
+        ("", "What a quite different sentence about mountains", "the quote is not in time any more"),
+        ("", "no", "the quote is not in time any more"),
+        ("", "paragraph", "the quote is in 2 blocks of time"),
     ],
 )
 def test_note_without_a_place_is_refused(key: str, quote: str, reason: str) -> None:
     page = parse("A paragraph, which says nothing.\n\nAnother paragraph.")
-    assert NotePlaces(page, page).find(key, quote) == reason
+    assert NotePlaces(page, page, "time").find(key, quote) == reason

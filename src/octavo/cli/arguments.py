@@ -64,16 +64,24 @@ class _WrongUsage(Failure):
         self.text = f"{usage}{program}: error: {message}\n"
 
 
+_CHOICE = r"[\w-]+"
+_INVALID_CHOICE = re.compile(r"invalid choice: '([^']{1,40})' \(choose from ([^()]*)\)")
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser that raises its errors, so that they can be printed as JSON."""
 
     def error(self, message: str) -> NoReturn:
+        if found := _INVALID_CHOICE.search(message):
+            message += f".{nearest(found[1], re.findall(_CHOICE, found[2]))}".rstrip(".")
         raise _WrongUsage(message, self.prog, self.format_usage())
 
 
 def run(argv: Sequence[str]) -> int:
     """Run the command in `argv` and return its exit code."""
     try:
+        if argv[:1] == [COMPLETE]:
+            return int(import_module(f"octavo.cli.{_REFS_MODULE}").run(argv[1:]))
         try:
             if isinstance(sys.stdout, io.TextIOWrapper):
                 # Characters that the encoding lacks are escaped, as in JSON.
@@ -153,6 +161,9 @@ def _write_error(text: str) -> None:
             _redirect_to_null(sys.stderr)  # the exit code still reports the failure
 
 
+COMPLETE = "__complete"
+"""The hidden command that completion scripts run."""
+_REFS_MODULE = "cached_refs"
 _REF_ALONE = re.compile(r"https?://\S+|[^-:@#/\s][^:@#/]*[#/]\d{1,9}(:[^@]+)?(@\S+)?")
 """A REF or URL that is opened without a command."""
 _GLOBAL_VALUES = ("--profile", "--base-url", "-s", "--space", "--folder", "--color")
@@ -185,8 +196,19 @@ def _parsed(argv: Sequence[str]) -> argparse.Namespace:
         options.values = [*options.values, *(each for each in unparsed if not each.startswith("-"))]
         unparsed = [each for each in unparsed if each.startswith("-")]
     if unparsed:
-        top.error(f"unrecognized arguments: {' '.join(unparsed)}. For help, run: octavo {options.command} --help")
+        known_options = [each for command in _running(top, options) for each in command._option_string_actions]
+        meant = nearest(unparsed[0].partition("=")[0][:40], known_options)
+        help_command = f" For help, run: octavo {options.command} --help"
+        top.error(f"unrecognized arguments: {' '.join(unparsed)}.{meant or help_command}")
     return options
+
+
+def _running(top: argparse.ArgumentParser, options: argparse.Namespace) -> Iterator[argparse.ArgumentParser]:
+    """Yield the parsers of the command and of its action, if there is one."""
+    command = commands_of(top)[options.command]
+    yield command
+    if action := commands_of(command).get(getattr(options, "action", "")):
+        yield action
 
 
 def _select_api_help(options: argparse.Namespace, api: argparse.ArgumentParser) -> None:
@@ -344,19 +366,24 @@ def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
             "bash, in ~/.bashrc:   source <(octavo completion bash)",
             'zsh:                  octavo completion zsh > "${fpath[1]}/_octavo"',
             "fish:                 octavo completion fish > ~/.config/fish/completions/octavo.fish",
+            "PowerShell:           octavo completion powershell | Out-String | Invoke-Expression",
         ),
     )
-    completion.add_argument("shell", choices=("bash", "zsh", "fish", "tcsh"), help="your shell")
+    completion.add_argument("shell", choices=("bash", "zsh", "fish", "tcsh", "powershell"), help="your shell")
     completion.set_defaults(module="completion")
 
     topic = add_command(
         commands,
         "help",
         "read about keys, settings, commands, and more",
-        "Without a topic, Octavo lists the topics. If the topic is a command, Octavo shows the help for that command.",
-        examples=("octavo help", "octavo help keys", "octavo help settings > settings.md"),
+        "Without a topic, Octavo lists the commands and topics. If the topic is a command, Octavo shows the help for that "
+        "command.",
+        examples=("octavo help", "octavo help keys", "octavo help settings --man | man -l -"),
     )
     topic.add_argument("topic", nargs="?", default="", metavar="TOPIC", help="a topic from the list, or a command")
+    forms = topic.add_mutually_exclusive_group()
+    forms.add_argument("--list", action="store_true", help="list the topics, one a line")
+    forms.add_argument("--man", action="store_true", help="print the topic as a manual page")
     topic.set_defaults(module="help")
 
 
@@ -417,6 +444,12 @@ def commands_of(top: argparse.ArgumentParser) -> dict[str, argparse.ArgumentPars
         if isinstance(action, Commands):
             found |= action.choices
     return found
+
+
+def summaries_of(top: argparse.ArgumentParser) -> dict[str, str]:
+    """Return the line about each command, by name."""
+    actions = (action for action in top._actions if isinstance(action, Commands))
+    return {each.dest: each.help or "" for action in actions for each in action._choices_actions}
 
 
 def add_command(

@@ -36,8 +36,8 @@ _REPOSITORY_PAGES = frozenset({"license", "contributing", "code_of_conduct", "se
 
 
 @dataclass(frozen=True)
-class FolderReport:
-    """The findings in a folder, with paths that begin at the folder."""
+class CheckReport:
+    """The findings in a folder, a space or a change request. Paths begin at the root."""
 
     findings: tuple[Finding, ...]
     pages: int
@@ -48,7 +48,7 @@ class FolderReport:
     """A sentence for each file that could not be read completely."""
 
 
-def check_folder(path: Path, *, follows_urls: bool = False) -> FolderReport:
+def check_folder(path: Path, *, follows_urls: bool = False) -> CheckReport:
     """Return the findings in a folder. With `follows_urls`, links to websites are checked too. Raises OSError if it is not
     a folder or cannot be opened."""
     folder = read_folder(path)
@@ -70,7 +70,7 @@ def check_folder(path: Path, *, follows_urls: bool = False) -> FolderReport:
         found += [each for page in checked.all_pages for each in checked.references.external_findings(page, broken)]
     findings = tuple(replace(each, path=from_top(each.path), page=paths.get(each.path, "")) for each in found)
     texts = {from_top(page.path): page.text for page in checked.all_pages}
-    return FolderReport(findings, len(pages), texts, tuple(problems))
+    return CheckReport(findings, len(pages), texts, tuple(problems))
 
 
 class _FolderReader:

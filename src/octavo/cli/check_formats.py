@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from octavo import __version__
 from octavo.api.safety import address
-from octavo.documents.checks.findings import RULES, SEVERITIES, Finding, Place
+from octavo.documents.checks.findings import OWN_SOURCE, RULES, SEVERITIES, Finding, Place
 
 _SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _SARIF_LEVELS = {"error": "error", "warning": "warning", "info": "note"}
@@ -43,7 +43,7 @@ def _plural(count: int, noun: str) -> str:
 
 
 def _rule_name(found: Finding) -> str:
-    return found.rule if found.source == "octavo" else f"{found.source}: {found.rule}" if found.rule else found.source
+    return found.rule if found.source == OWN_SOURCE else f"{found.source}: {found.rule}" if found.rule else found.source
 
 
 def json_text(found: Sequence[Finding], lines: Mapping[str, str]) -> str:
@@ -104,7 +104,7 @@ def _byte_column(lines: Sequence[str], line: int, column: int) -> int:
 
 def sarif_text(found: Sequence[Finding], texts: Mapping[str, str]) -> str:
     """Return the findings in SARIF 2.1, one run for each program that reported some."""
-    sources = dict.fromkeys(["octavo", *(each.source for each in found)])
+    sources = dict.fromkeys([OWN_SOURCE, *(each.source for each in found)])
     runs = [_sarif_run(source, [each for each in found if each.source == source]) for source in sources]
     return json.dumps({"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": runs}, indent=2, ensure_ascii=False) + "\n"
 
@@ -112,14 +112,14 @@ def sarif_text(found: Sequence[Finding], texts: Mapping[str, str]) -> str:
 def _sarif_run(source: str, found: Sequence[Finding]) -> dict[str, Any]:
     rules = list(dict.fromkeys(each.rule for each in found))
     driver: dict[str, Any] = {"name": source, "rules": [_sarif_rule(source, rule) for rule in rules]}
-    if source == "octavo":
+    if source == OWN_SOURCE:
         driver["version"] = __version__
     results = [_sarif_result(each, rules) for each in found]
     return {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
 
 
 def _sarif_rule(source: str, rule: str) -> dict[str, Any]:
-    if source != "octavo":
+    if source != OWN_SOURCE:
         return {"id": rule or source}
     known = RULES[rule]
     level = {"level": _SARIF_LEVELS[known.severity]}

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import cache
 
 import shtab
 
 from octavo.api.operation import load
 from octavo.api.wire import body_fields, query_fields, routes
-from octavo.cli.arguments import commands_of, parser, write_out
+from octavo.cli.arguments import COMPLETE, commands_of, parser, write_out
+from octavo.cli.powershell_completion import powershell_script, takes_ref
 from octavo.help import TOPICS
 
-_NAMES, _VALUES = "_octavo_operations", "_octavo_values"
+_NAMES, _VALUES, _REFS = "_octavo_operations", "_octavo_values", "_octavo_refs"
 
 
 def run(options: argparse.Namespace) -> int:
@@ -22,18 +24,33 @@ def run(options: argparse.Namespace) -> int:
 
 
 def script(shell: str) -> str:
-    """Return the script for a shell. It contains all names, so completing starts no program."""
+    """Return the script for a shell. It contains all names. Only completing a REF starts Octavo, which reads the cache."""
     top = parser()
     (topic,) = (action for action in commands_of(top)["help"]._actions if action.dest == "topic")
     # Set here and not in the parser: the parser would reject an unknown topic without a suggestion.
     topic.choices = tuple(dict.fromkeys((*TOPICS, *commands_of(top))))
-    for action in commands_of(top)["api"]._actions:
-        if action.dest in ("name", "values"):
-            function = _NAMES if action.dest == "name" else _VALUES
-            call = f"({function})" if shell == "fish" else function
-            if shell != "tcsh":
-                action.complete = {shell: call, "preamble": {shell: _preamble(shell)}}  # type: ignore[attr-defined]  # shtab reads this attribute
+    if shell == "powershell":
+        return powershell_script(top)
+    if shell != "tcsh":
+        for command in _all_commands(top):
+            for action in command._actions:
+                if function := _function_of(command, action):
+                    call = f"({function})" if shell == "fish" else function
+                    action.complete = {shell: call, "preamble": {shell: _preamble(shell)}}  # type: ignore[attr-defined]  # shtab reads this attribute
     return str(shtab.complete(top, shell)) + ("\n\n" + _BASH_END if shell == "bash" else "")
+
+
+def _all_commands(command: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    yield command
+    for each in commands_of(command).values():
+        yield from _all_commands(each)
+
+
+def _function_of(command: argparse.ArgumentParser, action: argparse.Action) -> str:
+    """Return the shell function that completes an argument. Empty if its choices are all there is."""
+    if takes_ref(action):
+        return _REFS
+    return {"name": _NAMES, "values": _VALUES}.get(action.dest, "") if command.prog == "octavo api" else ""
 
 
 def parameter_names() -> dict[str, list[str]]:
@@ -46,9 +63,10 @@ def parameter_names() -> dict[str, list[str]]:
     return found
 
 
+@cache
 def _preamble(shell: str) -> str:
     operations = parameter_names()
-    return _PREAMBLES[shell].format(names=" ".join(operations), cases=_cases(shell, operations))
+    return _PREAMBLES[shell].format(names=" ".join(operations), cases=_cases(shell, operations), complete=COMPLETE)
 
 
 def _cases(shell: str, operations: Mapping[str, list[str]]) -> str:
@@ -77,6 +95,9 @@ _octavo_values() {{
   for word in "${{COMP_WORDS[@]}}"; do
     compgen -W "$(_octavo_takes "$word")" -- "$1"
   done
+}}
+_octavo_refs() {{
+  octavo {complete} "$1" 2>/dev/null
 }}""",
     "zsh": """
 _octavo_takes() {{
@@ -92,6 +113,9 @@ _octavo_values() {{
   for word in $words; do
     compadd -S '' -- $(_octavo_takes "$word")
   done
+}}
+_octavo_refs() {{
+  compadd -- $(octavo {complete} 2>/dev/null)
 }}""",
     "fish": """
 function _octavo_takes
@@ -106,6 +130,9 @@ function _octavo_values
   for word in (commandline -opc)
     _octavo_takes $word
   end
+end
+function _octavo_refs
+  octavo {complete} (commandline -ct) 2>/dev/null
 end""",
 }
 

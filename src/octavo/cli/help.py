@@ -1,4 +1,4 @@
-"""`octavo help`: the list of help topics, and one topic as a page or as Markdown."""
+"""`octavo help`: the list of commands and topics, and one topic as a page, as Markdown or as a manual page."""
 
 from __future__ import annotations
 
@@ -6,21 +6,37 @@ import argparse
 import os
 import shutil
 import sys
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
-from octavo.cli.arguments import USAGE, Failure, commands_of, parser, write_out
+from octavo.cli.arguments import USAGE, Failure, commands_of, parser, summaries_of, write_out
 from octavo.help import TOPICS, text_of
+
+GROUPS = {
+    "Read": ("inbox", "changes", "show", "diff", "search", "open"),
+    "Review": ("review", "comment", "reply", "resolve", "react", "merge", "outbox"),
+    "Files": ("pull", "status", "propose", "restore", "export", "check"),
+    "Programs": ("api", "operations", "mcp"),
+    "Account": ("auth", "config", "doctor", "log"),
+    "Try": ("demo", "serve"),
+    "Help": ("help", "completion"),
+}
+"""The commands of each group. A command that is not here is listed at the end."""
 
 
 def run(options: argparse.Namespace) -> int:
     topic = options.topic.lower()
+    if options.list:
+        write_out("".join(f"{each}\t{about}\n" for each, about in TOPICS.items()))
+        return 0
     commands = commands_of(parser(only=topic))
+    if not topic and options.man:
+        raise Failure("Could not print a manual page: name a topic. For a list, run: octavo help --list", USAGE)
     if not topic:
-        write_out(_list())
+        write_out("\n".join(_list(summaries_of(parser(only=topic)))) + "\n")
     elif topic in TOPICS:
-        on_terminal = sys.stdout is not None and sys.stdout.isatty()
-        write_out(_page(text_of(topic)) if on_terminal else text_of(topic))
-    elif topic in commands:
+        write_out(_form_of(topic, as_man=options.man))
+    elif topic in commands and not options.man:
         write_out(commands[topic].format_help())
     else:
         suggestions = get_close_matches(topic, [*TOPICS, *commands], n=1)
@@ -29,11 +45,28 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _list() -> str:
-    width = max(map(len, TOPICS))
-    rows = [f"  {topic:<{width}}  {about}" for topic, about in TOPICS.items()]
-    example = "To read a topic, run a command such as: octavo help keys\nTo see the options of a command, run: octavo COMMAND --help"
-    return "\n".join(["Help topics:", "", *rows, "", example, ""])
+def _form_of(topic: str, *, as_man: bool) -> str:
+    """Return a topic as a manual page, as a page for a terminal, or as Markdown."""
+    if as_man:
+        from octavo.cli.man_page import man_page  # lazy: the reader takes longer to load than everything else here
+        from octavo.documents.parse import parse
+
+        return man_page(topic, TOPICS[topic], parse(text_of(topic)))
+    on_terminal = sys.stdout is not None and sys.stdout.isatty()
+    return _page(text_of(topic)) if on_terminal else text_of(topic)
+
+
+def _list(summaries: Mapping[str, str]) -> Iterator[str]:
+    """Yield the lines of the list of commands and topics."""
+    grouped = {name for names in GROUPS.values() for name in names}
+    others = tuple(name for name in summaries if name not in grouped)
+    width = max(map(len, (*summaries, *TOPICS)))
+    for title, names in {**GROUPS, "Other commands": others}.items():
+        if rows := [f"  {name:<{width}}  {summaries[name]}" for name in names if name in summaries]:
+            yield from (f"{title}:", *rows, "")
+    yield from ("Help topics:", *(f"  {topic:<{width}}  {about}" for topic, about in TOPICS.items()), "")
+    yield "To read a topic, run a command such as: octavo help keys"
+    yield "To see the options of a command, run: octavo COMMAND --help"
 
 
 def _page(markdown: str) -> str:

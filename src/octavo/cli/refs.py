@@ -31,6 +31,7 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.safety import line
 from octavo.api.spaces import Space
 from octavo.cli.arguments import NOT_FOUND, USAGE, Failure, tell
+from octavo.cli.space_names import slug, space_name
 from octavo.data.queries import spaces_of
 from octavo.settings import nearest
 
@@ -54,7 +55,6 @@ _REF = re.compile(
 )
 _MOST_NAMED = 12
 """Spaces that a message lists at most."""
-_READABLE_ID = re.compile(r"[a-z]{2,}(-[a-z0-9]+)*")
 _APP_PATH = re.compile(
     r"(?:/o/[^/]+)?/(?:s|spaces)/(?P<space>[^/]+)(?:/~/changes/(?P<number>\d{1,9}))?(?:/(?P<page>[^~].*))?/?"
 )
@@ -124,15 +124,7 @@ def parse_ref(text: str) -> Ref:
 def short_name(space: Space, spaces: Sequence[Space]) -> str:
     """Return the name by which Octavo prints a space: its id if that is readable, else its title in lower case with
     hyphens. The id if another space has the same name."""
-    if _READABLE_ID.fullmatch(space.id):
-        return space.id
-    own = _slug(space.title)
-    others = sum(own in (_slug(each.title), each.id) for each in spaces)
-    return own if own and not own.isdecimal() and others == 1 else space.id
-
-
-def _slug(title: str) -> str:
-    return re.sub(r"[\W_]+", "-", fold(title)).strip("-")
+    return space_name(space.id, {each.id: each.title for each in spaces})
 
 
 class References:
@@ -353,7 +345,7 @@ def _matching(name: str, spaces: Sequence[Space]) -> list[Space]:
     if own := [each for each in spaces if each.id == name]:
         return own
     wanted = fold(name)
-    return [each for each in spaces if wanted in (fold(each.id), fold(each.title), _slug(each.title))]
+    return [each for each in spaces if wanted in (fold(each.id), fold(each.title), slug(each.title))]
 
 
 def _origin(url: str) -> str:

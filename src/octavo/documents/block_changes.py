@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Literal
 
 from octavo.documents.blocks import Block
@@ -68,7 +69,7 @@ def _changes(entries: Iterable[Entry]) -> Iterator[BlockChange]:
             case ChangedBlock(old_block, new_block, settings, parts):
                 yield from _edited("edited", old_block, new_block, parts, has_settings=bool(settings))
             case MovedBlock(old_block, new_block, is_arrival=True, parts=parts):
-                yield BlockChange("moved", old_block, new_block, tuple(_words(parts)))
+                yield BlockChange("moved", old_block, new_block, _joined_words(parts))
             case RestructuredBlocks(old, new, entries=inner):
                 if inner:
                     yield from _changes(inner)
@@ -81,9 +82,16 @@ def _edited(change: Change, old: Block, new: Block, parts: Parts, *, has_setting
     inner = parts.entries if isinstance(parts, ContainerChange) else ()
     if isinstance(parts, TableChange):
         inner = parts.rows
-    if not inner or has_settings or (isinstance(parts, ContainerChange) and parts.title is not None):
-        yield BlockChange(change, old, new, tuple(_words(parts)))
+    title = parts.title if isinstance(parts, ContainerChange) else None
+    if not inner or has_settings or (title is not None and title.kinds):
+        yield BlockChange(change, old, new, _joined_words(parts))
     yield from _changes(inner)
+
+
+def _joined_words(parts: Parts) -> tuple[Word, ...]:
+    """Return the text of a changed block, with one entry for each stretch."""
+    stretches = groupby(_words(parts), key=lambda word: word[0])
+    return tuple((sign, "".join(text for _, text in words)) for sign, words in stretches)
 
 
 def _words(parts: Parts) -> Iterator[Word]:

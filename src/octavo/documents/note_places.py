@@ -6,13 +6,13 @@ read, which may be older than the compared versions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 from octavo.documents.block_changes import new_keys
-from octavo.documents.blocks import Block, Document
+from octavo.documents.blocks import Block, Document, plain_text
 from octavo.documents.diff import diff
 from octavo.documents.suggestions import block_source
 
@@ -43,8 +43,9 @@ class NotePlace:
 class NotePlaces:
     """The two versions of a page, in which the blocks of notes are searched."""
 
-    def __init__(self, before: Document, after: Document) -> None:
-        self._before, self._after = _Version(before), _Version(after)
+    def __init__(self, before: Document, after: Document, name: str) -> None:
+        """`name` is the name of the page, for messages."""
+        self._before, self._after, self._name = _Version(before), _Version(after), name
         self._keys_since: dict[str, dict[str, str]] = {}
 
     def find(self, key: str, quote: str, *, side: Side = "after", read: Document | None = None) -> NotePlace | str:
@@ -65,10 +66,11 @@ class NotePlaces:
                 return NotePlace(found[0], "words", name)
             count = count or len(found)
         if count:
-            return f"the quote is in {count} blocks"
+            return f"the quote is in {count} blocks of {self._name}"
         if (similar := self._after.most_similar(quote)) is not None:
             return NotePlace(similar, "likely", "after")
-        return "the quote is not there any more" if quote else "there is no such block any more"
+        missing = "the quote is not" if quote else "there is no such block"
+        return f"{missing} in {self._name} any more"
 
     def _by_key(self, key: str, sides: Sequence[tuple[Side, _Version]], read: Document | None) -> NotePlace | None:
         first, second = sides
@@ -102,15 +104,21 @@ class _Version:
         return {block.key: block for block in self.document.walk()}
 
     def with_words(self, quote: str) -> list[Block]:
-        """Return the blocks whose own text, or whose Markdown, contains the quote."""
+        """Return the blocks whose own text contains the quote, else the smallest blocks whose Markdown contains it."""
         words = _normalize(quote)
         if len(words) < _MIN_QUOTE:
             return []
-        return [
-            block
-            for block, text in self._leaves
-            if words in text or words in _normalize(block_source(self.document.source, block))
-        ]
+        return [block for block, text in self._leaves if words in text] or list(
+            self._smallest(self.document.blocks, words)
+        )
+
+    def _smallest(self, blocks: Sequence[Block], words: str) -> Iterator[Block]:
+        for block in blocks:
+            if words in _normalize(block_source(self.document.source, block)):
+                inner = list(self._smallest(block.children, words))
+                # The cells of a row are on the same line, so that the quote is in the row.
+                is_row = len(inner) > 1 and all(each.lines == block.lines for each in inner)
+                yield from inner if inner and not is_row else (block,)
 
     def most_similar(self, quote: str) -> Block | None:
         """Return the block that has a part most similar to the quote. None if none is similar, or two are."""
@@ -129,7 +137,11 @@ class _Version:
     @cached_property
     def _leaves(self) -> list[tuple[Block, str]]:
         """The blocks that have text of their own, with that text."""
-        return [(block, _normalize(block.plain())) for block in self.document.walk() if block.runs or block.text]
+        return [
+            (block, _normalize(block.text or plain_text(block.runs)))
+            for block in self.document.walk()
+            if block.runs or block.text
+        ]
 
 
 def _normalize(text: str) -> str:

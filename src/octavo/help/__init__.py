@@ -10,6 +10,7 @@ TOPICS = {
     "signs": "Symbols such as ● ○ ✓ ✗, and the header",
     "commands": "The command line: commands, options, API operations",
     "api": "Call API operations from the shell",
+    "agents": "Programs that review: read a change, propose notes",
     "settings": "Settings, environment variables, folders",
     "accounts": "Sign in, profiles, API keys",
     "files": "A space as files: pull, status, propose",

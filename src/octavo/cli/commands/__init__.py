@@ -34,6 +34,7 @@ COMMANDS = {
     "propose": "make a change request of your changes in a pulled folder",
     "pull": "write a space as files, or update the files",
     "restore": "discard your changes in files of a pulled folder",
+    "review": "export a change request, and propose notes",
     "search": "find pages, comments and change requests",
     "show": "print a page, change request, space, thread or user",
     "status": "list the files of a pulled folder that you changed",

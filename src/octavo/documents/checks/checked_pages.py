@@ -49,14 +49,21 @@ class CheckedPage:
     """The URLs of files in the front matter."""
     findings: tuple[Finding, ...]
     """The findings that need no other page."""
+    base: str
+    """The path that relative links start from, as in `links.resolve`."""
+
+    @property
+    def has_includes(self) -> bool:
+        """Whether the page includes reusable content."""
+        return any(each.kind == "include" for each in self.references)
 
     def places(self) -> SourcePlaces:
         """Return the places in the source of the page."""
         return SourcePlaces(self.source, self.text)
 
 
-def read_page(path: str, text: str) -> CheckedPage:
-    """Return what the checks need of a page."""
+def read_page(path: str, text: str, base: str | None = None) -> CheckedPage:
+    """Return what the checks need of a page. `base` is the path that relative links start from, if it is not `path`."""
     document = parse(text)
     is_source = any(block.attrs.get("source") for block in document.walk())
     return CheckedPage(
@@ -68,6 +75,7 @@ def read_page(path: str, text: str) -> CheckedPage:
         is_source or any(block.kind in _OPEN_ENDED for block in document.walk()),
         tuple(_file_urls(document.metadata)),
         tuple(_PageCheck(path, text, document).findings()),
+        path if base is None else base,
     )
 
 

@@ -12,6 +12,10 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 """Severities, the highest first."""
 
 
+OWN_SOURCE = "octavo"
+"""The source of the findings of `octavo check`."""
+
+
 class Place(NamedTuple):
     """A range in a file. Lines and columns are counted from 1, columns in code points. The end is exclusive."""
 
@@ -44,7 +48,7 @@ class Finding:
     """The text in the range."""
     suggestion: str | None = None
     """A replacement for `words`. None if there is none."""
-    source: str = "octavo"
+    source: str = OWN_SOURCE
     """The program that reported the problem."""
 
     def as_json(self) -> dict[str, Any]:
@@ -111,7 +115,9 @@ class RuleChoice:
     """Patterns of paths, each with the rules that are ignored in matching files."""
 
     def applies(self, found: Finding) -> bool:
-        """Return whether a finding is reported."""
+        """Return whether a finding is reported. The rules of linters cannot be chosen here."""
+        if found.source != OWN_SOURCE:
+            return True
         return found.rule in self.rules and not any(
             found.rule in rules and matches_path(found.path, pattern) for pattern, rules in self.ignored_in
         )

@@ -74,6 +74,13 @@ class ReferenceCheck:
                     suggestion=problem.suggestion if found else None,
                 )
 
+    def linked_pages(self, page: CheckedPage) -> Iterator[str]:
+        """Yield the ids of the pages to whose headings a page links."""
+        for reference in page.references:
+            target = resolve(reference.target, page.base, self.index) if reference.kind == "address" else None
+            if isinstance(target, PageLink) and target.anchor:
+                yield target.page
+
     def external_urls(self, page: CheckedPage) -> Iterator[str]:
         """Yield the URLs of websites on a page, without fragments."""
         for reference in page.references:
@@ -92,7 +99,7 @@ class ReferenceCheck:
 
     def _external_url(self, page: CheckedPage, reference: PageReference) -> str | None:
         """Return the URL of a reference without its fragment. None if it leads to no website."""
-        target = resolve(reference.target, page.path, self.index) if reference.kind == "address" else None
+        target = resolve(reference.target, page.base, self.index) if reference.kind == "address" else None
         if isinstance(target, UrlLink) and not target.url.startswith("mailto:"):
             return target.url.partition("#")[0]
         return None
@@ -102,7 +109,7 @@ class ReferenceCheck:
             return None
         if reference.kind == "include":
             return self._include_problem(page, reference.target)
-        match resolve(reference.target, page.path, self.index):
+        match resolve(reference.target, page.base, self.index):
             case PageLink(page=linked, anchor=anchor):
                 return self._anchor_problem(page, reference.target, self.pages.get(linked), anchor or "")
             case AnchorLink(anchor=anchor) if page.path not in (self.includes or ()):
@@ -115,6 +122,8 @@ class ReferenceCheck:
 
     def _anchor_problem(self, page: CheckedPage, url: str, linked: CheckedPage | None, anchor: str) -> _Problem | None:
         if not anchor or linked is None or linked.has_unknown_anchors or anchor.startswith(_OTHER_FRAGMENTS):
+            return None
+        if self.includes is None and linked.has_includes:
             return None
         anchors = self._anchors_of(linked)
         if match_anchor(anchor, anchors) is not None:

@@ -99,7 +99,7 @@ class FolderLayout:
 
     def leads_to(self, url: str, page: Page, target: str) -> bool:
         """Return whether a link on a page, as the server has it, leads to the page or file `target`."""
-        return _target_id(links.resolve(url, _link_base(page), self._server_links))[0] == target
+        return _target_id(links.resolve(url, link_base(page), self._server_links))[0] == target
 
     def page_file(self, page_id: str, markdown: str, existing: str = "") -> str:
         """Return the file of a page with the text that the server has. `existing` is the file as it is now."""
@@ -121,7 +121,7 @@ class FolderLayout:
         is_relative = not _ALWAYS_REWRITTEN.match(url)
         if is_relative and page.git is not None and page.git.path == here:
             return None
-        target, anchor = _target_id(links.resolve(url, _link_base(page), self._server_links))
+        target, anchor = _target_id(links.resolve(url, link_base(page), self._server_links))
         if target not in self.paths:
             return None
         if is_relative and _target_id(links.resolve(url, here, self._folder_links)) == (target, anchor):
@@ -189,7 +189,8 @@ def _target_id(target: links.Target) -> tuple[str, str]:
             return "", ""
 
 
-def _link_base(page: Page) -> str:
+def link_base(page: Page) -> str:
+    """Return where the relative links of a page start, for `links.resolve`."""
     return page_trees.link_base(
         {"git": {"path": page.git.path} if page.git else None, "path": page.path, "pages": page.pages}
     )

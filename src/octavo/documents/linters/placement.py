@@ -64,7 +64,7 @@ def place_reports(
         block = innermost_block(page.document, place.line - 1)
         words = _words(lines, place) if report.column is not None else ""
         found = Finding(
-            report.rule, report.severity, report.message, page.path, place, page.path,
+            report.rule, report.severity, report.message, page.file_name, place, page.path,
             block.key if block else "", words, None, source,
         )  # fmt: skip
         yield replace(found, suggestion=_replacement(report, lines, found))

@@ -1,0 +1,50 @@
+"""The titles of spaces and the numbers of change requests in the cache, for the completion of a shell. Loads no models."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from octavo.data.database import connect
+from octavo.untrusted_input import parse_json
+
+_QUERY = "SELECT body FROM answers WHERE namespace = ? AND url GLOB ? ORDER BY kept_at"
+_MOST_LISTS = 200
+
+
+def cached_spaces(folder: Path, namespace: str) -> dict[str, str]:
+    """Return the titles of the cached spaces by id. Empty if there is no readable cache."""
+    spaces = _items(folder, namespace, "/v1/orgs/*/spaces[?]*")
+    return {each["id"]: each["title"] for each in spaces if _has_texts(each, "id", "title")}
+
+
+def cached_change_requests(folder: Path, namespace: str) -> list[tuple[str, int]]:
+    """Return the space id and the number of each cached change request, each once."""
+    found = _items(folder, namespace, "/v1/orgs/*/change-requests[?]*")
+    numbers = ((each.get("space"), each.get("number")) for each in found)
+    return list(dict.fromkeys((space, n) for space, n in numbers if isinstance(space, str) and isinstance(n, int)))
+
+
+def _has_texts(item: dict[str, Any], *names: str) -> bool:
+    return all(isinstance(item.get(name), str) for name in names)
+
+
+def _items(folder: Path, namespace: str, pattern: str) -> Iterator[dict[str, Any]]:
+    path = max(folder.glob("cache-v*.db"), default=None)
+    if path is None:
+        return
+    try:
+        with closing(connect(path, read_only=True)) as db:
+            bodies = [body for (body,) in db.execute(_QUERY, (namespace, pattern)).fetchmany(_MOST_LISTS)]
+    except sqlite3.Error:
+        return
+    for body in bodies:
+        try:
+            found = parse_json(body)
+        except (ValueError, TypeError):
+            continue
+        items = found.get("items") if isinstance(found, dict) else None
+        yield from (each for each in items or () if isinstance(each, dict))

@@ -1,0 +1,266 @@
+"""`octavo review`: programs read a change request and propose notes, and only a person sends them."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from octavo.documents.parse import parse
+from tests.cli.command_process import CommandLine
+from tests.cli.conftest import Octavo
+from tests.journeys.conftest import library
+
+__all__ = ["library"]
+
+DEMO = Path(__file__).parents[2] / "src" / "octavo" / "server" / "demo"
+PAGES = (
+    "handbook/writing/style-guide.md",
+    "harbour-api/get-started/authentication.md",
+    "harbour-api/concepts/predictions.md",
+    "harbour-api/help/migrate-v2.md",
+    "limpet/operate/lights.md",
+)
+INSERTED = (
+    "Ships that arrive early wait at the outer buoys until their berth is free.",
+    "A notice to mariners replaces every notice that was sent before.",
+    "Two pilots share one boat when the wind is above seven.",
+    "The harbour office counts containers twice, at noon and at midnight.",
+    "Nobody paints the sea wall in winter, because the paint does not dry.",
+)
+
+
+@pytest.fixture
+def demo(library: Path, tmp_path: Path) -> CommandLine:
+    return CommandLine(tmp_path).with_demo(library)
+
+
+def call(demo: CommandLine, name: str, *values: str, body: object = None) -> Any:
+    """Call an operation of the demo."""
+    ran = demo.run(
+        "api", name, *values, "--demo", *(["--input", "-"] if body is not None else []), input=json.dumps(body)
+    )
+    assert ran.code == 0, ran.err
+    return json.loads(ran.out) if ran.out else None
+
+
+@dataclass
+class Request:
+    """A change request of one page."""
+
+    demo: CommandLine
+    id: str
+    number: int
+    page: str
+
+    @property
+    def ref(self) -> str:
+        return f"harbour-api/{self.number}"
+
+    def write(self, markdown: str) -> None:
+        """Replace the text of the page: a new revision."""
+        at = ("spaceId=harbour-api", f"changeRequestId={self.id}")
+        change = {"operation": "update_page", "page": self.page, "document": {"markdown": markdown}}
+        call(self.demo, "content.Edit", *at, body={"changes": [change]})
+
+    def export(self, *options: str) -> Any:
+        ran = self.demo.run("review", self.ref, "--demo", "--json", *options)
+        assert ran.code == 0, ran.err
+        return ran.json
+
+    def threads(self) -> int:
+        at = ("spaceId=harbour-api", f"changeRequestId={self.id}")
+        return len(call(self.demo, "comments.List", *at)["items"])
+
+
+def start(demo: CommandLine, markdown: str) -> Request:
+    page = demo.run("show", "harbour-api:concepts/predictions", "--demo", "--json", "id").json["id"]
+    made = call(demo, "change_requests.Create", "spaceId=harbour-api", "subject=Notes")
+    request = Request(demo, made["id"], made["number"], page)
+    request.write(markdown)
+    call(demo, "change_requests.Update", "spaceId=harbour-api", f"changeRequestId={request.id}", "status=open")
+    return request
+
+
+def import_notes(request: Request, notes: Sequence[Mapping[str, Any]], *options: str) -> Any:
+    lines = "\n".join(json.dumps(note) for note in notes)
+    return request.demo.run("review", request.ref, "--demo", "--import", "-", *options, input=lines)
+
+
+def changed_once(chunks: list[str], noted: list[tuple[int, int]], seed: int) -> tuple[str, dict[tuple[int, int], int]]:
+    """Return the page after five edits of noted blocks, or fewer if there are not as many sentences, five insertions and a
+    move, and the new line of each noted line.
+
+    A line is named by the number of its chunk, and its number in the chunk.
+    """
+    randomly = random.Random(seed)
+    texts = [chunk.split("\n") for chunk in chunks]
+    sentences = [each for each in noted if re.match(r"(\* |#+ |\d\. )?[A-Z].* .* ", texts[each[0]][each[1]])]
+    for chunk, number in randomly.sample(sentences, min(5, len(sentences))):
+        words = texts[chunk][number].split(" ")
+        place = randomly.randrange(2, len(words) - 1)
+        texts[chunk][number] = " ".join([*words[:place], "carefully", "and", "again", *words[place + 1 :]])
+    order = list(range(len(chunks)))
+    order.insert(randomly.randrange(len(order)), order.pop(randomly.randrange(len(order))))
+    inserted = dict(zip(randomly.sample(range(1, len(order)), 5), INSERTED, strict=True))
+    lines: list[str] = []
+    new_lines: dict[tuple[int, int], int] = {}
+    for place, chunk in enumerate(order):
+        if place in inserted:
+            lines += [inserted[place], ""]
+        new_lines |= {(chunk, number): len(lines) + number for number in range(len(texts[chunk]))}
+        lines += [*texts[chunk], ""]
+    return "\n".join(lines), new_lines
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    "seed", [1, pytest.param(2, marks=pytest.mark.before_release), pytest.param(3, marks=pytest.mark.before_release)]
+)
+def test_forty_notes_are_placed_after_the_request_changed_once(demo: CommandLine, seed: int) -> None:
+    """30 comments and 10 suggestions: at least 39 on the right block, none sent, and none twice."""
+    chunks: list[str] = []
+    for name in PAGES:
+        document = parse((DEMO / name).read_text())
+        source = document.source.split("\n")
+        chunks += ["\n".join(source[first:last]).rstrip() for first, last in (block.lines for block in document.blocks)]
+    first_lines = [0]
+    for chunk in chunks:
+        first_lines.append(first_lines[-1] + chunk.count("\n") + 2)
+    request = start(demo, "\n\n".join(chunks) + "\n")
+    exported = request.export()
+    blocks = [
+        each for page in exported["pages"] for each in page["blocks"] if each["after"] and each["change"] != "same"
+    ]
+    chosen = random.Random(seed).sample(blocks, 40)
+    places: dict[str, tuple[int, int]] = {}
+    for each in chosen:
+        number = max(number for number, first in enumerate(first_lines) if first < each["line"])
+        places[each["block"]] = (number, each["line"] - 1 - first_lines[number])
+    changed, new_lines = changed_once(chunks, list(places.values()), seed)
+    request.write(changed)
+    notes = [
+        {
+            "page": "concepts/predictions",
+            "block": each["block"],
+            "quote": each["after"].strip()[:80],
+            "revision": exported["change"]["revision"],
+            "source": "claude",
+            "text": f"Note {number}.",
+            **({"suggestion": each["after"] + " Better."} if number < 10 else {}),
+        }
+        for number, each in enumerate(chosen)
+    ]
+    assert import_notes(request, notes, "--dry-run").out == "40 notes: 40 can be placed.\n"
+    ran = import_notes(request, notes)
+    assert (ran.code, ran.out) == (0, "40 notes: 40 proposed.\n")
+    again = import_notes(request, notes)
+    assert (again.code, again.out) == (0, "40 notes: 0 proposed, 40 already there.\n")
+
+    lines = {block.key: block.lines[0] for block in parse(changed).walk()}
+    proposed = request.export("proposed")["proposed"]
+    assert len(proposed) == 40
+    right = 0
+    for note, each in zip(notes, proposed, strict=True):
+        right += lines[each["block"]] == new_lines[places[note["block"]]]
+        is_applicable = "```suggestion" in each["text"]
+        assert is_applicable <= (each["placed"] != "likely"), "a suggestion for a changed block is not applied blindly"
+    assert right >= 39
+    approved = call(demo, "reviews.Submit", "spaceId=harbour-api", f"changeRequestId={request.id}", "status=approved")
+    assert approved["status"] == "approved"
+    call(demo, "change_requests.Merge", "spaceId=harbour-api", f"changeRequestId={request.id}")
+    assert request.threads() == 0
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ("{", "notes.jsonl:2: it is not JSON."),
+        ("[]", "notes.jsonl:2: it is not a JSON object."),
+        ('{"page": "a", "page": "b"}', "notes.jsonl:2: it has the key 'page' twice."),
+        ('{"txt": "x"}', "notes.jsonl:2: unknown field txt. Did you mean text?"),
+        ('{"page": "a", "quote": "b", "text": "c"}', "notes.jsonl:2: source is missing."),
+        ('{"page": "a", "quote": "b", "source": "c"}', "notes.jsonl:2: text or suggestion is missing."),
+        ('{"page": "a", "text": "b", "source": "c"}', "notes.jsonl:2: block or quote is missing."),
+        ('{"page": 3}', "notes.jsonl:2: page must be text."),
+        (json.dumps({"page": "a", "text": "x" * 8193}), "notes.jsonl:2: text is larger than 8192 bytes."),
+        ("[" * 10_000, "notes.jsonl:2: "),
+    ],
+)
+def test_file_that_is_not_understood_stores_nothing(octavo: Octavo, tmp_path: Path, row: str, says: str) -> None:
+    notes = tmp_path / "notes.jsonl"
+    good = {"page": "concepts/time", "quote": "bad-time", "text": "Good.", "source": "claude"}
+    notes.write_text(f"{json.dumps(good)}\n{row}\n")
+    ran = octavo("review", "harbour-api/7", "--demo", "--import", str(notes))
+    assert (ran.code, ran.out) == (2, "")
+    assert says in ran.err
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("x" * ((1 << 20) + 1), "it is larger than 1 MiB."),
+        ('{"page":"a","quote":"b","text":"c","source":"d"}\n' * 201, "it has more than 200 notes."),
+    ],
+    ids=["large", "many"],
+)
+def test_file_beyond_a_limit_is_refused(octavo: Octavo, tmp_path: Path, content: str, says: str) -> None:
+    notes = tmp_path / "notes.jsonl"
+    notes.write_text(content)
+    ran = octavo("review", "harbour-api/7", "--demo", "--import", str(notes))
+    assert (ran.code, ran.out) == (2, "")
+    assert says in ran.err
+
+
+def test_notes_without_a_place_are_named_and_the_others_stay(demo: CommandLine) -> None:
+    notes = demo.folder / "notes.jsonl"
+    rows = (
+        {"page": "concepts/time", "quote": "bad-time", "text": "Name the zone.", "source": "claude"},
+        {"page": "concepts/time", "quote": "a sentence that is not on the page", "text": "What?", "source": "claude"},
+        {"page": "concepts/tide", "quote": "bad-time", "text": "What?", "source": "vale"},
+    )
+    notes.write_text("\n".join(map(json.dumps, rows)))
+    ran = demo.run("review", "harbour-api/7", "--demo", "--import", str(notes))
+    assert (ran.code, ran.out) == (6, "3 notes: 1 proposed, 2 not placed.\n")
+    assert "notes.jsonl:2: the quote is not in concepts/time any more." in ran.err
+    assert "notes.jsonl:3: there is no page concepts/tide." in ran.err
+    ran = demo.run("review", "harbour-api/7", "--demo", "--discard-proposed", "--source", "vale")
+    assert (ran.code, ran.out) == (0, "Discarded 0 proposed notes.\n")
+    ran = demo.run("review", "harbour-api/7", "--demo", "--discard-proposed")
+    assert (ran.code, ran.out) == (0, "Discarded 1 proposed note.\n")
+    assert demo.run("review", "harbour-api/7", "--demo", "--json", "proposed").json == {"proposed": []}
+
+
+def test_change_request_is_exported_by_block(demo: CommandLine) -> None:
+    whole = demo.run("review", "harbour-api/7", "--demo", "--json").json
+    assert (whole["schema"], whole["change"]["ref"], whole["truncated"]) == ("octavo.review/1", "harbour-api/7", False)
+    changed = demo.run("review", "harbour-api/7", "--demo", "--json", "--changed-only", "--page", "concepts/time").json
+    (page,) = changed["pages"]
+    edited, added = page["blocks"]
+    assert (edited["change"], edited["words"][-2:]) == ("edited", [["del", "."], ["ins", ":"]])
+    assert (added["change"], added["kind"], added["threads"]) == ("added", "code", ["t6"])
+    (thread,) = (each for each in changed["threads"] if each["id"] == "t6")
+    assert (thread["block"], thread["placed"], thread["page"]) == (added["block"], "exact", "concepts/time")
+    assert {each["change"] for each in whole["pages"][0]["blocks"]} >= {"same", "edited", "added"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["harbour-api/7"], 2, "Choose what to do"),
+        (["harbour-api/7", "--dry-run"], 2, "it belongs to --import FILE"),
+        (["harbour-api", "--json"], 2, "it is not a change request"),
+        (["harbour-api/999", "--json"], 3, "Could not find change request 999"),
+        (["harbour-api/7", "--json", "--page", "nope"], 3, "Could not find page nope"),
+    ],
+)
+def test_wrong_use_is_named(demo: CommandLine, arguments: list[str], code: int, says: str) -> None:
+    ran = demo.run("review", *arguments, "--demo")
+    assert (ran.code, ran.out) == (code, "")
+    assert says in ran.err
