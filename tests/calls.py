@@ -1,4 +1,4 @@
-"""How often functions are called in the thread that asks: what work is done, whatever a machine takes for it."""
+"""Counts calls of functions in this thread, to measure work independently of the speed of the machine."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Run every operation with `octavo api` against `octavo serve`, each in a process of its own, and print what came of it.
+"""Run every operation with `octavo api` against `octavo serve`, each in its own process, and print the results.
 
 .venv/bin/python -m tests.every_operation
 
-Prints a line for each method and path: the status promised, whether the command ended well, and how long it took. Ends
-with 1 when one did not.
+Prints a line for each method and path: the declared status, whether the command succeeded, and its duration. Exits with 1
+if a command failed.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ OCTAVO = [sys.executable, "-m", "octavo"]
 
 
 class Command:
-    """Asks with `octavo api`. The command does not say the status: that one which ends with 0 was the promised one is
-    held by `tests/server/test_walk.py`, here it is taken for granted.
+    """Sends operations with `octavo api`. The command does not print the status, so success counts as the declared status.
+    `tests/server/test_walk.py` checks the status.
     """
 
     def __init__(self, environ: dict[str, str]) -> None:
         self.environ = environ
         self.seconds: dict[str, float] = {}
-        """How long the last command for an operation took, by its method and path."""
+        """Duration of the last command for each method and path."""
 
     def __call__(self, route: Route, values: Json) -> tuple[int, Any]:
         said = [f"{name}:={json.dumps(value)}" for name, value in values.items()]
@@ -56,14 +56,14 @@ class Command:
 
 
 def put(url: str, content: bytes) -> None:
-    """Send a file to the address that was given for it."""
+    """Upload a file to a URL."""
     request = urllib.request.Request(url, data=content, method="PUT")
     with urllib.request.urlopen(request) as answer:
         answer.read()
 
 
 class Page(http.server.BaseHTTPRequestHandler):
-    """A website of one page, to import."""
+    """A website with one page."""
 
     def do_GET(self) -> None:
         content = b"<!doctype html><title>Ebb</title><main><h1>Ebb</h1><p>Going out.</p></main>"
@@ -74,12 +74,12 @@ class Page(http.server.BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing: the table is what is printed."""
+        """Log nothing, because the table is the output."""
 
 
 @contextmanager
 def website() -> Iterator[str]:
-    """The address of a page on this machine."""
+    """Serve a page, and yield its URL."""
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
@@ -91,11 +91,11 @@ def website() -> Iterator[str]:
 
 @contextmanager
 def served(folder: Path) -> Iterator[dict[str, str]]:
-    """`octavo serve` on a furnished world in `folder`; yields the environment of whoever asks it."""
+    """Run `octavo serve` with a furnished world in `folder`, and yield the environment of its clients."""
     store = Store(folder / "platform.db")
     furnish(Clock(), store)
     store.add_key(KEY, "ada")
-    store.set_setting("library", "furnished")  # else it is taken to be new, and the demo is set out
+    store.set_setting("library", "furnished")  # Otherwise Octavo would create the demo library.
     store.close()
     places = {f"OCTAVO_{name}_DIR": str(folder / name) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     environ = {**os.environ, **places, "PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring"}
@@ -110,13 +110,13 @@ def served(folder: Path) -> Iterator[dict[str, str]]:
 
 
 def line(asked: Asked, seconds: float) -> str:
-    """One line of the table."""
+    """Return a line of the table."""
     kept = "kept" if asked.as_promised else f"NOT KEPT: {asked.answer}"
     return f"{asked.route.key:<100} {asked.route.spec.name:<36} {asked.route.spec.success} {seconds:5.2f} s  {kept}"
 
 
 def main() -> int:
-    """Run them all. Returns the exit code."""
+    """Run all operations, and return the exit code."""
     asked = []
     with tempfile.TemporaryDirectory() as folder, website() as page, served(Path(folder)) as environ:
         command = Command(environ)

@@ -1,4 +1,4 @@
-"""A TCP proxy on this machine that spoils connections on purpose: one `Toxic` for each connection it takes."""
+"""A TCP proxy that applies a fault, a `Toxic`, to each connection."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ Kind = Literal[
     "refuse",  # reset before a byte is read
     "hang_up",  # close at once
     "lose_request",  # nothing reaches the server
-    "lose_response",  # the server acts, and the connection is reset instead of its answer
+    "lose_response",  # the server handles the request, and the connection is reset instead of a response
     "cut_up",  # only `after` bytes of the request reach the server
-    "cut_down",  # only `after` bytes of the answer come back, then it is closed
-    "late",  # everything, after `seconds`
-    "drip",  # the answer comes byte by byte, `seconds` apart
-    "hole_up",  # the request goes nowhere and the connection stays open
-    "hole_down",  # the answer never comes and the connection stays open
-    "flip",  # one bit of the answer is wrong, in byte `after`
-    "hold",  # reset at once; the request reaches the server after `seconds`, whatever became of who sent it
+    "cut_down",  # only `after` bytes of the response arrive, then the connection is closed
+    "late",  # everything arrives after `seconds`
+    "drip",  # the response arrives byte by byte, `seconds` apart
+    "hole_up",  # the request is dropped, and the connection stays open
+    "hole_down",  # the response is dropped, and the connection stays open
+    "flip",  # one bit of the response is wrong, in byte `after`
+    "hold",  # reset immediately; the request reaches the server after `seconds`
 ]
 TOXICS: tuple[Kind, ...] = Kind.__args__  # type: ignore[attr-defined]  # a Literal has them
 
@@ -37,9 +37,9 @@ class Toxic:
 
 
 class FaultProxy:
-    """`async with FaultProxy(host, port, script) as proxy`, and connect to `proxy.port`.
+    """A proxy on `proxy.port`: `async with FaultProxy(host, port, script) as proxy`.
 
-    Connections take the toxics of `script` in turn, then `otherwise()`. `log` has the kinds in the order taken.
+    Connections get the faults in `script` in order, then those of `otherwise()`. `log` has the kinds of the faults.
     """
 
     def __init__(
@@ -127,22 +127,22 @@ class FaultProxy:
         from_server, upstream = await asyncio.open_connection(*self._upstream)
         try:
             upstream.write(request)
-            await from_server.readline()  # the server has acted once it answers
+            await from_server.readline()  # The server has handled the request when it responds.
         finally:
             upstream.close()
 
     async def taken(self, number: int) -> None:
-        """So many connections were taken."""
+        """Wait until so many connections were accepted."""
         while len(self.log) < number:
             await self._more.wait()
 
     async def delivered(self) -> None:
-        """Nothing is held back any more."""
+        """Wait until nothing is delayed."""
         await asyncio.gather(*self._holding)
 
 
 async def _whole(reader: asyncio.StreamReader) -> bytes | None:
-    """A request with its body, or None where it ended before."""
+    """Return a request with its body. None if it ended too early."""
     try:
         head = await reader.readuntil(b"\r\n\r\n")
         length = re.search(rb"(?i)\r\ncontent-length: *([0-9]+)", head)

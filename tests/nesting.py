@@ -1,4 +1,4 @@
-"""Pages whose parts stand ten thousand deep within one another."""
+"""Pages with blocks that are nested ten thousand levels deep."""
 
 from __future__ import annotations
 

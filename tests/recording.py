@@ -1,4 +1,4 @@
-"""A terminal driver that notes which modules are imported when a text is first drawn.
+"""A terminal driver that records the imported modules when a text is first drawn.
 
 TEXTUAL_DRIVER=tests.recording:Recorder RECORD_TEXT="Welcome" RECORD_FILE=/somewhere octavo demo
 """

@@ -20,7 +20,7 @@ async def fail() -> None:
 
 @pytest.fixture
 async def reported() -> list[dict[str, Any]]:
-    """What the exception handler of the loop is told."""
+    """The contexts that the exception handler of the loop gets."""
     told: list[dict[str, Any]] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
     return told

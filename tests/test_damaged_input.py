@@ -221,7 +221,7 @@ CALLS = {
     ("tui/terminal/bounded/decode_picture.py", "json.loads"): "what the app asks its own program",
     ("tui/resources/form_fields.py", "ast.parse"): "a file of the package",
 }
-"""What is called where to parse text, and by which name it is in the tables above. The others say why they are not."""
+"""Calls of parsers by module, and their names in the tables. The others have a reason."""
 
 _PARSING = {
     *("json.load", "json.loads", "tomllib.load", "tomllib.loads", "yaml.load", "yaml.safe_load", "get_single_node"),
@@ -260,7 +260,7 @@ def test_every_place_that_parses_is_in_the_tables() -> None:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a reader finds its file."""
+    """The folder of a reader."""
 
     folder: Path
 
@@ -775,7 +775,7 @@ ROWS: list[tuple[str, str, bytes, str]] = [
         shown="page does not name a page in this list.",
     ),
 ]
-"""Kind of input, what is wrong with it, its bytes, and a part of what is shown or answered."""
+"""Kind of input, its damage, its bytes, and a part of the shown text or response."""
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ LEFT = b"\x1b[?1049l"
 
 @pytest.fixture(scope="module")
 def known(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the demo was opened once, long enough for its picture."""
+    """A home folder in which the demo was opened long enough for its picture."""
     folder = tmp_path_factory.mktemp("known")
     (demo_folder := folder / "data" / "demo").mkdir(parents=True, mode=0o700)
     shutil.copyfile(library, demo_folder / "platform.db")
@@ -63,7 +63,7 @@ def pictures(home: Path) -> list[Path]:
 
 
 def shown_first(app: Terminal) -> bool:
-    """Whether the page was on the screen before the app asked the terminal for anything."""
+    """Return whether the page was on the screen before the app queried the terminal."""
     app.wait_for(PAGE)
     return not any(b"\x1b[?1003h" in chunk.data for chunk in app.chunks)
 
@@ -132,7 +132,7 @@ is_shown = picture.show()
 picture.take_down()
 print("It was shown." if is_shown else "Nothing was shown.")
 """
-"""What the app does with its picture before it is imported, and nothing else; with a word more a picture is kept first."""
+"""A program that shows the picture as the app does before its import. With an argument, it first stores a picture."""
 
 
 def is_shown(folder: Path, *keep: str) -> bool:

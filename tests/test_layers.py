@@ -65,9 +65,9 @@ KNOWN_IN = {
 }
 """All that these know of Octavo, beside themselves and the rooms of the terminal app below them."""
 BOUNDED_READS = {"octavo.documents.openapi"}
-"""What the programs that read the files of strangers run: no more than that is in their process."""
+"""Modules that the parsers of untrusted files run with. Their processes import nothing else."""
 DRAWN_ELSEWHERE = ("textual.app", "textual.screen", "textual.widget", "textual.widgets")
-"""What blocks are made lines without."""
+"""Modules that rendering does not import."""
 KNOW_MANY_SCREENS = {
     "octavo.tui.app.routes",
     "octavo.tui.app.keymap_contexts",
@@ -197,7 +197,7 @@ def test_names_of_lazy_imports_exist() -> None:
 
 
 MOST_BEHIND, MOST_METHODS = 3, 60
-"""Classes of ours behind one, and methods in it with all it inherits: more does not fit in its reader's head."""
+"""Maximum number of own base classes of a class, and of its methods with inherited ones."""
 
 
 def test_classes_have_parts_and_are_no_slices() -> None:

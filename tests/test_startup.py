@@ -1,4 +1,4 @@
-"""What is imported before what: the version, the picture of the first screen, the first screen itself."""
+"""Import order of the version, the first picture and the first screen."""
 
 from __future__ import annotations
 

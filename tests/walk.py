@@ -1,7 +1,7 @@
-"""A walk through the whole interface: every operation once, with values that work, in an order that works.
+"""Sends every operation of the API once, with valid values, in an order that works.
 
-What must be there first is made first: before a comment is deleted one is written, in a space that was made. Whoever
-walks says how an operation is asked, and is told what came of each.
+The walk first creates what an operation needs: a comment is written before a comment is deleted. The caller decides how
+operations are sent, and gets the result of each.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADh
 
 
 def furnish(clock: Clock, store: Store | None = None) -> World:
-    """A small world with a second organization of ada's, and a space `docs` that has some of everything in it."""
+    """Return a small world with a second organization of ada, and a space `docs` with all kinds of content."""
     world = small_world(clock, store)
     north = {"id": "north", "title": "North", "createdAt": iso(START), "type": "business", "plan": "pro"}
     world.store.put("/orgs/north", north)
@@ -85,7 +85,7 @@ def _nested(world: World) -> Json:
 
 @dataclass(frozen=True)
 class Asked:
-    """What came of one operation."""
+    """The result of an operation."""
 
     route: Route
     values: Json
@@ -98,30 +98,30 @@ class Asked:
 
 
 class Unmade(Exception):
-    """What an operation needs could not be made."""
+    """Raised if the walk cannot create what an operation needs."""
 
 
 Ask = Callable[[Route, Json], tuple[int, Any]]
-"""Asks an operation with values by their wire names, and says the status and the JSON value that came."""
+"""Sends an operation with values by their API names, and returns the status and the JSON body."""
 
 
 @dataclass
 class Walk:
-    """Asks every operation once. `known` holds what stands for the names in paths, by path or by name."""
+    """Sends every operation once. `known` has the values of path parameters, by path or by name."""
 
     ask: Ask
     page_url: str = "https://sea.example/"
-    """Where the import finds a page."""
+    """URL of a page to import."""
     put: Callable[[str, bytes], None] = lambda url, content: None
-    """Sends bytes to an address that was given for them."""
+    """Uploads bytes to a URL."""
     known: dict[str, str] = field(default_factory=dict)
     routes: dict[str, Route] = field(default_factory=dict)
     asked: list[Asked] = field(default_factory=list)
     made: int = 0
-    """How many things were made that must not be called the same."""
+    """Number of created items, which makes their names unique."""
 
     def all(self) -> Iterator[Asked]:
-        """Every operation that is declared, as it is asked."""
+        """Yield the result of every declared operation."""
         self.routes = {route.key: route for spec in load().values() for route in routes(spec)}
         self._look_around()
         for key in sorted(self.routes, key=_order):
@@ -133,19 +133,19 @@ class Walk:
                 yield self._ask(self.routes[key], values)
 
     def furnish(self) -> None:
-        """Ask what makes and changes things, and nothing else: some of everything is there then."""
+        """Send only the operations that create and change, so that items of all kinds exist."""
         for asked in self.all():
             if _order(asked.route.key)[0] > 1:
                 break
 
     def at(self, key: str) -> Json:
-        """What the path of an operation names, where that is there already."""
+        """Return the values of the path parameters of an operation that exist already."""
         path = key.partition(" ")[2]
         found = {name: self.known.get(path[: at.end()]) or self.known.get(name) for at, name in _names(path)}
         return {name: value for name, value in found.items() if value is not None}
 
     def _look_around(self) -> None:
-        """Learn what is there from the beginning."""
+        """Learn the ids of items that exist at the beginning."""
         self.known |= {"organizationId": "acme", "userId": "jun", "emailDomain": "acme.example", "subdomain": "acme"}
         self.known |= {"reusableContentId": "shared", "fileId": "chart"}
         found = self._answer(f"GET {ORGANIZATION}/spaces", {"organizationId": "acme"})["items"]
@@ -170,7 +170,7 @@ class Walk:
         return asked
 
     def _learn(self, key: str, said: Any) -> str | None:
-        """The id of what was made, which stands from now on for its name if it is the first of its kind."""
+        """Return the id of a created item, and use it for its path parameter if it is the first of its kind."""
         method, _, path = key.partition(" ")
         if key == f"POST {ORGANIZATION}/storage/upload":
             self.known["storageKey"] = said["key"]
@@ -198,12 +198,12 @@ class Walk:
         return {**names, **self.beside(key)}
 
     def beside(self, key: str) -> Json:
-        """What an operation is asked with beside what its path names."""
+        """Return the values of an operation that are not in its path."""
         values = VALUES.get(key, {})
         return values(self) if callable(values) else values
 
     def _of(self, path: str, name: str) -> str:
-        """What stands for a name of a path: what was made there first, or made now, or known from the beginning."""
+        """Return the value of a path parameter: of an item that was created before, is created now, or existed at the beginning."""
         found = self.known.get(path)
         if found is None and (name not in self.known or name in MADE_ANEW):
             found = self._make(path)
@@ -213,7 +213,7 @@ class Walk:
         return found
 
     def _make(self, item: str) -> str | None:
-        """Make one more of what `item` is the path of, where an operation makes such things."""
+        """Create another item with the path `item`, if an operation creates such items."""
         makes = (key for key, made in MAKES.items() if made == item)
         keys = [*makes, *(f"{method} {item.rpartition('/')[0]}" for method in ("POST", "PUT"))]
         key = next((key for key in keys if key in self.routes), None)
@@ -229,16 +229,16 @@ MAKES = {
     f"POST {ORGANIZATION}/spaces": SPACE,
     f"POST {ORGANIZATION}/collections": COLLECTION,
 }
-"""What is made elsewhere than where it is filed."""
+"""Paths of items that are created at another path."""
 
 MADE_ANEW = {"changeRequestId", "commentId", "commentReplyId", "inviteId"}
-"""Names that stand for other things at other paths."""
+"""Path parameters with another meaning at some paths."""
 
 KEPT = {
     f"{ORGANIZATION}/teams/{{teamId}}/members/{{userId}}",
     f"{CHANGE_REQUEST}/requested-reviewers/{{userId}}",
 }
-"""What looks as if it were made where it is, but is there already: a person."""
+"""Users: they exist already, although an operation seems to create them."""
 
 SPENDS = {
     f"POST {SPACE}/restore": "/restore",
@@ -246,7 +246,7 @@ SPENDS = {
     f"POST {COLLECTION}/transfer": "/transfer",
     f"POST {CHANGE_REQUEST}/merge": "/merge",
 }
-"""Operations after which their place is not what it was, and what their paths end in: they get one of their own."""
+"""Operations that change their place for later ones, with the ends of their paths: each gets its own place."""
 
 
 Values = Json | Callable[[Walk], Json]
@@ -350,7 +350,7 @@ VALUES: dict[str, Values] = {
         "url": walk._answer(f"GET {SPACE}", {"spaceId": walk.known["spaceId"]})["urls"]["app"]
     },
 }
-"""What each operation is asked with beside what its path names."""
+"""Values of each operation that are not in its path."""
 
 
 SECTION = f"{SITE}/sections/{{siteSectionId}}"
@@ -393,7 +393,7 @@ def _is_item_of(item: str, collection: str) -> bool:
 
 
 def _order(key: str) -> tuple[int, int, str]:
-    """What makes things comes before what reads them, and what deletes them last, the deepest first."""
+    """Return the sort key of an operation: creating ones first, then reading ones, then deleting ones, the deepest first."""
     method, _, path = key.partition(" ")
     ends_in_name = path.endswith("}")
     depth = path.count("/")

@@ -1,4 +1,4 @@
-"""What servers send can be read: as documented, newer, older, half wrong."""
+"""Models accept documented, newer, older and partly invalid responses."""
 
 from __future__ import annotations
 

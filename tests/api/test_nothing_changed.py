@@ -18,13 +18,13 @@ from tests.walk import furnish
 
 ROUTES = [route for spec in load().values() for route in routes(spec) if body_fields(spec)]
 MAKE = {"spaces.Create", "collections.Create", "sites.Create", "change_requests.Create"}
-"""What can be made without a word."""
+"""Operations that can be created without any field."""
 TELL_BY_THEMSELVES = {"teams.AddMember", "invites.CreateLink", "translations.Create"}
 """A person is added without a role; the others say in a sentence of their own what is missing."""
 
 
 def schema(route: Route) -> dict[str, Any]:
-    """What the published document says of a body."""
+    """Return the schema of the body in the published document."""
     body: dict[str, Any] = document()["paths"][route.path][route.spec.method.lower()]["requestBody"]
     found: dict[str, Any] = body["content"]["application/json"]["schema"]
     return {**found, "body": body["required"]}

@@ -15,7 +15,7 @@ Page = tuple[Sequence[str], object]
 async def read(
     script: Sequence[Page], tail: str = "", max_pages: int = MAX_PAGES, max_items: int = MAX_ITEMS
 ) -> tuple[list[str], str, int]:
-    """The items, what went wrong, and how many pages were asked for. `tail` is what comes after the script."""
+    """Return the items, the error, and the number of requested pages. `tail` is the response after the script."""
     asked: list[str | None] = []
 
     async def fetch(cursor: str | None) -> Page:

@@ -1,4 +1,4 @@
-"""What cannot be read of an answer is left out and counted, at every depth; the rest of it is read as if it were alone."""
+"""Unreadable parts of a response are omitted and counted at every depth, and the other parts are read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from octavo.api.wire import decode, encode
 Path = tuple[int | str, ...]
 
 DEEP = 4
-"""How deep the values are that are made of a schema. Trees go on without end."""
+"""Maximum depth of values that are created from a schema. Page trees are infinitely deep."""
 
 
 def read_as(kind: Any, value: Any) -> Any:
@@ -98,7 +98,7 @@ def changed(value: Any, path: Path, *to: Any) -> Any:
 
 
 def strictly(codec: TypeAdapter[Any], value: Any) -> Any:
-    """What it is, and None if anything of it cannot be read."""
+    """Return the value. None if any part cannot be read."""
     try:
         return codec.validate_json(json.dumps(value))
     except ValidationError:

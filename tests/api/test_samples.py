@@ -53,15 +53,14 @@ KINDS: dict[str, Any] = {
     "x5_sites_list": ListPage[Site],
     "x7_revision": Revision,
 }
-"""What each sample is. The sample of an error is the business of the client."""
+"""The model of each sample. Samples of errors belong to the client."""
 
 every_sample = pytest.mark.parametrize("name", KINDS)
 quickly = settings(max_examples=12, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 
 LEFT_OUT = (".object", ".target.page.createdAt", ".target.page.updatedAt", ".git.createdByGitBook")
-"""Fields of the samples that are not printed again: what kind of thing it is says its place, when a page changed says
-its tree, and one field goes by another name.
-"""
+"""Fields of samples that models do not have: the place determines the kind of an item, the tree determines the time
+of a page, and one field has another name."""
 
 
 @cache
@@ -141,7 +140,7 @@ class Field:
     required: bool
     nullable: bool
     values: bool
-    """Whether it is one of a set of words."""
+    """Whether the field is an enumeration."""
 
 
 @cache
@@ -167,7 +166,7 @@ def _fields(value: Any, described: Any, shared: Any, path: tuple[str | int, ...]
 
 
 def _kinds(described: Any, shared: Any) -> Iterator[Any]:
-    """What a value may be: a schema without references and choices."""
+    """Return the possible schemas of a value, without references and choices."""
     if "$ref" in described:
         yield from _kinds(shared[described["$ref"].rpartition("/")[2]], shared)
     elif choices := described.get("anyOf") or described.get("oneOf"):

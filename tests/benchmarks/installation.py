@@ -61,7 +61,7 @@ class Installation:
 
     @property
     def count(self) -> int:
-        """How often a key is pressed in a round."""
+        """Return how often a key is pressed in a round."""
         return 2 if self.is_quick else 12
 
     def prepare_demo(self) -> None:

@@ -18,9 +18,9 @@ PROGRAM = """
 import asyncio, logging, sys, threading
 from octavo.__main__ import main
 from octavo.cli import operations
-from octavo.client.keys import accept
+from octavo.client.keys import parse_token
 
-KEY = accept({key!r}).get_secret_value()
+KEY = parse_token({key!r}).get_secret_value()
 def fail():
     raise ValueError(f"it had {{KEY}} \\x1b[2J")
 
@@ -65,7 +65,7 @@ def test_a_bug_is_seen_and_the_key_is_not(work: str, code: int) -> None:
 
 
 def test_every_key_that_is_taken_is_known(tmp_path: Path) -> None:
-    given = keys.accept("  Bearer a-key-that-looks-like-nothing ")
+    given = keys.parse_token("  Bearer a-key-that-looks-like-nothing ")
     made = PlatformFolder(tmp_path / "platform").key()
     for key in (given, made):
         assert key.get_secret_value() not in redact(f"it had {key.get_secret_value()}")

@@ -1,4 +1,4 @@
-"""Backends for the keyring library, real subclasses of its own."""
+"""Backends for the keyring library."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from keyring.backend import KeyringBackend
 from keyring.errors import KeyringLocked, PasswordDeleteError
 
 HERE = frozenset({__name__})
-"""For `Keyring(trusted=HERE)`: the tests trust what is in this module."""
+"""For `Keyring(trusted=HERE)`, which trusts the backends of this module."""
 
 
 class Memory(KeyringBackend):
-    """Keeps passwords as long as the process lives."""
+    """Stores passwords in memory."""
 
     priority = 1
 
@@ -38,14 +38,14 @@ class Memory(KeyringBackend):
 
 
 class Forgetful(Memory):
-    """Takes passwords and gives others back."""
+    """Returns other passwords than the stored ones."""
 
     def get_password(self, service: str, username: str) -> str | None:
         return "gb_api_somebody_elses"
 
 
 class Locked(Memory):
-    """Refuses, quoting what it was given."""
+    """Refuses, and quotes its arguments in the error."""
 
     def get_password(self, service: str, username: str) -> str | None:
         raise KeyringLocked("locked")
@@ -55,7 +55,7 @@ class Locked(Memory):
 
 
 class Waiting(Memory):
-    """Waits for a prompt that nobody answers."""
+    """Blocks, as at a prompt without an answer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,7 +71,7 @@ class Waiting(Memory):
 
 
 class Chain(KeyringBackend):
-    """Asks one backend after the other, as the library's own chain does."""
+    """Tries several backends in order, as the chain of the library does."""
 
     priority = 10
 
@@ -90,7 +90,7 @@ class Chain(KeyringBackend):
 
 
 def elsewhere(kind: type[Memory]) -> Memory:
-    """A backend of a module that nobody trusts, such as those that keep passwords in clear."""
+    """Return a backend of an untrusted module, such as one that stores plain text."""
     module: dict[str, Any] = {"__module__": "keyrings.alt.file"}
     made: Memory = type("PlaintextKeyring", (kind,), module)()
     return made

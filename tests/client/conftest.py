@@ -1,4 +1,4 @@
-"""What the tests of the client share: a clock that moves only when somebody sleeps, and clients that use it."""
+"""A clock that moves only while a client sleeps, and clients that use the clock."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
 
 class Time:
-    """`sleep` returns at once and moves the clock; `slept` has every wait in seconds."""
+    """A clock whose `sleep` returns at once. `slept` has all sleeps in seconds."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -44,7 +44,7 @@ Connect = Callable[..., Client]
 
 @pytest.fixture
 async def connect(time: Time) -> AsyncIterator[Connect]:
-    """Makes clients of an origin, with the clock of the test, and closes them at its end."""
+    """Return a function that creates clients with the clock of the test. They are closed after the test."""
     clients: list[Client] = []
 
     def make(origin: str, key: SecretStr | None = KEY, **options: Any) -> Client:

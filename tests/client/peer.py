@@ -1,4 +1,4 @@
-"""A real HTTP server on a real socket that answers whatever a test wants, byte for byte."""
+"""An HTTP server on a socket that sends the bytes that a test chooses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEY_TEXT = "gb_api_0123456789abcdefghij"
 
 @dataclass(frozen=True)
 class Asked:
-    """A request as it arrived. Header names are in lower case."""
+    """A request. Header names are in lower case."""
 
     method: str
     target: str
@@ -38,7 +38,7 @@ def reply(
     body: bytes | None = None,
     zipped: bool = False,
 ) -> bytes:
-    """An answer with `value` as JSON, or with `body` as it is."""
+    """Return a response with `value` as JSON, or with `body`."""
     content = body if body is not None else b"" if value is None else json.dumps(value).encode()
     given = [("content-type", "application/json"), *headers]
     if zipped:
@@ -51,12 +51,12 @@ def reply(
 
 
 class Peer:
-    """`async with Peer(answer) as peer`: `answer(asked)` gives the bytes to send; empty ones close the connection."""
+    """A server: `answer(asked)` returns the bytes of the response. Empty bytes close the connection."""
 
     def __init__(
         self, answer: Callable[[Asked], Reply], *, tls: ssl.SSLContext | None = None, idle: float | None = None
     ) -> None:
-        """`idle` is how many seconds it waits for the next request before it closes a connection."""
+        """`idle`: seconds until an idle connection is closed."""
         self.answer = answer
         self.asked: list[Asked] = []
         self.connections = 0

@@ -25,11 +25,11 @@ def test_each_key_has_its_own_name_until_its_user_is_known(tmp_path: Path) -> No
     names = [Accounts(tmp_path).name_of(each) for each in (first, second, there)]
     assert len(set(names)) == 3
     for access, user in ((first, "mia"), (second, "jun"), (there, "mia")):
-        Accounts(tmp_path).learn(access, user)
+        Accounts(tmp_path).record_user(access, user)
     assert [Accounts(tmp_path).name_of(each) for each in (first, second, there)] == names, "what they have stays theirs"
     assert Accounts(tmp_path).name_of(of_profile("mia")) == names[0]
     assert Accounts(tmp_path).name_of(of_profile("jun", "work")) == names[1]
-    assert Accounts(tmp_path).left_by(names[0]) == ()
+    assert Accounts(tmp_path).earlier_names_of(names[0]) == ()
 
 
 def test_another_key_of_an_account_shares_its_data(tmp_path: Path) -> None:
@@ -37,18 +37,18 @@ def test_another_key_of_an_account_shares_its_data(tmp_path: Path) -> None:
     before = Accounts(tmp_path).name_of(of_key("her-new-key"))
     assert before != name
     for _ in range(2):
-        Accounts(tmp_path).learn(of_key("her-new-key"), "mia")
+        Accounts(tmp_path).record_user(of_key("her-new-key"), "mia")
     assert Accounts(tmp_path).name_of(of_key("her-new-key")) == name
-    assert Accounts(tmp_path).left_by(name) == (before,)
+    assert Accounts(tmp_path).earlier_names_of(name) == (before,)
 
 
 def test_key_of_another_user_shares_no_data(tmp_path: Path) -> None:
     accounts = Accounts(tmp_path)
-    accounts.learn(of_key("a-shared-key"), "mia")
+    accounts.record_user(of_key("a-shared-key"), "mia")
     of_mia = accounts.name_of(of_profile("mia"))
-    accounts.learn(of_key("a-shared-key"), "jun")
+    accounts.record_user(of_key("a-shared-key"), "jun")
     assert accounts.name_of(of_key("a-shared-key")) == accounts.name_of(of_profile("jun")) != of_mia
-    assert accounts.left_by(accounts.name_of(of_profile("jun"))) == ()
+    assert accounts.earlier_names_of(accounts.name_of(of_profile("jun"))) == ()
 
 
 def test_unreadable_accounts_are_set_aside_and_unwritable_temporary(tmp_path: Path) -> None:
@@ -60,5 +60,5 @@ def test_unreadable_accounts_are_set_aside_and_unwritable_temporary(tmp_path: Pa
     assert "first-key" not in (tmp_path / FILE).read_text()
     (tmp_path / "file").touch()
     accounts = Accounts(tmp_path / "file")
-    accounts.learn(of_key("first-key"), "mia")
+    accounts.record_user(of_key("first-key"), "mia")
     assert accounts.name_of(of_key("first-key")) == accounts.name_of(of_profile("mia"))

@@ -302,7 +302,7 @@ def test_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("given", [KEY_TEXT, f"  {KEY_TEXT}\r\n", f"Bearer {KEY_TEXT}", f"bearer\t{KEY_TEXT}\n"])
 def test_pasted_key_is_accepted(given: str) -> None:
-    assert keys.accept(given).get_secret_value() == KEY_TEXT
+    assert keys.parse_token(given).get_secret_value() == KEY_TEXT
 
 
 @pytest.mark.parametrize(
@@ -321,7 +321,7 @@ def test_pasted_key_is_accepted(given: str) -> None:
 )
 def test_invalid_key_is_refused_without_an_echo(given: str) -> None:
     with pytest.raises(ValueError) as caught:
-        keys.accept(given)
+        keys.parse_token(given)
     error = str(caught.value)
     assert error.endswith(".")
     assert not any(part in error for part in given.split() if part != "bearer")

@@ -9,7 +9,7 @@ import pytest
 
 from octavo.api import users
 from octavo.api.errors import ApiError, LocalFailure, NotSent, Unreachable
-from octavo.client.environment import blame
+from octavo.client.environment import environment_problem
 from octavo.client.http import HttpCarrier
 from octavo.client.policy import Unsendable
 from tests.client.conftest import Connect
@@ -135,6 +135,6 @@ async def test_proxy_is_used_except_for_no_proxy(
 
 def test_blame_names_only_variables_in_use() -> None:
     strange = {"HTTPS_PROXY": "foo://x", "SSL_CERT_FILE": "/nonexistent"}
-    assert "HTTPS_PROXY" in blame(proxies=True, certificates=True, environ=strange)
-    assert "SSL_CERT_FILE" in blame(proxies=False, certificates=True, environ=strange)
-    assert blame(proxies=False, certificates=False, environ=strange) == ""
+    assert "HTTPS_PROXY" in environment_problem(proxies=True, certificates=True, environ=strange)
+    assert "SSL_CERT_FILE" in environment_problem(proxies=False, certificates=True, environ=strange)
+    assert environment_problem(proxies=False, certificates=False, environ=strange) == ""

@@ -6,14 +6,14 @@ import gc
 
 from octavo.api import content, spaces
 from octavo.api.operation import SPECS
-from octavo.client.answers import LastRead
+from octavo.client.answers import ParsedResponseCache
 
 SPACE = SPECS[spaces.Get]
 BODY = b'{"object": "space", "id": "s", "title": "Handbook"}'
 
 
 async def test_the_same_bytes_again_are_the_same_answer() -> None:
-    last = LastRead()
+    last = ParsedResponseCache()
     first = await last.read_as(SPACE, "/a", BODY, "host")
     assert first.title == "Handbook"
     assert await last.read_as(SPACE, "/a", BODY, "host") is first
@@ -21,7 +21,7 @@ async def test_the_same_bytes_again_are_the_same_answer() -> None:
 
 
 async def test_changed_bytes_are_parsed_again() -> None:
-    last = LastRead()
+    last = ParsedResponseCache()
     first = await last.read_as(SPACE, "/a", BODY, "host")
     assert (await last.read_as(SPACE, "/a", BODY.replace(b"Hand", b"Note"), "host")).title == "Notebook"
     again = await last.read_as(SPACE, "/a", BODY, "host")
@@ -30,7 +30,7 @@ async def test_changed_bytes_are_parsed_again() -> None:
 
 
 async def test_unreferenced_response_is_not_kept() -> None:
-    last = LastRead()
+    last = ParsedResponseCache()
     await last.read_as(SPACE, "/a", BODY, "host")
     gc.collect()
     assert [known() for _, known in last._last.values()] == [None]
@@ -40,7 +40,7 @@ async def test_unreferenced_response_is_not_kept() -> None:
 async def test_same_bytes_of_another_operation_are_parsed_separately() -> None:
     """The words of a page as they were written are no words to show, and those to show are never sent back."""
     page = b'{"object": "page", "type": "document", "id": "p", "title": "Start", "markdown": "a\\u202eb"}'
-    last = LastRead()
+    last = ParsedResponseCache()
     shown = await last.read_as(SPECS[content.GetPage], "/a", page, "host")
     written = await last.read_as(SPECS[content.GetRawPage], "/a", page, "host")
     assert type(written) is not type(shown)

@@ -16,7 +16,7 @@ from octavo.client.http import HttpCarrier
 from tests.client.peer import Asked, Peer, reply
 
 ASK = Outgoing("GET", "/v1/user")
-AT_ONCE = 8
+MAX_REQUESTS = 8
 """Connections a carrier has at most."""
 TURNS = range(24)
 """A whole exchange with a new connection takes fewer turns of the loop."""
@@ -83,7 +83,7 @@ async def test_canceled_request_frees_its_connection(again: int, answer) -> None
             task = asyncio.create_task(ask(carrier))
             await turn(turns)
             await give_up(task, again)
-        assert len(await asyncio.gather(*(ask(carrier) for _ in range(AT_ONCE)))) == AT_ONCE
+        assert len(await asyncio.gather(*(ask(carrier) for _ in range(MAX_REQUESTS)))) == MAX_REQUESTS
         await carrier.aclose()
         await all_closed(peer)
 
@@ -108,11 +108,11 @@ async def test_canceled_waiting_requests_take_no_connection(again: int) -> None:
     async with Peer(in_parts) as peer:
         carrier = HttpCarrier(peer.origin, None)
         for turns in range(0, 40, 7):
-            tasks = [asyncio.create_task(ask(carrier)) for _ in range(AT_ONCE + 4)]
+            tasks = [asyncio.create_task(ask(carrier)) for _ in range(MAX_REQUESTS + 4)]
             await turn(turns)
-            await asyncio.gather(*(give_up(task, again) for task in tasks[AT_ONCE:]))
-            await asyncio.gather(*tasks[:AT_ONCE])
-        assert len(await asyncio.gather(*(ask(carrier) for _ in range(AT_ONCE)))) == AT_ONCE
+            await asyncio.gather(*(give_up(task, again) for task in tasks[MAX_REQUESTS:]))
+            await asyncio.gather(*tasks[:MAX_REQUESTS])
+        assert len(await asyncio.gather(*(ask(carrier) for _ in range(MAX_REQUESTS)))) == MAX_REQUESTS
         await carrier.aclose()
         await all_closed(peer)
 

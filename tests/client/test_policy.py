@@ -43,7 +43,7 @@ ODD_VALUES = (
 )
 
 
-def after_status(status: int, headers: dict[str, str] | None = None, **changes: object) -> policy.Decision:
+def decide_after_status(status: int, headers: dict[str, str] | None = None, **changes: object) -> policy.Decision:
     facts: dict[str, object] = {
         "method": "GET",
         "attempt": 1,
@@ -52,19 +52,19 @@ def after_status(status: int, headers: dict[str, str] | None = None, **changes: 
         "now": NOON,
         "rng": lambda: 0.5,
     }
-    return policy.after_status(status, headers or {}, **{**facts, **changes})  # type: ignore[arg-type]  # facts by name
+    return policy.decide_after_status(status, headers or {}, **{**facts, **changes})  # type: ignore[arg-type]  # facts by name
 
 
-def after_error(error: ApiError, **changes: object) -> policy.Decision:
+def decide_after_error(error: ApiError, **changes: object) -> policy.Decision:
     facts: dict[str, object] = {"method": "GET", "attempt": 1, "elapsed": 0.0, "deadline": 30.0, "rng": lambda: 0.5}
-    return policy.after_error(error, **{**facts, **changes})  # type: ignore[arg-type]  # facts by name
+    return policy.decide_after_error(error, **{**facts, **changes})  # type: ignore[arg-type]  # facts by name
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_only_temporary_statuses_are_retried(method: str) -> None:
     read = {408, 425, 429, 500, 502, 503, 504}
     expected = read if method in ("GET", "HEAD") else {429}
-    assert {status for status in range(100, 600) if after_status(status, method=method).retry} == expected
+    assert {status for status in range(100, 600) if decide_after_status(status, method=method).retry} == expected
 
 
 @pytest.mark.parametrize(
@@ -83,25 +83,31 @@ def test_only_temporary_statuses_are_retried(method: str) -> None:
     ],
 )
 def test_write_is_retried_only_if_it_was_never_sent(error: ApiError, read: bool, write: bool) -> None:
-    assert all(after_error(error, method=method).retry is read for method in ("GET", "HEAD"))
-    assert all(after_error(error, method=method).retry is write for method in WRITES)
+    assert all(decide_after_error(error, method=method).retry is read for method in ("GET", "HEAD"))
+    assert all(decide_after_error(error, method=method).retry is write for method in WRITES)
 
 
 def test_four_attempts_are_enough() -> None:
-    assert [after_status(503, attempt=attempt).retry for attempt in (1, 2, 3, 4, 5)] == [True, True, True, False, False]
-    assert [after_error(Lost("x"), attempt=attempt).retry for attempt in (3, 4)] == [True, False]
+    assert [decide_after_status(503, attempt=attempt).retry for attempt in (1, 2, 3, 4, 5)] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert [decide_after_error(Lost("x"), attempt=attempt).retry for attempt in (3, 4)] == [True, False]
 
 
 def test_delays_grow_to_eight_seconds_with_full_jitter() -> None:
-    longest = [after_status(503, attempt=attempt, rng=lambda: 1.0).delay for attempt in (1, 2, 3)]
+    longest = [decide_after_status(503, attempt=attempt, rng=lambda: 1.0).delay for attempt in (1, 2, 3)]
     assert longest == [0.5, 1.0, 2.0]
-    assert after_error(Lost("x"), attempt=1, rng=lambda: 0.0).delay == 0.0
+    assert decide_after_error(Lost("x"), attempt=1, rng=lambda: 0.0).delay == 0.0
     assert policy._pause(9, lambda: 1.0) == 8.0
 
 
 def test_waits_are_uniform() -> None:
     draws = random.Random(1)
-    waits = sorted(after_status(503, attempt=3, rng=draws.random).delay / 2.0 for _ in range(10_000))
+    waits = sorted(decide_after_status(503, attempt=3, rng=draws.random).delay / 2.0 for _ in range(10_000))
     distance = max(max(abs(wait - n / 10_000), abs(wait - (n + 1) / 10_000)) for n, wait in enumerate(waits))
     assert distance < 1.63 / math.sqrt(10_000)  # Kolmogorov and Smirnov, at one in a hundred
     assert waits[-1] < 1.0
@@ -109,18 +115,18 @@ def test_waits_are_uniform() -> None:
 
 @pytest.mark.parametrize("elapsed", [29.9, 29.6])
 def test_no_retry_after_the_deadline(elapsed: float) -> None:
-    assert not after_status(503, attempt=3, elapsed=elapsed, rng=lambda: 1.0).retry
-    assert not after_error(NotSent("x"), attempt=3, elapsed=elapsed, rng=lambda: 1.0).retry
+    assert not decide_after_status(503, attempt=3, elapsed=elapsed, rng=lambda: 1.0).retry
+    assert not decide_after_error(NotSent("x"), attempt=3, elapsed=elapsed, rng=lambda: 1.0).retry
 
 
 def test_delay_may_end_at_the_deadline() -> None:
-    assert after_status(503, elapsed=29.75).retry
-    assert not after_status(503, elapsed=29.76).retry
+    assert decide_after_status(503, elapsed=29.75).retry
+    assert not decide_after_status(503, elapsed=29.76).retry
 
 
 def test_retry_after_is_returned_without_a_retry() -> None:
-    assert after_status(503, {"retry-after": "7"}, method="POST") == policy.Decision(False, 7.0)
-    assert after_status(503, method="POST") == policy.Decision(False, 0.0)
+    assert decide_after_status(503, {"retry-after": "7"}, method="POST") == policy.Decision(False, 7.0)
+    assert decide_after_status(503, method="POST") == policy.Decision(False, 0.0)
 
 
 def test_partial_rate_limit_headers_are_accepted() -> None:
@@ -130,13 +136,13 @@ def test_partial_rate_limit_headers_are_accepted() -> None:
 
 
 def test_retry_is_not_earlier_than_retry_after() -> None:
-    assert after_status(429, {"retry-after": "7"}, rng=lambda: 0.0) == policy.Decision(True, 7.0)
-    assert after_status(429, {"retry-after": "7"}, rng=lambda: 1.0) == policy.Decision(True, 7.5)
+    assert decide_after_status(429, {"retry-after": "7"}, rng=lambda: 0.0) == policy.Decision(True, 7.0)
+    assert decide_after_status(429, {"retry-after": "7"}, rng=lambda: 1.0) == policy.Decision(True, 7.5)
 
 
 def test_a_minute_is_too_long_to_wait() -> None:
-    assert after_status(429, {"retry-after": "60"}, deadline=120.0).retry
-    assert after_status(429, {"retry-after": "61"}, deadline=120.0) == policy.Decision(False, 61.0)
+    assert decide_after_status(429, {"retry-after": "60"}, deadline=120.0).retry
+    assert decide_after_status(429, {"retry-after": "61"}, deadline=120.0) == policy.Decision(False, 61.0)
 
 
 @pytest.mark.parametrize(
@@ -169,7 +175,7 @@ def test_a_minute_is_too_long_to_wait() -> None:
     ],
 )
 def test_retry_after_is_parsed_or_ignored(headers: dict[str, str], seconds: float | None) -> None:
-    assert policy.asked_wait(headers, NOON) == seconds
+    assert policy.requested_wait(headers, NOON) == seconds
 
 
 @settings(max_examples=300, deadline=None)
@@ -178,7 +184,7 @@ def test_no_header_makes_trouble(wait: str, milliseconds: str, reset: str, date:
     headers = {"retry-after": wait, "retry-after-ms": milliseconds, "date": date}
     headers |= {"x-ratelimit-reset": reset, "x-ratelimit-remaining": "0", "x-ratelimit-limit": wait}
     for kept in (headers, {**headers, "retry-after-ms": ""}, {**headers, "retry-after-ms": "", "retry-after": ""}):
-        asked = policy.asked_wait(kept, NOON)
+        asked = policy.requested_wait(kept, NOON)
         assert asked is None or (math.isfinite(asked) and asked >= 0)
     policy.limits(headers, NOON)
 
@@ -187,7 +193,7 @@ def test_no_header_makes_trouble(wait: str, milliseconds: str, reset: str, date:
 @settings(max_examples=20_000, deadline=None)
 @given(st.one_of(st.text(max_size=40), st.sampled_from(ODD_VALUES)))
 def test_no_wait_makes_trouble(value: str) -> None:
-    asked = policy.asked_wait({"retry-after": value, "date": value}, NOON)
+    asked = policy.requested_wait({"retry-after": value, "date": value}, NOON)
     assert asked is None or (math.isfinite(asked) and asked >= 0)
 
 
@@ -204,13 +210,13 @@ def test_decisions_keep_their_promises(
     method: str, attempt: int, elapsed: float, status: int, wait: str, chance: float
 ) -> None:
     headers = {"retry-after": wait}
-    decision = after_status(status, headers, method=method, attempt=attempt, elapsed=elapsed, rng=lambda: chance)
+    decision = decide_after_status(status, headers, method=method, attempt=attempt, elapsed=elapsed, rng=lambda: chance)
     if decision.retry:
         assert attempt < policy.ATTEMPTS
         assert elapsed + decision.delay <= 30
-        assert status in policy.PASSING
+        assert status in policy.TEMPORARY_STATUSES
         assert method in policy.READS or status == 429
-        assert decision.delay >= (policy.asked_wait(headers, NOON) or 0)
+        assert decision.delay >= (policy.requested_wait(headers, NOON) or 0)
 
 
 @pytest.mark.parametrize("skew", [timedelta(hours=-1), timedelta(0), timedelta(hours=1)])
@@ -221,12 +227,12 @@ def test_rate_limit_reset_uses_the_clock_of_the_server(skew: timedelta) -> None:
         "x-ratelimit-remaining": "0",
         "x-ratelimit-reset": str(int(theirs.timestamp()) + 12),
     }
-    assert policy.asked_wait(headers, NOON) == 12.0
+    assert policy.requested_wait(headers, NOON) == 12.0
     limits = policy.limits(headers, NOON)
     assert limits is not None
     assert limits.reset == NOON + timedelta(seconds=12)
     headers = {"date": headers["date"], "retry-after": format_datetime(theirs + timedelta(seconds=5), usegmt=True)}
-    assert policy.asked_wait(headers, NOON) == 5.0
+    assert policy.requested_wait(headers, NOON) == 5.0
 
 
 def test_retries_cannot_become_a_storm(time: Time) -> None:
@@ -262,7 +268,7 @@ def test_the_budget_fills_up_again_and_not_further(time: Time) -> None:
 def test_quarter_of_the_rate_limit_is_reserved_for_the_user(
     limit: int | None, remaining: int | None, seconds: float
 ) -> None:
-    assert policy.low(Limits(limit, remaining, NOON + timedelta(minutes=5)), NOON) == seconds
-    assert policy.low(Limits(limit, remaining, NOON), NOON) == 0.0, "they are given anew by now"
-    assert policy.low(Limits(limit, remaining, None), NOON) == 0.0, "nobody knows until when"
-    assert policy.low(None, NOON) == 0.0
+    assert policy.background_wait(Limits(limit, remaining, NOON + timedelta(minutes=5)), NOON) == seconds
+    assert policy.background_wait(Limits(limit, remaining, NOON), NOON) == 0.0, "they are given anew by now"
+    assert policy.background_wait(Limits(limit, remaining, None), NOON) == 0.0, "nobody knows until when"
+    assert policy.background_wait(None, NOON) == 0.0

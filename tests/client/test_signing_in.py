@@ -17,7 +17,7 @@ from octavo.client import profiles, signing_in
 from octavo.client.client import Client
 from octavo.client.credentials import Keyring, StoreTimeout, StoreUnavailable
 from octavo.client.profiles import Profile, resolve
-from octavo.client.signing_in import Home, check, key_of, login, logout, status, switch
+from octavo.client.signing_in import Home, check, login, logout, status, switch, token_of
 from octavo.server.app import Platform
 from tests.client.backends import HERE, Locked, Memory, Waiting
 from tests.client.conftest import Connect
@@ -121,7 +121,7 @@ async def test_signing_in_keeps_the_key_and_makes_a_profile(sign_in: SignIn, hom
     assert key.get_secret_value() not in text
     access = resolve(home.read(), {})
     assert (access.origin, access.source) == (ORIGIN, "keyring")
-    assert key_of(home, access) == key
+    assert token_of(home, access) == key
 
 
 async def test_same_account_keeps_its_profile_and_another_gets_a_new_one(sign_in: SignIn, home: Home) -> None:
@@ -146,7 +146,7 @@ async def test_key_without_a_keyring_is_for_this_session(sign_in: SignIn, home: 
     assert "--insecure-storage" in signed.notice
     everything = b"".join(path.read_bytes() for path in files_in(tmp_path))
     assert key_of_person("mia").get_secret_value().encode() not in everything
-    assert key_of(home, resolve(home.read(), {})) is None
+    assert token_of(home, resolve(home.read(), {})) is None
 
 
 async def test_blocked_keyring_is_not_replaced(sign_in: SignIn, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +162,7 @@ async def test_blocked_keyring_is_not_replaced(sign_in: SignIn, home: Home, monk
 async def test_key_file_is_used_on_request(sign_in: SignIn, home: Home, memory: Memory, tmp_path: Path) -> None:
     assert (await sign_in(insecure_storage=True)).profile.store == "file"
     assert memory.calls == []
-    assert key_of(home, resolve(home.read(), {})) == key_of_person("mia")
+    assert token_of(home, resolve(home.read(), {})) == key_of_person("mia")
     assert (await sign_in()).profile.store == "keyring"
     assert list((tmp_path / "data" / "keys").iterdir()) == []
 
@@ -229,7 +229,7 @@ async def test_replaced_key_in_the_keyring_is_not_used(sign_in: SignIn, home: Ho
     await sign_in("mia")
     memory.kept[f"octavo:{ORIGIN}", "default"] = key_of_person("ada").get_secret_value()
     with pytest.raises(StoreUnavailable, match="is not the API key that you signed in with"):
-        key_of(home, resolve(home.read(), {}))
+        token_of(home, resolve(home.read(), {}))
 
 
 def test_no_account_is_signed_in_at_first(home: Home) -> None:
@@ -238,7 +238,7 @@ def test_no_account_is_signed_in_at_first(home: Home) -> None:
         "https://api.gitbook.com",
         "You are not signed in to https://api.gitbook.com. Run octavo auth login, or set OCTAVO_API_KEY.",
     )
-    assert key_of(home, resolve(home.read(), {})) is None
+    assert token_of(home, resolve(home.read(), {})) is None
 
 
 async def test_two_profiles_of_one_server_never_mix(
@@ -249,7 +249,7 @@ async def test_two_profiles_of_one_server_never_mix(
     for _ in range(20):
         for name, person in (("default", "mia"), ("default-2", "ada")):
             access = resolve(home.read(), {}, profile=name)
-            client = connect(access.origin, key_of(home, access), transport=platform)
+            client = connect(access.origin, token_of(home, access), transport=platform)
             assert (await client(users.Me())).id == person
 
 

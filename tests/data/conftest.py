@@ -1,4 +1,4 @@
-"""What the tests of the data room share: the embedded platform asked through the client, and a clock."""
+"""The embedded platform, a client, and the parts of the data layer, with a clock that the test moves."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ MIA = User(id="mia", display_name="Mia Lund")
 
 
 class ByHand(Outbox):
-    """An outbox that takes its steps when the test says so."""
+    """An outbox that is driven by the test."""
 
     def start(self) -> None:
         pass
 
     async def run_dry(self) -> None:
-        """Take all the steps that are due."""
+        """Take all due steps."""
         while await self.step() == 0:
             pass
 
@@ -61,7 +61,7 @@ async def here(ask: Ask) -> SpaceRef:
 
 @pytest.fixture
 def user() -> str:
-    """Whose client it is."""
+    """The user of the client."""
     return "mia"
 
 

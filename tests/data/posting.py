@@ -1,6 +1,6 @@
-"""Posts comments through the outbox until it is killed or nothing is left, or nothing but what a person must decide.
+"""Post comments through the outbox until the process is killed, or until no comment is left that needs no user.
 
-python -m tests.data.posting FOLDER ORIGIN SPACES WHO HOW_MANY [decides]
+python -m tests.data.posting FOLDER ORIGIN SPACES USER COUNT [decides]
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ T = TypeVar("T")
 DEADLINE, SETTLE = 0.5, 0.5
 PAGES = 11
 PATIENT = 3
-"""How often a person lets it be looked for before they say that it shall be sent again: three seconds."""
+"""Number of lookups before the user sends a comment again: they take three seconds."""
 
 
 def words(who: str, number: int) -> str:
-    """What the comment of this number says: every fifth says the same, whoever writes it."""
+    """Return the text of a comment. Every fifth comment of all users has the same text."""
     return "LGTM" if number % 5 == 0 else f"Comment {who}.{number}"
 
 
 def page(number: int) -> str:
-    """The page it is about: those that say the same stand on the same."""
+    """Return the page of a comment. Comments with the same text are on the same page."""
     return "p0" if number % 5 == 0 else f"p{number % PAGES}"
 
 
 def space(number: int, spaces: list[str]) -> str:
-    """The space it is in: most are in the first."""
+    """Return the space of a comment, usually the first space."""
     return spaces[0 if number % 3 else -1]
 
 
 class Anew:
-    """A client with a connection of its own for each operation, so that each meets a fault of its own."""
+    """A client with a new connection for each operation, so that each operation meets its own fault."""
 
     def __init__(self, origin: str) -> None:
         self._origin = origin

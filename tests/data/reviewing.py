@@ -1,4 +1,4 @@
-"""Writes the comments of a review, holds them, and sends them with the verdict, until it is killed or all is there.
+"""Write pending comments and submit them with a review, until the process is killed or everything is sent.
 
 python -m tests.data.reviewing FOLDER ORIGIN SPACE CHANGE_REQUEST REVISION
 """

@@ -1,4 +1,4 @@
-"""Stands where a screen stands."""
+"""A watcher of responses, as screens are."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from octavo.data.live import Snapshot
 
 
 class Screen:
-    """Keeps every snapshot it was shown."""
+    """Stores all snapshots that it got."""
 
     def __init__(self) -> None:
         self.seen: list[Any] = []

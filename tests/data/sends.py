@@ -1,4 +1,4 @@
-"""Ways to reach the platform that fail, or wait, as a test says."""
+"""Connections to the platform that fail or wait as the test decides."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ T = TypeVar("T")
 
 
 class Killed(BaseException):
-    """The process ends here."""
+    """The process is killed here."""
 
 
 def refuse_to_save(state: StateDb) -> Callable[[], None]:
-    """Let every write to state.db fail from now on. Returns what lets them succeed again."""
+    """Make every write to state.db fail. Return a function that ends this."""
 
     def refuse(db: sqlite3.Connection) -> sqlite3.Connection:
         db.execute("PRAGMA query_only = ON")
@@ -41,23 +41,23 @@ def refuse_to_save(state: StateDb) -> Callable[[], None]:
 
 
 class Gate:
-    """Passes operations on, after the test let them through: `hold`, then `let_go`. Keeps what was asked for."""
+    """Passes operations to the platform. After `hold`, operations wait for `let_go`. `asked` has all operations."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
         self.asked: list[Operation[Any]] = []
         self.errors: deque[ApiError] = deque()
-        """What the next operations fail with, without being passed on."""
+        """Errors of the next operations, which are not passed on."""
         self.waiting = 0
-        """How many are held."""
+        """Number of waiting operations."""
         self._held: list[asyncio.Event] | None = None
 
     def hold(self) -> None:
-        """Let nothing through from now on."""
+        """Make all later operations wait."""
         self._held = []
 
     def let_go(self, number: int | None = None) -> None:
-        """Let the `number`th held operation through, or all of them and those to come."""
+        """Pass on the waiting operation at index `number`, or all waiting and later ones."""
         held = self._held or []
         if number is None:
             self._held = None
@@ -87,16 +87,16 @@ class Gate:
 
 
 class Line:
-    """A bad line to the platform: the next write, or the next read, meets the fault that was asked for.
+    """A bad connection to the platform: the next write or the next read meets a fault.
 
-    not sent         it never leaves
-    lost request     it is gone
-    lost answer      it arrives
-    late 20          it arrives after so many seconds, and its answer never comes
-    stalled 20       the same, after the machine stood still for so long before it left
-    slow 20          the answer says what was so when it was asked for, and comes after so many seconds
+    not sent         the request is never sent
+    lost request     the request is sent and never arrives
+    lost answer      the request arrives, and its response is lost
+    late 20          the request arrives after 20 seconds, and its response is lost
+    stalled 20       as `late`, after the computer was suspended for 20 seconds before the request
+    slow 20          the response is created at once and arrives after 20 seconds
 
-    With `killed ` before it the process ends there.
+    With the prefix `killed `, the process is killed at the fault.
     """
 
     def __init__(self, world: World, clock: Clock) -> None:
@@ -105,16 +105,16 @@ class Line:
         self.write_fault = ""
         self.read_fault = ""
         self.is_late = False
-        """Whether what arrives now was on its way for long."""
+        """Whether the arriving request was late."""
         self._late: list[tuple[datetime, Operation[Any]]] = []
 
     @property
     def under_way(self) -> list[Operation[Any]]:
-        """What arrives some time, though nobody waits for it any more."""
+        """Requests that arrive later, although no caller waits for them."""
         return [op for _, op in self._late]
 
     def arrive(self) -> None:
-        """Let what is late arrive, if its time has come."""
+        """Deliver the late requests that are due."""
         for each in [each for each in self._late if each[0] <= self._clock()]:
             self._late.remove(each)
             self.is_late = True
@@ -152,7 +152,7 @@ class Line:
         raise Lost("The connection broke.")
 
     def apply(self, op: Operation[Any]) -> Any:
-        """Let the platform do it."""
+        """Pass the request to the platform."""
         try:
             said = answer(op, self._world)
         except Refusal as no:

@@ -1,4 +1,4 @@
-"""What the server does not have, or the plan does not include, is known by how it refuses, and from then on asked no more."""
+"""Operations that the server refuses as unknown, or as not in the plan, are not requested again."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Whatever happens to changes of threads, while others change them too: none is made twice, none over another's unseen,
-and what nobody else touched settles without a person."""
+"""Random faults and edits by other users never double a write, never overwrite an unseen change, and leave untouched
+threads without questions to the user."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ class Changes(RuleBasedStateMachine):
         self.line = Watched(self)
         self.state = StateDb(None, "mia", now=self.clock)
         self.wished: dict[str, list[tuple[str, Any]]] = {}
-        """What Mia wanted of each thread, in order."""
+        """Writes of Mia for each thread, in order."""
         self.touched: set[str] = set()
         """The threads that others changed."""
         self.written: Counter[tuple[str, bool]] = Counter()
         self.flipped: Counter[tuple[str, bool]] = Counter()
         self.based_on: dict[str, str | None] = {}
-        """What Mia saw when she wrote each of her texts."""
+        """The state that Mia saw at each of her edits."""
         self.retried: set[str] = set()
         self.number = 0
 
@@ -99,7 +99,7 @@ class Changes(RuleBasedStateMachine):
         return dict(self.world.store.get(f"/spaces/{self.here.space_id}/comments/{thread}"))
 
     def seen(self, op: Operation[Any]) -> Basis:
-        """What Mia has on her screen: the truth, with what she wrote and what is under way on top."""
+        """Return the threads on the screen of Mia: the state of the server with her queued writes."""
         assert isinstance(op, comments.Update)
         now = self.there(op.comment_id)
         text, is_open = str(now["body"]["markdown"]), now["status"] == "open"
@@ -185,7 +185,7 @@ class Changes(RuleBasedStateMachine):
         how=st.sampled_from(["answer and flip", "edit elsewhere", "edit back"]),
     )
     def change_while_others_do(self, which: int, what: str, fault: str, how: str) -> None:
-        """What is most in need of luck to happen: others act between a fault and the first look at what became of it."""
+        """Let another user act between a fault and the first lookup."""
         self.change(which, what)
         self.clock.forward(seconds=5)
         self.line.write_fault, self.line.read_fault = fault, ""

@@ -87,7 +87,7 @@ OPS: dict[str, type[Operation[Any]]] = {
 
 
 async def times(ask: Ask, kind: str, at: ChangeRequestRef, seen: ChangeRequest) -> int:
-    """How often it was done."""
+    """Return how often the decision was made."""
     match kind:
         case "review":
             return len((await ask(reviews.List(at=at))).items)

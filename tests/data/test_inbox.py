@@ -1,4 +1,4 @@
-"""What needs a person: each reason, and what comes nearest to it and is none."""
+"""Reasons of inbox rows, and the closest cases without a row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the inbox asks of the platform, and when."""
+"""Requests of the inbox, and their times."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ async def inbox(live: Live, drafts: Drafts, acme: Organization) -> InboxLoader:
 
 
 def asked(gate: Gate) -> Counter[str]:
-    """What was asked since this was last asked, by operation."""
+    """Return the requests since the last call, by operation."""
     found = Counter(f"{type(op).__module__.rpartition('.')[2]}.{type(op).__name__}" for op in gate.asked)
     gate.asked.clear()
     return found

@@ -1,4 +1,4 @@
-"""What is done with rows of the inbox, and what of it is there after the next start."""
+"""Marks of inbox rows, and their state after a restart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the inbox wants, and what is fetched again although no list tells of a change."""
+"""Requests in the plan of the inbox, and repeated requests without a changed list."""
 
 from __future__ import annotations
 

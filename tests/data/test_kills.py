@@ -55,7 +55,7 @@ async def running(module: str, *arguments: str) -> AsyncIterator[asyncio.subproc
 
 
 async def last_words(process: asyncio.subprocess.Process) -> list[str]:
-    """What it says until it ends."""
+    """Return the output until the process ends."""
     assert process.stdout
     return (await process.stdout.read()).decode().split("\n")
 
@@ -73,7 +73,7 @@ async def served(platform: Platform) -> AsyncIterator[int]:
 
 
 class _Posting:
-    """Where comments are posted from, and how many were acknowledged to be on disk."""
+    """A process that posts comments, and the number of comments that it acknowledged."""
 
     def __init__(self, folder: Path, proxy: FaultProxy, spaces: list[str], how_many: int) -> None:
         self.acknowledged = self.kills = 0
@@ -82,7 +82,8 @@ class _Posting:
         self._how_many = str(how_many)
 
     async def live(self, who: int, life: int | None, decides: str = "", moment: float = 0.0) -> bool:
-        """Whether it finished before it was killed: `life` requests, by whomever, and a `moment` after it began."""
+        """Run until `life` requests and a `moment` have passed, then kill. Return whether the process finished
+        before."""
         arguments = (*self._arguments, str(who), self._how_many, decides)
         async with running("tests.data.posting", *arguments) as process:
             if life is not None:
@@ -106,7 +107,7 @@ def _asked(folder: Path) -> set[str]:
 
 
 def _overtaken(arrived: list[str]) -> list[tuple[str, str]]:
-    """Those that arrived after one that was written later in the same instance, and the last such one."""
+    """Return the comments that arrived after a later comment of the same instance, and the last such comment."""
     found, last = [], {"0": -1, "1": -1}
     for each in arrived:
         who, number = each.removeprefix("Comment ").split(".")

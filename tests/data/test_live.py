@@ -1,4 +1,4 @@
-"""What screens are told, asking the real platform."""
+"""Snapshots that watchers get from the real platform."""
 
 from __future__ import annotations
 

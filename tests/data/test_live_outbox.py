@@ -1,4 +1,4 @@
-"""What screens are told of writes that wait in the outbox."""
+"""Snapshots that show writes in the outbox."""
 
 from __future__ import annotations
 

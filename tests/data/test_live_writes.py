@@ -1,4 +1,4 @@
-"""Writes that are sent at once: what screens show meanwhile, and after a refusal or a lost answer."""
+"""Immediate writes: snapshots during the write, after a refusal and after a lost response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether something on the server is what we wrote."""
+"""Recognition of the user's own comments on the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spaces that are kept for offline: what is asked, what stays, and what is said of it."""
+"""Spaces that are available offline: requests, stored copies and status."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def space(here: SpaceRef, ask: Ask) -> Space:
 
 
 def asked(gate: Gate) -> Counter[str]:
-    """What was asked since this was last asked, by operation."""
+    """Return the requests since the last call, by operation."""
     found = Counter(f"{type(op).__module__.rpartition('.')[2]}.{type(op).__name__}" for op in gate.asked)
     gate.asked.clear()
     return found
@@ -285,7 +285,7 @@ async def test_size_is_known_before_the_download(offline: OfflineSpaces, space: 
 
 
 class Instance:
-    """One of several instances of Octavo on one profile, each with connections of its own to the same files."""
+    """One of several instances of Octavo with the same profile, with its own connections to the same files."""
 
     def __init__(self, folder: Path, gate: Gate, clock: Clock) -> None:
         self.gate = Gate(gate)
@@ -297,7 +297,7 @@ class Instance:
         self.offline.begin()
 
     def kept(self, space: Space) -> OfflineSpace:
-        """What is shown of a space that is available offline here."""
+        """Return the status of a space that is available offline."""
         return self.offline.get(space.id) or pytest.fail("it is not here")
 
     async def sees(self, check: Callable[[], object]) -> None:

@@ -40,7 +40,7 @@ R = TypeVar("R")
 TIMEOUT, SETTLE = 30.0, 30.0
 BOUNDED = ["", "not sent", "lost request", "lost answer", "late 20", "late 59", "stalled 40"]
 BOUNDED += ["killed lost request", "killed lost answer", "killed late 20"]
-"""What may happen to a write on a line that holds nothing back for longer than it settles."""
+"""Faults of a connection that delays nothing for longer than a lookup."""
 UNBOUNDED = [*BOUNDED, "late 300", "killed late 300"]
 READ_FAULTS = ["", "", "", "not sent", "lost answer", "killed lost answer", "slow 25"]
 TEXTS = ["LGTM", "Why?", "- one\n- two"]
@@ -63,7 +63,7 @@ class Arrivals(Line):
 
 
 class Writes(RuleBasedStateMachine):
-    """Two instances of the app on one machine, one of them the driver, and a bad line to the platform."""
+    """Two instances of the app on a computer, of which one is the driver, and a bad connection."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class Writes(RuleBasedStateMachine):
         self.state = StateDb(None, "mia", now=self.clock)
         self.added: Counter[str] = Counter()
         self.dared: Counter[str] = Counter()
-        """What a person sent again though it was still on its way: nobody could tell."""
+        """Writes that the user resent while they were still in flight."""
         self.notes: dict[str, str] = {}
         """The entry of each text that is there once, in the order they were written."""
         self.asked: set[str] = set()
@@ -264,14 +264,14 @@ class Writes(RuleBasedStateMachine):
                 self.run(self.instances[which].retry(entry.id))
 
     def there(self) -> Counter[str]:
-        """What the platform has of Mia."""
+        """Return the comments of Mia on the platform."""
         path, other = (f"/spaces/{each.space_id}/comments" for each in (self.here, self.other))
         store = self.world.store
         documents = [*store.all(path), *store.all(f"{path}/{self.thread.id}/replies"), *store.all(other)]
         return Counter(each["body"]["markdown"] for each in documents if each["postedBy"] == "mia")
 
     def waiting(self) -> Counter[str]:
-        """What is still in the outbox, as it is on disk."""
+        """Return the entries of the outbox on disk."""
         self.instances[0]._entries.reload()
         return Counter(entry.facts.text for entry in self.instances[0].entries)
 

@@ -1,4 +1,4 @@
-"""What another process finds in the outbox."""
+"""The outbox on disk, as another process reads it."""
 
 from __future__ import annotations
 

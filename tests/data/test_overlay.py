@@ -1,4 +1,4 @@
-"""What unconfirmed writes look like on the answers they change."""
+"""Responses with unconfirmed writes applied."""
 
 from __future__ import annotations
 

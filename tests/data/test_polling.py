@@ -1,4 +1,4 @@
-"""When it is looked what others did, and what is asked then."""
+"""Times of polls, and their requests."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.server.asking import ACME, Ask, Clock, space_with
 
 
 class Looker:
-    """Follows what a test names, and counts what a look asks."""
+    """A poller that follows the operations of a test, and counts requests."""
 
     def __init__(self, gate: Gate, shelf: ResponseCache, outbox: ByHand, clock: Clock) -> None:
         self.gate, self.clock = gate, clock
@@ -45,7 +45,7 @@ class Looker:
         await self.live.wait_idle()
 
     async def look(self) -> tuple[RemoteChanges, list[Operation[Any]]]:
-        """What is new, and what was asked."""
+        """Poll once, and return the reported news and the requests."""
         self.gate.asked.clear()
         self.clock.forward(seconds=30)
         assert self.poller.is_due

@@ -1,4 +1,4 @@
-"""What waits in the outbox while the server wants nothing of it, or not from whoever is signed in."""
+"""The outbox while the server refuses writes, or refuses the key."""
 
 from __future__ import annotations
 

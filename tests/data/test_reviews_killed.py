@@ -30,7 +30,7 @@ from tests.server.asking import Ask, Clock, small_world, space_with
 
 
 async def _the_author_applies_it(platform: Platform, ask: Ask, at: ChangeRequestRef) -> None:
-    """What was suggested, found in the comments as the author gets them, is what the page says."""
+    """Check that the page has the suggested text, which the author finds in the comments."""
     found = (await ask(comments.List(at=at, format="markdown"))).items
     ((thread, (wanted,)),) = [(each, those) for each in found if (those := find_suggestions(each.body.text))]
     assert thread.target.node
@@ -56,7 +56,8 @@ LONGEST_LIFE = 1.5
 
 
 async def _review(arguments: tuple[str, ...], proxy: FaultProxy, life: int | None = None, moment: float = 0.0) -> bool:
-    """Whether all was sent before it was killed: `life` requests and a `moment` after it began, in seconds."""
+    """Run until `life` requests and a `moment` in seconds have passed, then kill. Return whether everything was
+    sent."""
     async with running("tests.data.reviewing", *arguments) as process:
         if life is not None:
             with suppress(TimeoutError):

@@ -49,7 +49,7 @@ async def at(request_: ChangeRequest, here: SpaceRef, ask: Ask) -> ChangeRequest
 
 
 async def basis(ask: Ask, at: ChangeRequestRef) -> MergeBasis:
-    """What checks made now are for."""
+    """Return the state that merge checks would check now."""
     return MergeBasis(await ask(change_requests.Get(at=at)), (await ask(spaces.Get(at=at.space))).revision)
 
 

@@ -1,4 +1,4 @@
-"""What the first screen needs, and no more."""
+"""Imports of the first screen."""
 
 from __future__ import annotations
 

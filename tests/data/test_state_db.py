@@ -1,4 +1,4 @@
-"""What must not be lost, in files that break."""
+"""The state database with damaged, locked and outdated files."""
 
 from __future__ import annotations
 

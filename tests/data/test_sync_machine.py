@@ -90,7 +90,7 @@ class Fetching(RuleBasedStateMachine):
         self.fetched: dict[tuple[str, str, int], datetime] = {}
         """When each version was fetched, by URL, stamp and the writes it knows of."""
         self.ages: dict[str, None] = {}
-        """What is wanted, the oldest first."""
+        """Wants in the model, the oldest first."""
         self.passed: tuple[str, int] = ("", 0)
         """The oldest want that could start, and the requests that started before it."""
         self.late: list[Flight] = []
@@ -284,7 +284,7 @@ class Fetching(RuleBasedStateMachine):
         return error is not None and affects_all_requests(error)
 
     def free(self) -> dict[str, Rank]:
-        """What may start now, as the model sees it."""
+        """Return the requests that may start now in the model."""
         busy = [self.rank(url) for url in self.queue.flights]
         room = 1 if self.misses else MAX_BACKGROUND
         found = {}

@@ -1,4 +1,4 @@
-"""Where words hang that are not sent, and what becomes of them when they are thrown away and brought back."""
+"""The targets of unsent drafts, and drafts that are discarded and restored."""
 
 from __future__ import annotations
 

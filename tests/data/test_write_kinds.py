@@ -57,7 +57,7 @@ class World:
     review: reviews.Review
     """A review of Mia."""
     checked: MergeBasis
-    """What checks of the change request were made for: main has changed since its base."""
+    """The state that the checks of the change request were made for: main changed after its base."""
 
     @property
     def of_thread(self) -> dict[str, Any]:
@@ -87,9 +87,9 @@ class Case:
     read: Callable[[World], Operation[Any]] | None = None
     """Reads what the write changes. None if the write cannot be undone."""
     is_done_once: bool = True
-    """Whether a second write like it has nothing to do."""
+    """Whether the same write does nothing a second time."""
     user: str = "mia"
-    """Who writes."""
+    """Id of the user."""
 
 
 CASES: dict[str, Case] = {
@@ -332,7 +332,7 @@ READS: dict[type[Operation[Any]], Callable[[World], Operation[Any]]] = {
 
 
 def seen(value: Any) -> Any:
-    """What the user sees of a response: not its ids and times."""
+    """Return the visible part of a response, without ids and times."""
     match value:
         case ListPage():
             return [seen(each) for each in value.items]

@@ -1,4 +1,4 @@
-"""An edit of content is on top of what was seen, is sent once, and loses nobody's words."""
+"""An edit is based on the seen revision, is sent once, and overwrites no other edit."""
 
 from __future__ import annotations
 

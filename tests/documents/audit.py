@@ -1,4 +1,4 @@
-"""What must hold of the tree that a page was read into: blocks stand where they say. And all that it shows, as text."""
+"""Checks of a parsed page: blocks are at their places. Also returns all text that a page shows."""
 
 from __future__ import annotations
 

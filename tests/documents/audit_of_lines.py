@@ -1,5 +1,5 @@
-"""What must hold of a page that is set into lines, in any width: they stay in their room, nothing in them is cut, no raw
-markup, icon or emoji is left, boxes say what they are, and all that the page says is there."""
+"""Checks of a rendered page at any width: lines fit, nothing is cut, no raw markup, icon or emoji is left, boxes
+have labels, and all text is there."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ from octavo.tui.widgets.themes import themes
 from tests.documents.independent_reader import components, lost, read
 
 WIDEST, NARROW = 2000, 40
-"""Widths in which all words are looked for: one in which none is broken, if its lines are not longer still, and one in which
-nothing stands beside another."""
+"""Widths at which all text is searched: a width without broken words, and a width without columns."""
 
 _ELEMENTS = (
     "a|abbr|b|blockquote|br|code|dd|del|details|div|dl|dt|em|figcaption|figure|font|h[1-6]|hr|i|iframe|img|ins|kbd|li|"
@@ -59,7 +58,7 @@ PLATFORM_TAGS = frozenset(
     | {"page-ref", "embed", "file", "include", "if", "openapi", "openapi-operation", "openapi-schemas"}
     | {"openapi-webhook", "swagger", "swagger-description", "swagger-parameter", "swagger-response", "api-method"}
 )
-"""The tags that the platform has. What stands in others is shown in a box with their name."""
+"""Tags of the platform. Other tags are shown in a box with their name."""
 _BOLD = re.compile(r"(?<!\*)\*\*(?=[^\s*])([^*\n]*?(?<=[^\s*]))\*\*(?!\*)")
 _SHORT_NAME = re.compile(r"(?<![\w:/\[]):[a-z][a-z0-9_+-]*[a-z0-9]:(?![\w:/])")
 _NOTE = re.compile(r"[⁰¹²³⁴-⁹]+|\[[^\]]*\]")
@@ -70,7 +69,7 @@ _OPEN_AT_THEIR_RIGHT = frozenset(
     {"list", "item", "task", "quote", "tabs", "tab", "stepper", "step", "expandable", "if"}
 )
 _LABEL, _FEW_CELLS, _SOME_CELLS = 32, 16, 24
-"""Words of so few cells stand in one piece beside prose of so few; longer ones only beside prose of more."""
+"""Words of at most this width stay whole beside prose of at most that width."""
 _WITHOUT_WIDE = re.compile(r"[^\s\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]+")
 """A word; between letters of two cells lines end anywhere."""
 _BARE = re.compile(r"<(iframe|source|t(?:able|body|d|h|head|r)|video)>", re.IGNORECASE)
@@ -79,7 +78,7 @@ _MOST_ROWS = 200
 
 
 class Fault(NamedTuple):
-    """What is wrong with a page, at a line of its source counted from 1."""
+    """A fault of a page, at a line of its source counted from 1."""
 
     line: int
     what: str
@@ -116,7 +115,7 @@ def set_lines(document: Document, width: int, look: Styles, *, room: int = 0, fo
 
 
 def text_of(lines: Iterable[Line]) -> str:
-    """What is said in lines: without what is drawn around it."""
+    """Return the text of lines without borders."""
     return "\n".join("".join(map(_said, line.pieces)) for line in lines)
 
 
@@ -126,8 +125,8 @@ def _said(piece: Piece) -> str:
 
 
 def faults(document: Document, widths: Sequence[int], source: str = "") -> Iterator[Fault]:
-    """What is wrong with a page that is set in these widths. Its source tells more than what is kept of it: signs that
-    show nothing are taken out there."""
+    """Return the faults of a page at these widths. The source has characters that show nothing and are removed by
+    the parser."""
     source = source or document.source
     looks = (coloured(), Styles.plain(ascii=True))
     for width in widths:

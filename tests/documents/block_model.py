@@ -69,7 +69,7 @@ RUNS: dict[str, Attributes] = {
     "break": {},
     "expression": {},
 }
-"""What runs there are, and what is said of them."""
+"""The kinds of runs and their attributes."""
 MARKS = ("bold", "italic", "strike", "code", "kbd", "sub", "sup", "underline", "mark")
 
 KINDS: dict[str, Attributes] = {
@@ -169,7 +169,7 @@ KINDS: dict[str, Attributes] = {
     "footnote": {"label": st.sampled_from(("1", "12", "a note"))},
     "unknown": {"name": texts, "arguments": arguments},
 }
-"""What kinds of blocks there are, but for the page itself, and what is said of them. Tables and cards have columns too."""
+"""The kinds of blocks except the page, and their attributes. Tables and cards have columns, too."""
 HAVE_RUNS = {"heading", "paragraph", "cell", "expandable", "image", "file", "embed", "content-ref", "openapi"}
 HAVE_TEXT = {"code": CODE, "math": FORMULAS, "integration": TEXTS}
 ANY = "any block"
@@ -194,7 +194,7 @@ CHILDREN: dict[str, tuple[str, ...]] = {
     "footnotes": ("footnote",),
 }
 INNER = {kind for kinds in CHILDREN.values() for kind in kinds} - {ANY, "code", "image"}
-"""What stands only in something else."""
+"""Kinds of blocks that occur only in others."""
 ANYWHERE = tuple(sorted(set(KINDS) - INNER))
 _DEEPEST = 4
 
@@ -263,7 +263,7 @@ def _huge(block: Block) -> Block:
 
 
 def _with_one_huge(block: Block, which: int) -> Block:
-    """A block of which one, counted in the order of the source, is huge: that itself or one in it."""
+    """Return a copy of a block in which one block, counted in source order, is huge."""
     if which == 0:
         return _huge(block)
     children = list(block.children)
@@ -278,13 +278,13 @@ def _with_one_huge(block: Block, which: int) -> Block:
 
 
 def blocks(kinds: Sequence[str] = ANYWHERE) -> st.SearchStrategy[Block]:
-    """A block of one of these kinds, with what may be in it."""
+    """Generate a block of these kinds with its children."""
     return st.sampled_from(tuple(kinds)).flatmap(_block)
 
 
 @st.composite
 def pages(draw: st.DrawFn, most: int = 3) -> Document:
-    """A page of at most so many blocks of the top level. One block in every third page is huge, wherever it stands."""
+    """Generate a page of at most so many top-level blocks. Every third page has one huge block."""
     made = draw(st.lists(blocks(), max_size=most))
     if made and draw(st.sampled_from((False, False, True))):
         first = made[0]

@@ -62,7 +62,7 @@ _TEXT = st.sampled_from(
 
 
 _ATTRS: dict[str, st.SearchStrategy[dict[str, Any]]] = {}
-"""What attributes blocks of a kind may have."""
+"""The attributes of each kind of block."""
 
 
 def _leaf(
@@ -221,7 +221,7 @@ def _document(blocks: list[Block]) -> Document:
 
 
 def canonical(block: Block) -> tuple[Any, ...]:
-    """What a block is, however its runs are divided, without its place and without names that follow from its words."""
+    """Return a block without its place and derived keys, and with joined runs."""
     given = {
         name: value for name, value in block.attrs.items() if value not in (None, "", False, (), {}) or name == "value"
     }

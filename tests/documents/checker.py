@@ -1,4 +1,4 @@
-"""Every page below a folder, read and set: what is wrong with it, as `file:line: what`.
+"""Parse and render every page below a folder, and print faults as `file:line: fault`.
 
 python -m tests.documents.checker FOLDER [--jobs 2] [--widths 80,120,200]
 """
@@ -35,7 +35,7 @@ def check(path: Path, widths: Iterable[int] = WIDTHS) -> list[Fault]:
 
 
 def check_all(folder: Path, jobs: int = 1, widths: Iterable[int] = WIDTHS) -> Iterator[tuple[Path, list[Fault]]]:
-    """Each page below a folder, and what is wrong with it. What it throws is a fault too."""
+    """Yield each page below a folder with its faults. An exception is a fault, too."""
     pages = sorted(path for path in folder.rglob("*.md") if path.is_file())
     with ProcessPoolExecutor(jobs) as pool:
         checked = [pool.submit(check, path, tuple(widths)) for path in pages]
@@ -45,7 +45,7 @@ def check_all(folder: Path, jobs: int = 1, widths: Iterable[int] = WIDTHS) -> It
 
 
 def _told(error: BaseException) -> str:
-    """What was thrown in another process, and where."""
+    """Return the exception of another process and its place."""
     trace = str(error.__cause__).strip().strip('"').rstrip()
     places = [line.strip() for line in trace.split("\n") if line.strip().startswith("File ")]
     return f"{type(error).__name__}: {error} ({places[-1] if places else 'nobody knows where'})"

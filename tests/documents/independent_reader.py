@@ -1,5 +1,5 @@
-"""What a reader of a page should see, told without the parser: CommonMark by cmark-gfm, HTML by html5lib. Of the platform's
-own markup only as much is known as says which words are none: tags, hidden columns, icons, formulas."""
+"""Reads the visible text of a page without the parser of Octavo: CommonMark by cmark-gfm, HTML by html5lib. Of the
+platform's markup, this module knows only the parts that are no text: tags, hidden columns, icons, formulas."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ _TAKEN_OUT = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _HELD = re.compile(r"<!--held (\d+)-->|(?:\ue000|data-held=)(\d+)\ue001?")
-"""What stands in the place of a tag, where a block ends, of a formula, where none does, and of an attribute."""
+"""Placeholders of a tag that ends a block, of a formula that does not, and of an attribute."""
 _SHOWN_OF_TAGS = re.compile(
     r"\b(title|caption|description|summary|label|tags|path|method|name|alt|content)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')",
     re.IGNORECASE,
 )
 _NO_FENCE = re.compile(r"^([ \t>]*)\u200b+(?=```|~~~)", re.MULTILINE)
-"""What an invisible sign keeps from beginning or ending code."""
+"""Invisible characters that prevent the start or end of code."""
 _CODE_IN_TAG = re.compile(
     r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(?:.*\n)*?[ \t]*\1"
     r"|^\{%[ \t]*(?!code\b)(\w+)[^\n%]*\blang=[^\n%]*%\}[ \t]*\n"
@@ -57,7 +57,7 @@ _FENCE_BEFORE_TAG = re.compile(r"([ \t]*(?:`{3,}|~{3,}))[ \t]*(<!--held \d+-->.*
 _BREAK = re.compile(r"<br\s*/?>\s*")
 """A break on a line of its own: behind a list, where it goes on with the last item, it begins HTML for cmark-gfm."""
 _PICTURE = re.compile(r"\s*(?:<svg\b|<\?xml\b|data:image/)", re.IGNORECASE)
-"""What some editors write as the alternative text of an image: the image."""
+"""Alternative texts that some editors write for every image."""
 _NOTHING = re.compile(r"&(?:amp;)?#x?NAN;", re.IGNORECASE)
 _ONLY_WORDS = re.compile(r"[\W_]+")
 
@@ -117,7 +117,7 @@ def words_in(text: str) -> list[str]:
 
 
 def letters_in(text: str) -> str:
-    """All that words are made of, without what stands between them."""
+    """Return the letters and digits of a text."""
     return _ONLY_WORDS.sub("", unicodedata.normalize("NFKC", text).casefold())
 
 
@@ -138,7 +138,7 @@ class _Reader:
     held: list[str] = field(default_factory=list)
     held_at: list[int] = field(default_factory=list)
     first: int = 0
-    """Where the page begins, behind its front matter."""
+    """Offset of the page after its front matter."""
     lines: list[int] = field(default_factory=list)
     """The line of the source of each line that is read."""
     line: int = 1

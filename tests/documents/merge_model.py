@@ -1,5 +1,5 @@
-"""Pages made of parts that are known by a word of their own, and what two people did to them: the merge that must come of
-it is computed from what was done, not from the texts."""
+"""Pages of parts with unique words, and edits of two users. The expected merge is computed from the edits, not from
+the texts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ INSIDE: dict[Kind, tuple[Kind, ...]] = {
     "tab": ("paragraph", "table", "code"),
 }
 SAID: frozenset[Kind] = frozenset({"paragraph", "heading", "row", "item", "line"})
-"""What says something of its own."""
+"""Kinds of parts with their own text."""
 SYLLABLES = ["ba", "ce", "di", "fo", "gu", "ka", "le", "mi", "no", "pu", "ra", "se", "ti", "vo", "zu"]
 
 
@@ -60,7 +60,7 @@ class Part:
 
 @dataclass
 class Page:
-    """Three texts, and what they must become when every conflict is decided for one side."""
+    """Three versions of a page, and the expected result if every conflict takes the same side."""
 
     base: Part
     main: Part
@@ -109,12 +109,12 @@ def text(part: Part, depth: int = 0) -> str:
 
 
 def cells(row: Part) -> list[str]:
-    """What the cells of a row say."""
+    """Return the texts of the cells of a row."""
     return [row.words[0], " ".join(row.words[1:3]), " ".join(row.words[3:])]
 
 
 def is_html(table: Part) -> bool:
-    """Whether a table is written in HTML, all of it on one line."""
+    """Return whether a table is written in HTML on one line."""
     return int(table.name[1:-1]) % 3 == 0
 
 
@@ -179,7 +179,7 @@ def pages(draw: st.DrawFn, *, moves: bool = True) -> Page:
 
 
 def merged_words(base: Part, sides: dict[Who, Part], name: str, wanted: Who) -> list[str]:
-    """What a part says when it is decided for one side: cells of a row are decided each by itself."""
+    """Return the text of a part if its conflicts take one side. The cells of a row are separate conflicts."""
     kind = of(base, name)[1].kind
     before, ours, theirs = (of(each, name)[1].words for each in (base, sides["main"], sides["request"]))
     if kind != "row":
@@ -192,7 +192,7 @@ def merged_words(base: Part, sides: dict[Who, Part], name: str, wanted: Who) -> 
 
 
 def deleted_with(part: Part, base: Part, deleted: set[str]) -> set[str]:
-    """The names of a part and of the deleted parts that stand beside it, one after the other. Rows and items stand alone."""
+    """Return the names of a part and of the adjacent deleted parts. Rows and items are separate."""
     run = {part.name}
     if part.kind not in ("row", "item"):
         names = [each.name for each in of(base, part.name)[0].parts]
@@ -211,7 +211,7 @@ def shaped(
     *,
     moves: bool,
 ) -> Page:
-    """What one side deleted, added and moved, in its text and in what must come of it."""
+    """Apply the deletions, additions and moves of a side to its text and to the expected result."""
     other: Who = "request" if shaper == "main" else "main"
     side = page.main if shaper == "main" else page.this
     done: dict[str, str] = {}

@@ -9,7 +9,7 @@ _QUIET = {"columns", "slug", "tight", "ordered"}
 
 
 def outline(markdown: str) -> str:
-    """The blocks of a page, one a line, indented below what they are in."""
+    """Return the blocks of a page, one on each line, indented by depth."""
     return "\n".join(line for block in parse(markdown).blocks for line in _lines(block, 0))
 
 

@@ -23,8 +23,8 @@ from octavo.documents.diff_model import (
 
 
 def check_sides(diff: Diff, old: Document, new: Document) -> None:
-    """Check that both pages can be rebuilt from a diff, what is in their containers and tables too, and that each change
-    says what it is."""
+    """Check that both pages can be rebuilt from a diff with their containers and tables, and that each change is
+    reported."""
     _check(diff.entries, old.blocks, new.blocks)
 
 
@@ -41,7 +41,7 @@ def _check(entries: tuple[Entry, ...], old: tuple[Block, ...], new: tuple[Block,
 
 
 def says_something(entry: ChangedBlock) -> bool:
-    """Whether a change names or shows anything that differs."""
+    """Return whether a change shows a difference."""
     if entry.settings or entry.old.kind != entry.new.kind:
         return True
     match entry.parts:

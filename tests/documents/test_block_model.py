@@ -1,4 +1,4 @@
-"""What the tests make pages of is what the model says there is."""
+"""The generated blocks of tests cover the block model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changed between two pages."""
+"""Differences between two pages."""
 
 from __future__ import annotations
 

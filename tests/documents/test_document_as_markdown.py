@@ -1,4 +1,4 @@
-"""A JSON document is edited as markdown: what is not edited stays, and what markdown cannot hold is not edited."""
+"""JSON documents are edited as Markdown: unedited blocks stay, and blocks without a Markdown form are not edited."""
 
 from __future__ import annotations
 

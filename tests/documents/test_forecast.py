@@ -1,4 +1,4 @@
-"""What is foreseen from what a server shows of three revisions is what the merge of them does not decide."""
+"""Predicted conflicts from three revisions of a server match the conflicts of the merge."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def shown(side: Json, place: str, *, names_documents: bool) -> Revision:
 
 
 def predicted(sides: tuple[Json, Json, Json], *, names_documents: bool = True) -> MergePrediction:
-    """What is foreseen, when just the texts are read that have to be."""
+    """Return the prediction, which reads only the necessary texts."""
     base, main, mine = (
         shown(side, place, names_documents=names_documents) for side, place in zip(sides, "bmc", strict=True)
     )
@@ -106,7 +106,7 @@ def text(side: Json, name: str) -> str:
 
 
 def undecided(sides: tuple[Json, Json, Json]) -> set[tuple[str, str]]:
-    """What the merge does not decide."""
+    """Return the conflicts of the merge."""
     return {(each.kind, each.id) for each in revision_merge.merge_revisions(*sides, "#7", STORE).conflicts}
 
 

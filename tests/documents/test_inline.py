@@ -1,4 +1,4 @@
-"""What stands in a paragraph."""
+"""Inline content of a paragraph."""
 
 from __future__ import annotations
 

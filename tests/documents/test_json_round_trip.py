@@ -56,7 +56,7 @@ FURTHER = {
     "signs": "\\*a\\* \\_b\\_ \\`c\\` \\[d] \\<e> \\{% f %} &amp;lt; \\$\\$g\\$\\$ \\~\\~h~~ a_b c*d 2\\. x | y ^z",
     "references": "[a](/pages/p#) [b](/files/f#x) [c](/reusable-content/r) [d](#x) [e](/pages/p.md) [f](mailto:a@b.example) [g](/spaces/s/pages/p)",
 }
-"""What no page elsewhere has: attributes that are seldom written, and what is easily lost."""
+"""Pages with rare attributes and content that is easily lost."""
 PAGES = {path.stem: path.read_text() for path in sorted((Path(__file__).parents[1] / "tui/reader/pages").glob("*.md"))}
 ALL = (
     {f"{name}, in JSON": text for name, text, _ in PAIRS}
@@ -65,7 +65,7 @@ ALL = (
     | FURTHER
 )
 UNWRITTEN = {("code", "source")}
-"""What only a page has that is too big or too deep to be parsed."""
+"""Kinds of blocks for content that is too large or too deep."""
 
 
 def letters(runs: Iterable[Run]) -> list[Any]:
@@ -112,7 +112,7 @@ def normal(block: Block) -> Any:
 
 
 def page(blocks: Iterable[Block]) -> list[Any]:
-    """What a page says. Its footnotes stand at its end, wherever the tag ends in which they were written."""
+    """Return the text of a page. Footnotes are at its end, wherever they were written."""
     blocks = tuple(blocks)
     notes = [note for block in blocks for each in block.walk() if each.kind == "footnotes" for note in each.children]
     ordered = sorted(notes, key=lambda note: str(note.attrs["label"]))

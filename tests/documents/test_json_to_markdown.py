@@ -1,4 +1,4 @@
-"""What other clients say in a JSON document is kept as the same words in markdown."""
+"""JSON documents of other clients keep their text in Markdown."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def paragraph(text: str) -> dict[str, Any]:
 
 
 def shape(blocks: tuple[Block, ...]) -> list[Any]:
-    """What blocks are and say, whatever they are called."""
+    """Return the kinds and texts of blocks without keys."""
     return [
         (
             each.kind,

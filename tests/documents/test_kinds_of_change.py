@@ -1,4 +1,4 @@
-"""What each kind of change is told as."""
+"""The reported form of each kind of change."""
 
 from __future__ import annotations
 
@@ -806,7 +806,7 @@ TOLD = {
     ],
     "front matter": ["page title: A → B", "page hidden: no → yes", "= 1"],
 }
-"""What each is told as, in the signs of `diff_lines`."""
+"""Expected lines of each change in the signs of `diff_lines`."""
 
 
 @pytest.mark.parametrize("kind", CHANGES)

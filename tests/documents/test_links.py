@@ -1,4 +1,4 @@
-"""Where links lead."""
+"""Targets of links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one side alone did survives, what nobody did stays, nothing is there twice, and a decision is about one part."""
+"""A merge keeps the changes of one side, changes nothing else, doubles nothing, and a choice covers one part."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_conflict_covers_one_part_and_the_rest_is_merged(page: Page) -> None:
 
 
 def is_wider(page: Page, side: Who) -> bool:
-    """Whether a choice decides more than the part it is about: where it does, the page has the chosen side's own lines."""
+    """Return whether a choice covers more than its part. Then the page has the lines of the chosen side."""
     result, exact = lines(decided(page, side)), lines(text(page.decided[side]))
     own = lines(page.texts[1 if side == "main" else 2])
     if result == exact:
@@ -67,7 +67,7 @@ def test_few_conflicts_cover_more_than_one_part() -> None:
 
 
 def each_way(base: str, main: str, this: str) -> list[str]:
-    """What comes of three texts with each side chosen, and of the same with the sides changed."""
+    """Return the results with each side chosen, also with swapped sides."""
     results = []
     for texts in ((base, main, this), (base, this, main)):
         found = merge(*texts)

@@ -1,7 +1,5 @@
-"""Merges of single pages, letter by letter: what a person decides is exactly what is published.
-
-The cases are in `merges.txt`: three versions of a page, how many conflicts there are, and the text that each decision makes.
-"""
+"""Merges of single pages, compared character by character. The cases are in `merges.txt`: three versions of a page,
+the number of conflicts, and the text of each choice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for every merge of a page: no text is lost or doubled, and each decision means what it says."""
+"""Properties of every merge of a page: no text is lost or doubled, and each choice has its effect."""
 
 from __future__ import annotations
 

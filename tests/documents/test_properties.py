@@ -1,4 +1,4 @@
-"""What holds for any page: it is read, its words are kept, and the work grows no faster than the page."""
+"""Properties of every page: it is parsed, keeps its text, and takes linear time."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_any_page_is_read(page: str) -> None:
 
 
 def _in_lines(block: Block) -> Iterator[str]:
-    """What a block says of itself in texts of one line each."""
+    """Return the texts of a block, one line each."""
     for value in block.attrs.values():
         yield from (each for each in (value if isinstance(value, tuple) else (value,)) if isinstance(each, str))
     yield from (run.text.replace("\t", " ") for run in block.runs if run.kind != "break")

@@ -1,4 +1,4 @@
-"""What differs between two revisions."""
+"""Differences between two revisions."""
 
 from __future__ import annotations
 

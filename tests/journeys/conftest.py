@@ -12,16 +12,17 @@ from octavo.server.demo.library import build
 from octavo.server.store import Store
 from octavo.server.world import World
 from octavo.tui.widgets import short_texts
-from screenshots import operations
 from tests.client.backends import Memory
-from tests.journeys import pressed
+from tests.journeys.request_log import log, table
 from tests.journeys.stage import Clock, Stage
 from tests.server.asking import counting
+
+REQUESTS = table()
 
 
 @pytest.fixture(autouse=True)
 def no_keyring(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A keyring that Octavo does not trust, and no D-Bus, whatever this machine has."""
+    """Replace the keyring and D-Bus of this machine by a keyring that Octavo does not trust."""
     monkeypatch.delenv("PYTHON_KEYRING_BACKEND", raising=False)
     monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/nonexistent")
@@ -31,31 +32,23 @@ def no_keyring(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     keyring.set_keyring(before)
 
 
-pressed.follow()
-
-
 @pytest.fixture(autouse=True)
-def keys_followed(request: pytest.FixtureRequest) -> Iterator[None]:
-    """What a journey shows to be written by keys, by `pressed.tsv`, it shows. `RECORD_KEYS` names a file for all that is seen.
-
-    Reads are kept in the file as they were seen: whether a key or a look in the background asks first is up to the machine.
-    """
-    pressed.forget()
+def requests_logged(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Check that a journey sends the requests that `requests.tsv` says. With `RECORD_REQUESTS`, append them to that file."""
+    log.clear()
     yield
-    journey = request.node.nodeid
-    if record := os.environ.get("RECORD_KEYS"):
+    seen, journey = log.seen, request.node.nodeid
+    if record := os.environ.get("RECORD_REQUESTS"):
         with Path(record).open("a", encoding="utf-8") as lines:
-            lines.writelines("\t".join((*each, journey)) + "\n" for each in sorted(pressed.seen))
-    elif pressed.seen:
-        wanted = {each[:3] for each in operations.pressed() if each.journey == journey and each.writes}
-        assert wanted <= pressed.seen, (
-            "a key does something else now: screenshots/operations.py says how to write that down"
-        )
+            lines.writelines("\t".join((*each, journey)) + "\n" for each in sorted(seen))
+    elif seen:
+        missing = [each for each in REQUESTS if each.journey == journey and each[:3] not in seen]
+        assert not missing, "Other requests follow the keys now: see tests/journeys/request_log.py"
 
 
 @pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """The demo library, set out once for all workers of a run. Tests copy it."""
+    """The demo library, created once for all workers. Tests copy it."""
     base = tmp_path_factory.getbasetemp()
     folder = base if worker_id == "master" else base.parent
     path = folder / "library.db"
@@ -72,7 +65,7 @@ def library(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 
 @pytest.fixture
 def stage(tmp_path: Path, library: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
-    """Where the app is started. What it saves, by whatever key and under whatever name, stays in the folder of the test."""
+    """A computer with the demo library. All files of the app are in the folder of the test."""
     (home := tmp_path / "home").mkdir()
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.chdir(home)
@@ -83,8 +76,8 @@ def stage(tmp_path: Path, library: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 @pytest.fixture(scope="session")
 def furnished(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The library with something of every kind that is managed."""
-    from tests.journeys.managed import furnish  # most journeys do without
+    """The demo library with an item of every resource."""
+    from tests.journeys.managed import furnish  # lazy: few journeys need it
 
     path = tmp_path_factory.mktemp("furnished") / "library.db"
     path.write_bytes(library.read_bytes())

@@ -1,4 +1,4 @@
-"""Pages that main and a change request both changed, and the way a reviewer takes through them."""
+"""Pages that main and a change request both changed, and the steps of a reviewer."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def new(markdown: str, into: str | None = None) -> InsertPage:
 
 @dataclass
 class Contest:
-    """A space in which main moved on since a change request was made."""
+    """A space in which main changed after a change request was created."""
 
     run: Run
     number: int = 0
 
     async def publish(self, *changes: ContentEdit, subject: str = THEIRS) -> None:
-        """Let these be in main."""
+        """Merge these changes into main."""
         at = await self.propose(*changes, subject=subject)
         await self.run.ask(change_requests.Merge(at=at), MARA)
 
     async def propose(self, *changes: ContentEdit, subject: str = OURS) -> ChangeRequestRef:
-        """A change request with these."""
+        """Open a change request with these changes."""
         made = await self.run.ask(change_requests.Create(at=HARBOUR, subject=subject), MARA)
         at, self.number = made.ref(HARBOUR), made.number
         await self.run.ask(content.Edit(at=at, changes=changes, compat=False), MARA)
@@ -48,13 +48,13 @@ class Contest:
         return next(page for page in tree.walk() if page.title == title)
 
     async def text(self, title: str, at: ContentRef = HARBOUR) -> str:
-        """What a page says, letter for letter."""
+        """Return the source of a page."""
         page = await self.page(title, at)
         raw = (await self.run.ask(GetRawPage(at=at, page_id=page.id, format="markdown"), MARA)).markdown
         return raw.text if raw is not None else ""
 
     async def texts(self, base: str, main: str, mine: str, *, title: str = "Stores") -> None:
-        """Let main and a change request change one page."""
+        """Change one page in main and in a change request."""
         await self.publish(new(base), subject="Write down the stores")
         page = (await self.page(title)).id
         at = await self.propose(says(page, mine))
@@ -63,7 +63,7 @@ class Contest:
         self.number = number
         assert (await self.run.ask(change_requests.Get(at=at), MARA)).outdated
 
-    # What the reviewer does
+    # Steps of the reviewer
 
     async def open(self) -> None:
         """Open the change request from the list."""
@@ -80,7 +80,7 @@ class Contest:
         await self.run.press("y")
 
     async def preview(self) -> str:
-        """Look at the whole page as it will be, and go back: the text that was shown."""
+        """Open and close the preview of the merged page, and return its text."""
         before = self.run.app.screen
         await self.run.press("p")
         await self.run.see("PREVIEW")
@@ -95,7 +95,7 @@ class Contest:
         await self.run.hear("Resolved ", f" in #{self.number}.")
 
     async def merge(self) -> str:
-        """Merge it: what the dialog said."""
+        """Merge the change request, and return the text of the dialog."""
         await self.run.press("m")
         await self.run.see(f"Merge #{self.number}", "checked just now")
         said = self.run.text

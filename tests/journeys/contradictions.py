@@ -1,4 +1,4 @@
-"""What a screen says although the opposite was answered: held against the bytes that a random server sent."""
+"""Finds statements on the screen that contradict the responses of a random server."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ LISTS = {
     ("FilesScreen", "#files"): ("files",),
     ("LinksScreen", "#links"): ("links",),
 }
-"""By view and list: what is followed for it. Where nothing of that was ever read, the list does not say that it is empty."""
+"""The operations of each list, by view and list. Before any of their responses arrives, the list must not claim to be empty."""
 
 
 def contradictions(run: Run, server: RandomServer) -> Iterator[str]:
-    """Each in a sentence. The app is at rest."""
+    """Yield a sentence for each contradiction. The app must be idle."""
     screen = run.app.screen
     if isinstance(screen, SearchScreen):
         yield from _of_search(run, screen)
@@ -63,7 +63,7 @@ def contradictions(run: Run, server: RandomServer) -> Iterator[str]:
 
 
 def _whole(screen: View) -> Iterator[tuple[RowList[Any], Operation[Any]]]:
-    """The lists of a view that show all of an answer, and what that answers."""
+    """Yield the lists of a view that show a complete response, and that response."""
     at: list[tuple[RowList[Any], Operation[Any] | None]] = []
     match screen:
         case ChangesScreen() if not (screen.filters.filters or screen.only_mine):
@@ -80,10 +80,10 @@ def _of_list(run: Run, server: RandomServer, rows: RowList[Any], op: Operation[A
     snapshot = run.app.session.live.peek(op)
     if not answers or snapshot.loading or run.app.workspace.organization is None:
         return
-    # Not what is seen of it: a notice may lie on it.
+    # The whole list, because a notice may cover a part of the screen.
     text = " ".join(each.plain.strip() for each in (rows.footer if rows.keys else rows.state.lines()))
     value = snapshot.value
-    # An answer to what was given up meanwhile reached nobody: what counts is the last that came.
+    # Responses to canceled requests do not count, only the last response that arrived.
     if snapshot.error is not None and "✗" not in text:
         yield "its last answer was a failure, and it does not say so"
     if snapshot.error is not None or not isinstance(value, ListPage):
@@ -102,7 +102,7 @@ def _of_list(run: Run, server: RandomServer, rows: RowList[Any], op: Operation[A
 
 
 def _of_titles(run: Run, server: RandomServer, rows: RowList[Any], op: Operation[Any]) -> Iterator[str]:
-    """Rows on show are called what the server calls them, made safe."""
+    """Yield a sentence for each visible row whose title differs from the sanitized title of the server."""
     start = encode(op).url
     heard = [
         each
@@ -182,13 +182,13 @@ def _ids(items: list[Any]) -> set[str]:
 
 
 def failed(server: RandomServer, op: Operation[Any]) -> bool:
-    """Whether it was asked, and never answered with something of the right shape."""
+    """Return whether an operation was requested and never got a valid response."""
     answers = _answers(server, op)
     return bool(answers) and all(each.status >= 400 or not isinstance(each.value, dict) for each in answers)
 
 
 def shown(run: Run, surface: LineList) -> str:
-    """What a list shows."""
+    """Return the rows of a list."""
     strips = painted_rows(run.app.screen)
     x, y, width, height = surface.region
     return "\n".join(strip.crop(x, x + width).text for strip in strips[y : y + height])

@@ -1,4 +1,4 @@
-"""`python -m tests.journeys.failing_app`: the demo, with a bug that a key brings out while keys and texts are about."""
+"""The demo with a bug that a key triggers: `python -m tests.journeys.failing_app`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STYLES = str(Path(str(sys.modules[Octavo.__module__].__file__)).with_name("app.t
 
 
 class Failing(Octavo):
-    """Has a bug behind f12."""
+    """The app, which crashes at f12."""
 
     CSS_PATH = STYLES
 

@@ -1,4 +1,4 @@
-"""A library in which every text is an attack."""
+"""A library in which every text is hostile."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 HOSTILE = "[@click=app.quit]x[/] \x1b]52;c;aGk=\x07"
 SHOWN = "[@click=app.quit]x[/]"
-"""The part of it that anybody may see."""
+"""The part of the hostile text that may be visible."""
 
 _TEXTS = {
     "title",
@@ -213,11 +213,11 @@ ROUTES: dict[str, Sequence[str]] = {
         *("escape", "]", "]", "]", "j", "c", "escape", "f2", "escape", "d", "u", "enter", "wait"),
     ),
 }
-"""Keys that lead past every view and dialog, whatever things are called."""
+"""Keys that open every view and dialog, independent of titles."""
 
 
 def poison(library: Path) -> None:
-    """Let every text in a library be hostile."""
+    """Make every text in a library hostile."""
     db = sqlite3.connect(library)
     with db:
         for path, body in db.execute("SELECT path, body FROM documents").fetchall():
@@ -234,7 +234,7 @@ def poison(library: Path) -> None:
 
 
 def _poisoned(value: Any, pages: set[str], name: str = "") -> Any:
-    """`value` with hostile texts; the hashes of the texts of pages are added to `pages`."""
+    """Return `value` with hostile texts. The hashes of page texts are added to `pages`."""
     if isinstance(value, dict):
         return {key: _poisoned(each, pages, key) for key, each in value.items() if key != "git"}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""A machine on which Mara read her inbox before: a start there asks for what is new, and not for all there is."""
+"""A computer on which Mara has opened the inbox before, so that a start requests only news."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KEPT = ("cache", "state")
 
 @pytest.fixture(scope="session")
 def lived_in(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folders of that machine."""
+    """The folders of the computer."""
     clock = short_texts.clock
     before = Stage(tmp_path_factory.mktemp("lived-in"), library)
 
@@ -32,7 +32,7 @@ def lived_in(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def stage(stage: Stage, lived_in: Path) -> Stage:
-    """The stage of other journeys, there."""
+    """The stage of other journeys, with the cache and state of the computer."""
     for kept in KEPT:
         shutil.copytree(lived_in / kept, stage.folder / kept)
     return stage
@@ -40,7 +40,7 @@ def stage(stage: Stage, lived_in: Path) -> Stage:
 
 @pytest.fixture
 def new_stage(stage: Stage) -> Stage:
-    """One on which nothing was opened yet."""
+    """A stage on which the app was never opened."""
     for kept in KEPT:
         shutil.rmtree(stage.folder / kept)
     return stage

@@ -1,4 +1,4 @@
-"""A server on a real port that lets the platform answer, or is in a mood."""
+"""Servers on a real port that answer with faults instead of the platform, or with changed responses."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from octavo.server.app import Platform
 
 @dataclass(frozen=True)
 class Mood:
-    """What is answered instead. `status` 0: nothing at all; `body` as it stands, else an error with a sentence."""
+    """A fault: the status and the body of the response. Status 0: no response. Without a body, an error with a sentence."""
 
     status: int = 0
     body: bytes | None = None
     headers: tuple[tuple[str, str], ...] = ()
     late: float = 0.0
-    """Seconds after which the platform answers after all."""
+    """Seconds until the platform responds after all."""
     only: str = ""
-    """The method that meets the mood; all do when it is empty."""
+    """The method of the requests that get the fault. Empty: all methods."""
     acts: bool = False
-    """Whether the platform does what it is asked, and only its answer is lost."""
+    """Whether the platform handles the request, and only its response is lost."""
 
     async def answer(self, send: Send) -> None:
         if not self.status:
@@ -44,12 +44,12 @@ class Mood:
 
 @dataclass
 class Moody:
-    """An ASGI application: `mood` None is a good one."""
+    """An ASGI application in front of the platform. It has no faults while `mood` is None."""
 
     platform: ASGIApp
     mood: Mood | None = None
     asked: list[str] = field(default_factory=list)
-    """Methods and paths that met a mood."""
+    """Methods and paths of the requests that got a fault."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         mood = self.mood
@@ -67,7 +67,7 @@ class Moody:
 
 @dataclass
 class Altered:
-    """An ASGI application: the platform, with `change` made in place to its answers at paths that match `where`."""
+    """An ASGI application in front of the platform that changes the responses of paths that match `where`."""
 
     platform: Platform
     where: str
@@ -90,11 +90,11 @@ class Altered:
 
 
 async def _swallowed(message: Message) -> None:
-    """Where an answer goes that nobody gets."""
+    """Discard the response."""
 
 
 async def _whole(receive: Receive) -> None:
-    """Read the request to its end: a client must not be surprised by a closed door."""
+    """Read the complete request, so that the client sees no closed connection."""
     message: Message = {"more_body": True}
     while message.get("more_body"):
         message = await receive()
@@ -102,7 +102,7 @@ async def _whole(receive: Receive) -> None:
 
 @asynccontextmanager
 async def serving(application: ASGIApp) -> AsyncIterator[str]:
-    """Serve it on a free port of this machine: its origin."""
+    """Serve an application on a free port, and yield its origin."""
     config = uvicorn.Config(
         application, http="h11", ws="none", lifespan="off", log_config=None, timeout_graceful_shutdown=1
     )
@@ -111,11 +111,11 @@ async def serving(application: ASGIApp) -> AsyncIterator[str]:
         running = asyncio.create_task(server._serve(sockets=[listener]))
         try:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        finally:  # also of a test that fails: what it left open would be told of instead
+        finally:  # After a failed test too: open connections would hide its error.
             server.should_exit = server.force_exit = True
             await running
 
 
 def altered(where: str, change: Callable[[Any], None]) -> Callable[[Platform], AbstractAsyncContextManager[str]]:
-    """What a stage plays over to hear the platform's answers with a `change`."""
+    """Return a value for `over` of a stage: the platform with changed responses."""
     return lambda platform: serving(Altered(platform, where, change))

@@ -1,4 +1,4 @@
-"""Somebody who presses keys at random over all screens, pastes, clicks, scrolls and resizes: one by one, and in bursts."""
+"""A user who presses random keys on all screens, pastes, clicks, scrolls and resizes, one by one and in bursts."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ _VIEWS = ("1", "2", "2", "3", "3", "4", "s", ":", "?", "!", "<", ">", "backspace
 _TYPED = ("tide", "a", "x y", HOSTILE, "日本", "@", "*", "```suggestion\nx\n```", "word " * 200, "\u202e", "/tmp", "")
 _SIZES = ((120, 36), (80, 24), (160, 50), (40, 12), (20, 5), (10, 3), (1, 1), (300, 20), (60, 80), (99, 14))
 _ENDS = frozenset({"ctrl+q", "ctrl+z", "ctrl+c"})
-"""Keys that leave the app, or its terminal to another program."""
+"""Keys that quit or suspend the app."""
 _LEAVE = frozenset({"app.quit", "app.back", "app.suspend", "account.sign_in", "account.switch", "account.sign_out"})
-"""Commands by which one leaves the app."""
+"""Commands that quit, suspend or sign out."""
 _RUN_ANYTHING = frozenset({"PaletteScreen", "HelpScreen"})
-"""There enter, and a click, may quit."""
+"""Screens on which enter or a click may run any command."""
 
 
 class Fingers:
-    """What they do follows from a seed and from what can be pressed where they are."""
+    """The random user. The actions depend on the seed and on the bound keys."""
 
     def __init__(self, run: Run, seed: int, done: list[str], *, stay: bool = False) -> None:
-        """`done`: what was done, in order. `stay`: they never leave the app."""
+        """`done` gets all actions in order. With `stay`, the user never leaves the app."""
         self._run, self._random, self.done, self._stay = run, Random(seed), done, stay
 
     async def act(self) -> None:
-        """Do one thing."""
+        """Do one random action."""
         random, app = self._random, self._run.app
         chosen = random.random()
         if chosen < 0.03 and not self._stay:
@@ -69,7 +69,7 @@ class Fingers:
             await asyncio.sleep(random.choice((0.01, 0.05, 0.3)))
 
     async def burst(self) -> None:
-        """Do several things faster than the app shows what they lead to. Many clicks are on keys and tabs, some on one spot."""
+        """Do several actions faster than the app paints. Many clicks hit the key bar and the tabs, some the same spot."""
         random, app = self._random, self._run.app
         keys = [*(self._bound().keys() - _ENDS), *_MOVES, *_VIEWS, "escape", "escape"]
         keys.sort()
@@ -96,7 +96,7 @@ class Fingers:
         self._run.send_size(*size)
 
     def _offered(self) -> str:
-        """A key that is bound here."""
+        """Return a random bound key."""
         found = sorted(self._bound().keys() - _ENDS)
         return self._random.choice(found) if found else "enter"
 
@@ -119,7 +119,7 @@ class Fingers:
 
     def _bound(self) -> dict[str, ActiveBinding]:
         screen = self._run.app.screen
-        return screen.active_bindings if screen.is_mounted else {}  # it says what its parts can do once it has them
+        return screen.active_bindings if screen.is_mounted else {}  # Before that, the parts of the screen are missing.
 
     def _anywhere(self) -> tuple[int, int]:
         size = self._run.app.size

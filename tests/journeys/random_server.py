@@ -1,7 +1,7 @@
-"""A server that answers every operation with random values that its document allows, with what servers do wrong besides.
+"""A server that sends random responses that the OpenAPI document allows, and some that it does not.
 
-What it answers follows from its seed and the request alone, so that a run can be repeated. Ids come from small sets, one
-for each kind of thing, so that what one answer names is found in others.
+A response depends only on the seed and the request, so that a run can be repeated. Ids come from a small set for each kind
+of item, so that responses refer to items in other responses.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from octavo.api.openapi_document import document
 from tests.journeys.random_values import Json, Values, kind_of
 
 HOST = "http://127.0.0.1:9"
-"""Where addresses in answers lead: nothing listens there."""
+"""Origin of URLs in responses. No server listens there."""
 _FIRST = ("/v1/user", "/v1/orgs")
-"""Without these there is nothing to see: they fail more seldom."""
+"""Operations that every view needs. They fail less often."""
 _REFUSALS = (400, 403, 403, 404, 409, 412, 429, 429, 500, 502, 503)
 _WAITS = ("0", "1", "59", "3600", "Wed, 21 Oct 2026 07:28:00 GMT", "-5", "soon", "9" * 40, "")
 _UNREADABLE = (
@@ -32,14 +32,14 @@ _UNREADABLE = (
 
 @dataclass(frozen=True)
 class Answered:
-    """What was answered, as far as an oracle needs it."""
+    """A response, as far as the checks need it."""
 
     status: int
     body: bytes
 
     @property
     def value(self) -> Json:
-        """The JSON value of the body, None when it is none."""
+        """Return the body as a JSON value. None if it is no JSON."""
         try:
             return json.loads(self.body)
         except (ValueError, RecursionError):
@@ -48,18 +48,18 @@ class Answered:
 
 @dataclass
 class RandomServer:
-    """An ASGI application. `changing`: the same question has another answer each time."""
+    """An ASGI application. With `changing`, the same request gets another response each time."""
 
     seed: int
     changing: bool = False
     trouble: float = 0.1
-    """How often an answer is a failure."""
+    """Share of failures."""
     slow: float = 0.3
-    """The seconds that few answers take; most take none."""
+    """Delay of a few responses, in seconds."""
     longest: int = 10_000
-    """The items of few lists."""
+    """Number of items in a few lists."""
     answers: dict[str, list[Answered]] = field(default_factory=dict)
-    """What was answered to each GET, by path and query."""
+    """Last response to each GET, by path and query."""
     _asked: Counter[str] = field(default_factory=Counter)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -105,7 +105,7 @@ class RandomServer:
 
 
 def _operation(method: str, path: str) -> tuple[Json, dict[str, str]] | None:
-    """What the document says of a request, and the names in its path by the kind of what they name."""
+    """Return the description of a request, and its path parameters by the kind of item."""
     parts = path.split("/")
     best: tuple[int, Json, dict[str, str]] | None = None
     for template, methods in document()["paths"].items():
@@ -121,7 +121,7 @@ def _operation(method: str, path: str) -> tuple[Json, dict[str, str]] | None:
 
 
 def _success(described: Json) -> tuple[int, Json | None]:
-    """The status of an answer that is no failure, and the schema of its body."""
+    """Return the status and the schema of a successful response."""
     status = next(each for each in described["responses"] if each < "300")
     content = described["responses"][status].get("content")
     return int(status), content["application/json"]["schema"] if content else None

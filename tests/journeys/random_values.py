@@ -1,4 +1,4 @@
-"""Random values that a JSON schema allows, with missing, unknown, odd and wrong ones among them."""
+"""Random values that a JSON schema allows, and some missing, unknown, unusual and wrong values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Json = Any
 
 SAMPLES = Path(__file__).parents[1] / "api" / "samples"
 _IN_A_SET = 12
-"""As many ids as there are of one kind, but for long lists."""
+"""Number of ids of each kind, except in long lists."""
 _WORDS = [
     "tide",
     "harbour",
@@ -77,27 +77,27 @@ _KINDS = {
 
 
 def kind_of(name: str) -> str:
-    """What kind of thing a field, a model or a name in a path speaks of: all ids of a kind are of one set."""
+    """Return the kind of item that a field, model or path parameter refers to. All ids of a kind are from one set."""
     short = name.removesuffix("Id") if name != "Id" else name
     return _KINDS.get(short) or _KINDS.get(short.lower()) or short.lower()
 
 
 class Values:
-    """Makes values for one answer."""
+    """Creates the values of a response."""
 
     def __init__(self, random: Random, host: str, names: dict[str, str], longest: int = 10_000) -> None:
-        """`names`: what the path of the request names, by its kind. The answer is about these. `longest`: the items of
-        few lists."""
+        """`names` are the path parameters of the request by kind: the response refers to these. `longest` is the length of
+        a few lists."""
         self._random, self._host, self._names, self._longest = random, host, names, longest
         self._lean = False
-        """Whether only what must be there is: in a list of thousands."""
+        """Whether only required fields are present, as in a list of thousands of items."""
         self._wild = random.random() < 0.25
-        """Whether some values are of another type than documented."""
+        """Whether some values have a wrong type."""
         self._budget = 4000
-        """Values that are still made; then all is as short as may be."""
+        """Number of values that may still be created. After that, all values are as short as possible."""
 
     def answer(self, schema: Json, page: str = "") -> bytes:
-        """The body of an answer, which is a page of a list where the schema is one of a list."""
+        """Return the body of a response, or of a page of a list."""
         name = schema.get("$ref", "").rpartition("/")[2]
         if name.startswith("ListPage_"):
             return json.dumps(self._list_page(_definition(name), page)).encode()
@@ -198,7 +198,7 @@ class Values:
             may_miss = each not in required
             if (may_miss and (self._lean or self._budget < 0 or random.random() < 0.12)) or random.random() < 0.005:
                 continue
-            # An answer may leave out whatever it likes but the id: models say so, and other servers do.
+            # Everything except the id may be missing in a response: other servers omit fields.
             if each != "id" and not may_miss and random.random() < 0.03:
                 continue
             found[each] = self._id(name) if each == "id" else self._value(described, each, depth + 1)
@@ -254,14 +254,14 @@ class Values:
         return self.words()
 
     def words(self) -> str:
-        """A short text, mostly of words."""
+        """Return a short text, usually of words."""
         random = self._random
         if not self._lean and random.random() < 0.2:
             return random.choice(_ODD)
         return " ".join(random.choice(_WORDS) for _ in range(random.choice((1, 2, 2, 3, 4, 9)))).capitalize()
 
     def markdown(self) -> str:
-        """A text with blocks of any kind, seldom a huge or a broken one."""
+        """Return Markdown with random blocks, rarely with a huge or broken one."""
         random = self._random
         if self._lean or self._budget < 0 or random.random() < 0.1:
             return self.words()
@@ -284,7 +284,7 @@ class Values:
         return markdown
 
     def _shapeless(self, name: str) -> Json:
-        """A value of which the document says nothing: like those of the samples, if it is in one."""
+        """Return a value without a schema, similar to the samples if they have the field."""
         random = self._random
         if name in ("document", "description") and random.random() < 0.9:
             nodes = [node for _ in range(random.randint(0, 8)) for node in random.choice(PAIRS)[2]]
@@ -295,7 +295,7 @@ class Values:
         return self.anything()
 
     def _worn(self, value: Json, often: float) -> Json:
-        """`value` with some of it changed."""
+        """Return `value` with some changes."""
         random = self._random
         if random.random() < often:
             return self.anything()
@@ -308,7 +308,7 @@ class Values:
         return value
 
     def anything(self, depth: int = 0) -> Json:
-        """Any JSON value."""
+        """Return any JSON value."""
         random = self._random
         match random.randrange(9 if depth < 3 else 7):
             case 0:
@@ -348,7 +348,7 @@ def _definition(name: str) -> Json:
 
 @cache
 def _of_samples() -> dict[str, list[Json]]:
-    """The values of the samples, by the names of their fields."""
+    """Return the values in the samples by field name."""
     found: dict[str, list[Json]] = defaultdict(list)
 
     def walk(value: Json) -> None:

@@ -1,4 +1,4 @@
-"""The whole app on the demo library: real client, platform, disk and screens, and a clock that moves when told to."""
+"""The whole app with the demo library: real client, platform, disk and screens, and a clock that the test moves."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from pydantic import SecretStr
 from textual import events
 from textual.geometry import Size
 from textual.pilot import Pilot
+from textual.screen import ModalScreen
 
 from octavo.api.activity import Activity
 from octavo.api.operation import Operation
@@ -37,6 +38,7 @@ from octavo.server.demo.library import TODAY
 from octavo.server.store import Store
 from octavo.server.world import World
 from octavo.settings import Settings
+from octavo.tui.app import octavo as octavo_module
 from octavo.tui.app.octavo import Octavo
 from octavo.tui.core.frame import STEPS
 from octavo.tui.core.session import Session, SignInMethods
@@ -46,24 +48,24 @@ from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.terminal.textual_internals import painted_rows
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.notices import NoticeBoard
-from tests import painting
-from tests.journeys import pressed
+from tests import speedups
+from tests.journeys.request_log import log
 from tests.server.asking import counting
 
 T = TypeVar("T")
 Op = TypeVar("Op", bound=Operation[Any])
 
 MARA = "mara-lindqvist"
-"""May review and merge, in the limpet manual only review."""
+"""A user who may review and merge, but only review in the Limpet manual."""
 CONNECTED = re.compile(r"● (updated )?\d+\w+ ago")
 """The age of the data in the top bar, with and without the verb."""
 LONGEST = 45.0
-"""Seconds after which what a journey waits for will not come, on a machine that does much else too."""
+"""Seconds after which a wait fails, on a busy machine too."""
 
 
 @dataclass
 class Clock:
-    """Stands still until it is told to move."""
+    """A clock that stands still until the test moves it."""
 
     moment: datetime = TODAY
 
@@ -74,28 +76,28 @@ class Clock:
         return self.moment.timestamp()
 
     def forward(self, **by: float) -> None:
-        """Move on, by `days`, `hours`, `minutes`, `seconds`."""
+        """Move forward by `days`, `hours`, `minutes` or `seconds`."""
         self.moment += timedelta(**by)
 
 
 class Gate:
-    """Between the app and its client: requests of a kind wait here while it is shut for them."""
+    """Sits between the app and its client. While it is shut for a kind of request, such requests wait."""
 
     def __init__(self, send: Send, clock: Clock) -> None:
         self._send, self._clock = send, clock
         self._since: dict[object, float] = {}
-        """When each request came that has no answer yet."""
+        """Start times of the requests without a response."""
         self._shut: dict[type[Operation[Any]], asyncio.Event] = {}
         self._shut_for_all: asyncio.Event | None = None
         self.passed: list[Operation[Any]] = []
-        """Everything that was sent, in order."""
+        """Requests that were sent, in order."""
         self.under_way = 0
-        """Requests that left and have no answer yet."""
+        """Number of sent requests without a response."""
         self.waiting = 0
 
     @property
     def waited(self) -> float:
-        """Seconds an answer has been waited for."""
+        """Return the age of the oldest request without a response, in seconds."""
         return max((self._clock.seconds() - each for each in self._since.values()), default=0.0)
 
     async def __call__(self, op: Operation[T]) -> T:
@@ -114,7 +116,7 @@ class Gate:
             finally:
                 self.waiting -= 1
         self.passed.append(op)
-        pressed.sent(op)
+        log.sent(op)
         self.under_way += 1
         try:
             return await self._send(op)
@@ -122,7 +124,7 @@ class Gate:
             self.under_way -= 1
 
     def shut(self, kind: type[Operation[Any]] | None = None) -> None:
-        """Let no request of this kind pass until it is opened; without a kind, none at all."""
+        """Hold requests of this kind until the gate opens. Without a kind, hold all requests."""
         if kind is None:
             self._shut_for_all = asyncio.Event()
         else:
@@ -130,11 +132,11 @@ class Gate:
 
     @property
     def is_shut(self) -> bool:
-        """Whether nothing at all passes."""
+        """Return whether all requests are held."""
         return self._shut_for_all is not None
 
     def open(self, *but: type[Operation[Any]]) -> None:
-        """Let through what waits, and what comes, but for these kinds."""
+        """Send the held requests and let later ones pass, except for these kinds."""
         opened = [*self._shut.values(), *([self._shut_for_all] if self._shut_for_all else ())]
         self._shut = {kind: asyncio.Event() for kind in but}
         self._shut_for_all = None
@@ -142,12 +144,22 @@ class Gate:
             shut.set()
 
     def sent(self, kind: type[Op]) -> list[Op]:
-        """What was sent of one kind."""
+        """Return the sent requests of a kind."""
         return [op for op in self.passed if type(op) is kind]
 
 
+class JourneyApp(Octavo):
+    """The app, which logs the commands that run."""
+
+    CSS_PATH = str(Path(octavo_module.__file__).with_name("app.tcss"))
+
+    def command_ran(self, id: str) -> None:
+        log.command_ran(id, isinstance(self.screen, ModalScreen), self.session.outbox if self.has_session else None)
+        super().command_ran(id)
+
+
 class Run:
-    """One run of the app: what a person at its keyboard does and sees."""
+    """A run of the app: what the user does and sees."""
 
     def __init__(self, app: Octavo, pilot: Pilot[int], gate: Gate | None, platform: Platform, clock: Clock) -> None:
         self.app, self.pilot, self.platform, self.clock = app, pilot, platform, clock
@@ -160,52 +172,52 @@ class Run:
 
     @property
     def lines(self) -> list[str]:
-        """What the terminal shows, line by line, without the space at the ends. A space is a space."""
+        """Return the lines of the terminal without trailing spaces, and with plain spaces."""
         return [strip.text.replace("\N{NO-BREAK SPACE}", " ").rstrip() for strip in painted_rows(self.app.screen)]
 
     @property
     def text(self) -> str:
-        """What the terminal shows."""
+        """Return the text of the terminal."""
         return "\n".join(self.lines).rstrip() + "\n"
 
     @property
     def keybar(self) -> str:
-        """The last line: the keys that can be pressed."""
+        """Return the key bar, which is the last line."""
         return self.lines[-1]
 
     @property
     def said(self) -> list[str]:
-        """The notices on show, the oldest first."""
+        """Return the visible notices, the oldest first."""
         return [notice.text for notice in self.app.notices.shown()] + [each.message for each in self.app._notifications]
 
     async def press(self, *keys: str) -> None:
-        """Press keys, one after the other, and let the app come to rest after the last. Whoever was told that a key does
-        nothing has read that first."""
+        """Press keys one after the other, and wait until the app is idle. After a key without effect, wait before typing, as
+        a user does who reads the notice."""
         while self.app.words.is_ignored:
             await self.pilot.pause(0.004)
         await self.pilot.press(*keys)
         await self.settle()
 
     async def type(self, words: str) -> None:
-        """Write words, as a paste brings them."""
+        """Paste a text."""
         self.app.screen.post_message(events.Paste(words))
         await self.settle()
 
     def send_click(self, x: int, y: int) -> None:
-        """Click as a terminal reports it, and wait for nothing."""
+        """Click without waiting."""
         for kind in (events.MouseDown, events.MouseUp):
             self.app.post_message(kind(None, x, y, 0, 0, 1, False, False, False, x, y))
 
     def send_wheel(self, x: int, y: int, kind: Callable[..., events.MouseEvent] = events.MouseScrollDown) -> None:
-        """Turn the wheel as a terminal reports it, and wait for nothing."""
+        """Turn the mouse wheel without waiting."""
         self.app.post_message(kind(None, x, y, 0, 0, 0, False, False, False, x, y))
 
     def send_key(self, key: str) -> None:
-        """Press a key as a terminal reports it, and wait for nothing."""
+        """Press a key without waiting."""
         self.app.post_message(events.Key(key, key if len(key) == 1 else None))
 
     def send_size(self, width: int, height: int) -> None:
-        """Give the terminal another size as its driver reports it, and wait for nothing."""
+        """Resize the terminal without waiting."""
         driver, size = self.app._driver, Size(width, height)
         assert driver is not None
         driver._size = size
@@ -213,28 +225,28 @@ class Run:
 
     @property
     def is_held_back(self) -> bool:
-        """Whether the gate lets nothing pass."""
+        """Return whether the gate holds all requests."""
         return self._gate is not None and self._gate.is_shut
 
     async def settle(self, longest: float = LONGEST) -> None:
-        """Wait until nothing is under way that the gate does not hold back, for so many seconds at the longest."""
+        """Wait until the app is idle, except for requests that the gate holds. Raises TimeoutError after `longest` seconds."""
         quiet, waits_for = 0, ""
         try:
             async with asyncio.timeout(longest):
                 while quiet < 3:
-                    if waits_for := self._under_way():  # the app paints as it would: to ask its widgets changes nothing
+                    if waits_for := self._under_way():
                         quiet = 0
                         await asyncio.sleep(0.004)
                     else:
                         await self.pilot.pause(0.004)
-                        painting.draw(self.app.screen)  # which may ask for more: what is on show is loaded
+                        speedups.paint(self.app.screen)  # May cause requests: visible rows load their data.
                         waits_for = self._under_way() or self._read()
                         quiet = 0 if waits_for else quiet + 1
         except TimeoutError as error:
             raise TimeoutError(f"Not at rest after {longest:g} s: {waits_for or 'messages'}") from error
 
     def _under_way(self) -> str:
-        """What the app has still to do, or nothing."""
+        """Return what the app is still doing, empty if it is idle."""
         if not self.app.has_session:
             return f"tasks {self.app.tasks}" if self.app.tasks else ""
         session, gate, loader = self.app.session, self._gate, self.app.workspace.inbox.loader
@@ -252,7 +264,7 @@ class Run:
         return "the outbox" if any(outbox._is_moving(entry) for entry in outbox.entries) else ""
 
     def _read(self) -> str:
-        """Which pages and diffs on show the thread reads or lays out."""
+        """Return the visible pages and diffs that are still parsed or laid out, empty if there are none."""
         reading = [
             view
             for view in self.app.screen.query(Reader)
@@ -266,7 +278,7 @@ class Run:
         return f"pages {reading}" if reading else ""
 
     async def see_connected(self) -> None:
-        """Wait until the top bar shows when the data was updated, in words or, with little room, by the age alone."""
+        """Wait until the top bar shows the age of the data."""
         await self.until(lambda: CONNECTED.search(self.lines[0]) is not None, "be connected")
 
     async def see(self, *words: str) -> None:
@@ -278,16 +290,16 @@ class Run:
         await self.until(lambda: not self._holds(words), f"no longer see {', '.join(words)}")
 
     def _holds(self, words: Sequence[str]) -> set[str]:
-        """Those of `words` that are on the screen, which is drawn once to look for all."""
+        """Return the texts of `words` that are on the screen. The screen is rendered once for all."""
         text = self.text
         return {each for each in words if each in text}
 
     async def hear(self, *words: str) -> None:
-        """Wait until notices say each of `words`."""
+        """Wait until each of `words` is in a notice."""
         await self.until(lambda: all(any(each in said for said in self.said) for each in words), f"hear {words}")
 
     async def until(self, holds: Callable[[], bool], what: str = "", *, longest: float = LONGEST) -> None:
-        """Let the app run until something holds, and has come to rest, each for so many seconds at the longest."""
+        """Wait until `holds` returns True, and then until the app is idle. Fails after `longest` seconds."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(longest):
                 while not holds():
@@ -296,11 +308,11 @@ class Run:
         await self.settle(longest)
 
     def accept(self) -> None:
-        """Let the platform refuse nothing any more that it was told to refuse."""
+        """Cancel the refusals that were requested by `refuse_next`."""
         self.platform._refusals.clear()
 
     async def later(self, **by: float) -> None:
-        """Let time pass: `seconds=6` is more than a write is held for undo."""
+        """Move the clock forward. Six seconds are longer than the undo delay."""
         self.clock.forward(**by)
         self.app.session.outbox.resume()
         for tell in tuple(self.app.notices.changed):
@@ -308,14 +320,14 @@ class Run:
         await self.settle()
 
     async def sent(self) -> None:
-        """Let the time for undo pass, and what was written be sent."""
+        """Move the clock past the undo delay, and wait until all writes are sent."""
         await self.later(seconds=self.app.settings.undo_seconds + 1)
         await self.until(
             lambda: not self.app.session.outbox.entries, f"send everything: {self.app.session.outbox.entries}"
         )
 
     async def ask(self, op: Operation[T], person: str) -> T:
-        """What another person asks of the platform meanwhile."""
+        """Send a request as another user, and return the response."""
         self.platform.world.store.add_key(f"key-of-{person}", person)
         client = Client("http://octavo.local", SecretStr(f"key-of-{person}"), transport=self.platform)
         answer = await client(op)
@@ -323,7 +335,7 @@ class Run:
         return answer
 
     async def quit(self) -> None:
-        """Leave the app by its key."""
+        """Quit with ctrl+q."""
         await self.pilot.press("ctrl+q")
         async with asyncio.timeout(LONGEST):
             while self.app.return_value is None:
@@ -335,17 +347,17 @@ def _name(asked: Activity) -> tuple[datetime, str, str]:
 
 
 async def _at_once(seconds: float) -> None:
-    """Retries need not be waited for."""
+    """Return at once, so that retries take no time."""
 
 
 def _newest_first(asked: Sequence[Activity]) -> Iterator[Activity]:
-    """What was asked, the last one first. Of the others at one moment any may have been answered first: by their routes."""
+    """Yield the last request first, then the others by time and route: the order of simultaneous responses is random."""
     yield from asked[-1:]
     yield from sorted(asked[-2::-1], key=lambda each: (each.moment, each.route), reverse=True)
 
 
 class Stage:
-    """The folders of one machine, with a copy of the demo library, and the time there."""
+    """The folders of a computer with a copy of the demo library, and a clock."""
 
     def __init__(self, folder: Path, library: Path) -> None:
         self.folder = folder
@@ -355,10 +367,10 @@ class Stage:
         shutil.copyfile(library, self.database)
         self._new_id = counting()
         self.is_new = False
-        """Whether its first run is to be as the first run of a person: with the greeting and the tour."""
+        """Whether the first run shows the greeting and the tour."""
 
     def settings(self, **chosen: Any) -> Settings:
-        """Settings of this machine."""
+        """Return the settings, with `chosen` values replaced."""
         at = self.folder
         settings = Settings(
             at / "config", data_folder=at / "data", state_folder=at / "state", cache_folder=at / "cache"
@@ -367,7 +379,7 @@ class Stage:
 
     @asynccontextmanager
     async def library(self) -> AsyncIterator[Platform]:
-        """The platform on this machine's library, as one process has it."""
+        """Open the platform with the library."""
         store = Store(self.database)
         platform = Platform(World(store, now=self.clock, new_id=self._new_id))
         try:
@@ -395,15 +407,18 @@ class Stage:
         longest: float = LONGEST,
         **chosen: Any,
     ) -> AsyncIterator[Run]:
-        """Open the app as `person`, at rest on its first screen. `change` may touch the platform before that.
+        """Open the app as `person`, and wait until its first screen is idle.
 
-        `shut`: no request gets through until the gate is opened. `over` serves the platform on a port and says at
-        which origin; otherwise it is asked in this process. `deadline`: seconds an answer may take.
-        `read_only`: why nothing is sent that changes anything. `behind`: what stands between the client and the platform.
-        `longest`: seconds the app may take to come to rest on its first screen.
-        `where`: the person who was signed in before, where nobody knew that it is another now.
-        `every_frame`: it is drawn as often as for a terminal, also while it is busy.
-        `in_order`: what was asked in one moment of the clock is told by its name, not as the answers came.
+        `change`: called with the platform before the app opens.
+        `shut`: all requests wait until the gate is opened.
+        `over`: serves the platform and yields its origin. By default, the client calls the platform in this process.
+        `deadline`: seconds until a request times out.
+        `in_order`: the activity lists simultaneous requests by name instead of by response.
+        `every_frame`: paints as often as in a terminal. By default, only an idle app is painted.
+        `read_only`: the reason why the session is read-only.
+        `behind`: wraps the platform, for example to delay responses.
+        `where`: the account whose data is on disk, if it is not that of `person`.
+        `longest`: seconds until a wait for the first screen fails.
         """
         settings = self.settings(**chosen)
         async with self.library() as platform:
@@ -416,7 +431,7 @@ class Stage:
                 )
                 if shut:
                     gate.shut()
-                with nullcontext() if every_frame else painting.only_at_rest():
+                with nullcontext() if every_frame else speedups.painting_delayed():
                     async with self.show(
                         settings, session, platform, gate, size=size, start=start, longest=longest
                     ) as run:
@@ -436,8 +451,8 @@ class Stage:
         longest: float = LONGEST,
         ways: SignInMethods | None = None,
     ) -> AsyncIterator[Run]:
-        """Open the app with a session, or without one; `ways` in are those of `origin` unless they are given."""
-        app = Octavo(settings, ways or sessions.Ways(settings, origin), session, start=start, check_interval=None)
+        """Open the app with a session or without. `ways` to sign in default to those of `origin`."""
+        app = JourneyApp(settings, ways or sessions.Ways(settings, origin), session, start=start, check_interval=None)
         app.notices = NoticeBoard(self.clock.seconds)
         short_texts.clock = self.clock
         async with app.run_test(size=size) as pilot:
@@ -452,7 +467,7 @@ class Stage:
             await run.settle(longest)
             yield run
             if app.is_running:
-                await app.action_quit()  # as people do: what works with the session ends before it
+                await app.action_quit()  # Ends background work before the session closes, as for a user.
 
     def _session(
         self,
@@ -465,7 +480,7 @@ class Stage:
         read_only: str,
         where: str,
     ) -> tuple[Session, Gate]:
-        """What the composition root builds for the demo, or for a server at `origin`, with our clock and a gate."""
+        """Return a session as the command line creates it, and its gate."""
         client = Client(
             origin or "http://octavo.local",
             SecretStr(f"key-of-{person}"),
@@ -510,7 +525,7 @@ class Stage:
                 for each in _newest_first(sorted(client.activity, key=_name) if in_order else tuple(client.activity))
             ),
             response_wait=lambda: gate.waited,
-            throttle_seconds=lambda: client.low,
+            throttle_seconds=lambda: client.background_wait,
             download=client.download,
             upload=client.upload,
             close=close,

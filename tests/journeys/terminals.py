@@ -1,4 +1,4 @@
-"""The app as a program in a real terminal, on a machine of its own."""
+"""The app as a program in a real terminal."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ CONTROLS = (
     "-c",
     "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])",
 )
-"""Before a command: the terminal is the one that controls it, so that Ctrl-C there is a signal to all in the foreground."""
+"""Prefix of a command that gets a controlling terminal, so that ctrl+c sends a signal to the foreground programs."""
 
 
 def terminal(
     stage: Stage, *command: str, size: tuple[int, int] = (120, 36), controls: bool = False, **environ: str
 ) -> Terminal:
-    """Run a module of Python, such as `octavo demo`, in the folders of `stage`. `controls`: as a shell does, with signals
-    from the keys of the terminal. `environ` are more variables of its environment."""
+    """Run a module, such as `octavo demo`, with the folders of `stage`. With `controls`, keys such as ctrl+c send signals.
+    `environ` has additional variables."""
     _was_reading(stage)
     folders = {f"OCTAVO_{name.upper()}_DIR": str(stage.folder / name) for name in ("config", "data", "state", "cache")}
-    environ |= {**folders, "PYTHONPATH": str(ROOT)}  # for modules of the tests, wherever it runs
+    environ |= {**folders, "PYTHONPATH": str(ROOT)}  # Modules of the tests are importable.
     return Terminal((*(CONTROLS if controls else ()), *MODULE, *command), environ, columns=size[0], rows=size[1])
 
 
 def _was_reading(stage: Stage) -> None:
-    """Let the demo begin with the page that is read, as it does for who left it there."""
+    """Store that the last view was a page, so that the demo opens it."""
     folder = stage.folder / "state"
     if not folder.exists():
         state = StateDb(folder, f"demo {stage.folder / 'data' / 'demo'}")
@@ -43,7 +43,7 @@ def _was_reading(stage: Stage) -> None:
 
 
 def written(running: Terminal) -> bytes:
-    """All that the program wrote to its terminal."""
+    """Return the complete output of the program."""
     return b"".join(chunk.data for chunk in running.chunks)
 
 
@@ -51,7 +51,7 @@ KEYS = {"enter": b"\r", "escape": b"\x1b", "tab": b"\t", "backspace": b"\x7f"}
 
 
 def typed(keys: Sequence[str]) -> list[bytes]:
-    """Keys as a terminal sends them, each with what must come in one piece."""
+    """Return the bytes that a terminal sends for each key."""
     sent: list[bytes] = []
     for key in keys:
         if key.startswith("type:"):

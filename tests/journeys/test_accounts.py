@@ -93,7 +93,7 @@ class Machine:
 
 
 def reopened(run: Run) -> SignInState:
-    """What is opened now that the app has ended."""
+    """Return the sign-in state at the next start."""
     assert run.app.open_next is not None
     return run.app.open_next()
 

@@ -60,7 +60,7 @@ class Machine:
         return Terminal(OCTAVO, self.environ, columns=size[0], rows=size[1])
 
     def api(self, *asked: str) -> Any:
-        """What `octavo api` prints."""
+        """Return the output of `octavo api`."""
         command = [*OCTAVO, "api", *asked]
         ran = subprocess.run(command, env={**os.environ, **self.environ}, stdout=subprocess.PIPE, text=True, check=True)
         return json.loads(ran.stdout)
@@ -147,7 +147,7 @@ def answer(running: Terminal, words: Sequence[str]) -> None:
 
 
 def what_waits(running: Terminal) -> None:
-    """What Activity says of the writes, and of what is kept."""
+    """Return the rows of writes and offline spaces in the activity."""
     press(running, "!")
     shown = see(running, "IN PROGRESS", "AVAILABLE OFFLINE", "offline", "Harbour API  available offline, ")
     assert shown.count("  reply  “") == 3

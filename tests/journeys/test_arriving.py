@@ -1,4 +1,4 @@
-"""What one sees and can do while answers are on their way."""
+"""The screen and its keys while responses are missing."""
 
 from __future__ import annotations
 

@@ -12,18 +12,17 @@ from textual.geometry import Size
 
 from octavo.api.places import SpaceRef
 from octavo.tui.core.routes import ToAccess, ToActivity, ToCollection, ToPage, ToSearch, ToThread
-from tests.idle_time import AT_REST, share_at_rest
+from tests.idle_work import MAX_IDLE_SHARE, processor_share, work_counted
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_reviewing import open_one
 from tests.journeys.test_typed_ahead import written
-from tests.painting import work_counted
 
 TURNS = pytest.mark.parametrize("turns", [0, *(pytest.param(turns, marks=pytest.mark.long) for turns in (1, 2, 4))])
-"""How many turns the loop has between two clicks."""
+"""Turns of the event loop between two clicks."""
 
 
 def spot(run: Run, words: str) -> tuple[int, int]:
-    """Where words are on the screen."""
+    """Return the position of a text on the screen."""
     return next((line.index(words) + 1, y) for y, line in enumerate(run.lines) if words in line)
 
 
@@ -138,7 +137,7 @@ async def test_an_app_is_at_rest_after_many_sizes_and_views(stage: Stage, seed: 
             await asyncio.sleep(random.choice((0, 0.005, 0.01, 0.03)))
         run.send_size(120, 36)
         await run.settle()
-        assert await share_at_rest() < AT_REST
+        assert await processor_share() < MAX_IDLE_SHARE
 
 
 @pytest.mark.parametrize(
@@ -195,7 +194,7 @@ async def test_resizes_at_the_same_time_cause_one_layout(stage: Stage, shown: st
         for size in (Size(80, 24), Size(52, 20), run.app.size) * 3:
             screen.post_message(Resize(size, size))
             screen.call_later(lambda: None)  # equal messages in a row are taken as one
-        assert await share_at_rest() < AT_REST
+        assert await processor_share() < MAX_IDLE_SHARE
         assert screen.outer_size == run.app.size
 
 
@@ -208,7 +207,7 @@ ROUTES = (
     ToThread(SpaceRef(space_id="stations"), None, "no-page", "no-node", "comments"),
     ToThread(SpaceRef(space_id="stations"), None, "no-page", "no-node", "content"),
 )
-"""Where an answer may lead, in the background."""
+"""Routes that a response in the background may open."""
 
 
 @pytest.mark.parametrize(

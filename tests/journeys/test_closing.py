@@ -28,7 +28,7 @@ WAYS: dict[str, dict[str, tuple[str, ...]]] = {
         "links": ("L",),
     },
 }
-"""Screens over a view, and what leads there from where the one before it was closed."""
+"""Screens over a view, and the keys that open each after the previous is closed."""
 
 
 class Late(Widget):

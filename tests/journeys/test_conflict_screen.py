@@ -1,4 +1,4 @@
-"""The screen that resolves conflicts: what it shows at every size, where its keys lead, and what goes live."""
+"""The conflict screen: its content at every size, its keys, and the published result."""
 
 from __future__ import annotations
 

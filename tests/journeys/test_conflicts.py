@@ -79,7 +79,7 @@ async def test_a_conflict_is_resolved_over_a_restart_and_merged(stage: Stage) ->
 
 
 READS_KEYS = b"\x1b[?2004h"
-"""What the app tells the terminal when it takes it over: to say what is pasted."""
+"""The sequence that enables bracketed paste when the app starts."""
 EDITOR = """
 import sys
 import time
@@ -102,7 +102,7 @@ elif way == "wrote":
 
 
 def edit(running: Terminal) -> None:
-    """Open the editor, leave it, and wait until the app has the keys again: one between two programs may be nobody's."""
+    """Open and close the editor, and wait until the app gets keys again. A key between two programs may be lost."""
     before = written(running).count(READS_KEYS)
     running.write(b"e")
     running.wait_for("the editor is open")

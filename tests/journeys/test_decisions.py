@@ -1,4 +1,4 @@
-"""What a reviewer decides is exactly what goes live: the six ways in which both sides change the same."""
+"""Resolved conflicts are published exactly, for the six kinds of conflicts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.journeys.stage import MARA, Stage
 
 
 def words(screen: str) -> str:
-    """What a dialog says, without its frame and where its lines end."""
+    """Return the text of a dialog without its frame and line breaks."""
     return " ".join(screen.replace("│", " ").split())
 
 

@@ -1,4 +1,4 @@
-"""The person's own editor under Octavo: Ctrl-C is for the editor, and what it wrote is kept whatever it is."""
+"""The external editor: ctrl+c goes to the editor, and its text is always kept."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def kept(stage: Stage) -> list[str]:
 
 
 def is_restored(running: Terminal, before: list[object]) -> bool:
-    """Whether the terminal is as it was: the screen, the cursor, the mouse, and how keys come."""
+    """Return whether screen, cursor, mouse and keyboard modes of the terminal are restored."""
     sent = written(running)
     return running.modes() == before and all(end in sent for end in (ALTERNATE_SCREEN_LEFT, CURSOR_SHOWN, MOUSE_OFF))
 

@@ -1,6 +1,6 @@
 """Every declared resource: an item is created, edited and deleted by keys in every table that lists the resource.
 
-Every run covers a few resources, and long runs cover all of them. `pressed.tsv` records the keys of long runs too.
+Every run covers a few resources, and long runs cover all of them. `requests.tsv` has rows of long runs, too.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ EMPTY = (
     "not a member of any organization",
     "No comments on",
 )
-"""What a list says that has nothing in it."""
+"""Texts of empty lists."""
 
 FIRST_LOADS: dict[str, list[tuple[type[Operation[Any]], tuple[str, ...], str, str]]] = {
     "content": [
@@ -147,7 +147,7 @@ FIRST_LOADS: dict[str, list[tuple[type[Operation[Any]], tuple[str, ...], str, st
         (comments.ListReplies, (), "Could not load the replies", "↳ Mara Lindqvist"),
     ],
 }
-"""What a view loads, the first first: keys before it, what is said when it fails, and what is there once all has loaded."""
+"""The loads of each view in order: keys before the load, the error, and a text after all loads."""
 
 
 @pytest.mark.parametrize("view", FIRST_LOADS)

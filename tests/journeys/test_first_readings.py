@@ -1,4 +1,4 @@
-"""What a screen says is clear to somebody who sees it for the first time: labels, counts, the keys of what is open."""
+"""Screens are clear to a new user: labels, counts and keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page refers to, as a person meets it: an operation, a note, what it includes, and the way back."""
+"""References of a page: operations, notes, included content, and the way back."""
 
 from __future__ import annotations
 

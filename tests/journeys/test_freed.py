@@ -1,4 +1,4 @@
-"""What was closed is gone: each dialog and view is opened and left, and a look for garbage leaves nothing of it."""
+"""Closed dialogs and views are freed: after a garbage collection, nothing of them is left."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tests.journeys.test_looking import look
 HARBOUR = SpaceRef(space_id="harbour-api")
 
 Way = Sequence[str | Callable[[Run], Awaitable[None]]]
-"""Keys, what is pasted (`type:`), and what somebody does meanwhile."""
+"""Keys, pasted text (`type:`), and actions of other users."""
 
 
 async def a_picture(run: Run) -> None:
@@ -91,7 +91,7 @@ async def merge_seven(run: Run) -> None:
 
 
 async def write_into_four(run: Run) -> None:
-    """What one wrote of a page of #4 is in conflict with what others wrote."""
+    """Edit a page of #4 so that it conflicts with main."""
     listed = (await run.ask(change_requests.List(at=HARBOUR), MARA)).items
     four = next(each for each in listed if each.number == 4)
     tree = await run.ask(content.ListPages(at=four.ref(HARBOUR)), MARA)
@@ -157,8 +157,7 @@ WAYS: dict[str, dict[str, Way]] = {
         "DraftConflictsScreen": ("enter", write_into_four, "e", "enter"),
     },
 }
-"""How each is come to from where one was when the one before it was closed. What comes after its name tells apart what
-it was opened for."""
+"""Keys that open each screen after the previous is closed. A suffix of the name tells its uses apart."""
 SELDOM = {
     *("PaletteScreen", "ActivityScreen", "Picker of a form", "ConditionTest", "PageForm", "OrganizationMenu"),
     "UnsavedDrafts",
@@ -175,9 +174,9 @@ SELDOM = {
 }
 """Left to long runs: in every run others are opened that are made of the same."""
 PARTS = {"Dialog", "Chooser"}
-"""What others are made from: never on show itself."""
+"""Base classes that are never shown."""
 SHOWN_ITSELF = {"ConflictsScreen", "ConfirmDialog"}
-"""What others are made from, and is on show itself as well."""
+"""Base classes that are also shown."""
 FIRST = {"SignInScreen"}
 """Shown once, before there is a session."""
 
@@ -265,7 +264,7 @@ class Opened:
         assert len(self._run.app.screen_stack) == 1, self._run.text
 
     def left(self) -> set[str]:
-        """What is still there of what is on show no more, after a look."""
+        """Return the closed screens that still exist after a garbage collection."""
         assert self._run.text  # whoever drew last knows what was below it
         # The loop keeps timers that were cancelled until they are due, with who set them: these tests set some for 45 s.
         timers = asyncio.get_running_loop()._scheduled  # type: ignore[attr-defined]  # private to asyncio

@@ -1,4 +1,4 @@
-"""What others do while one looks comes by itself, moves nothing, and is said in one line."""
+"""Changes by other users appear automatically, move nothing, and are reported in one line."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def look(run: Run, **by: float) -> None:
 
 
 async def there(holds: Callable[[], bool], what: str) -> None:
-    """Wait for something while requests are under way, so that the app does not come to rest."""
+    """Wait for a condition while requests are held, so that the app is not idle."""
     async with asyncio.timeout(LONGEST):
         while not holds():  # noqa: ASYNC110  # nobody tells of it
             await asyncio.sleep(0.01)
@@ -158,7 +158,7 @@ async def test_merge_by_another_user_is_reported_and_its_row_removed(
 
 
 async def merged(run: Run, at: SpaceRef, page: content.Page, words: str, new_page: str) -> None:
-    """Somebody changes a page of a space, puts another behind it, and merges that."""
+    """As another user, edit a page of a space, add a page after it, and merge."""
     another = Another(run, NOOR)
     made = await another.does(change_requests.Create(at=at, subject="Say more"))
     ref = made.ref(at)

@@ -1,4 +1,4 @@
-"""A diff says what is so now: after moves, renames, deletions and edits, one's own and others', whichever answer comes first."""
+"""Diffs are current after moves, renames, deletions and edits of all users, in any order of responses."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ HARBOUR = SpaceRef(space_id="harbour-api")
 YUKI = "yuki-tanabe"
 
 LATE = [change_requests.Get, content.ListChanges, content.ListPages]
-"""What is answered last after somebody wrote."""
+"""The operation whose response is last after a write."""
 
 
 def late(often: type[object]) -> pytest.MarkDecorator:
-    """Each of them: `often` in every run. Of what is written in each test, each is answered last in one at least."""
+    """Return the operations that are late: `often` ones in every run. Each is late in at least one test."""
     marked = [pytest.param(each, marks=[] if each is often else [pytest.mark.long]) for each in LATE]
     return pytest.mark.parametrize("late", marked)
 

@@ -23,7 +23,7 @@ from octavo.tui.widgets.text_inputs import SecretInput
 from tests.journeys.stage import Stage
 
 KEYMAP = Path(__file__).parent / "keymap.tsv"
-"""The keys people have in their fingers, and the ids of what they do: one row for each."""
+"""Keys and command ids, one row for each in the key map."""
 ALL: tuple[type[DOMNode], ...] = (Octavo, *KEYMAP_CONTEXTS, Chooser, FilterInput)
 
 

@@ -1,4 +1,4 @@
-"""A part of the large library: what is asked at a start, and that a person waits behind none of it."""
+"""A part of the large demo: requests of a start, and waiting times of the user."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def view(run: Run) -> InboxScreen:
 
 
 def asked(run: Run, since: int = 0) -> Counter[str]:
-    """How many of each operation went out."""
+    """Return the number of requests of each operation."""
     return Counter(f"{type(op).__module__.rpartition('.')[2]}.{type(op).__name__}" for op in run.gate.passed[since:])
 
 

@@ -1,4 +1,4 @@
-"""What a server leaves out of its answers is done without, or known from what was asked."""
+"""Fields that a server omits are not needed, or derived from the request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one wrote and did not send is marked where it hangs, and one key throws it away: on rows, pages, blocks and threads."""
+"""Unsent drafts are marked at their targets and discarded with one key: on rows, pages, blocks and threads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DISCARDED, BACK = "Draft discarded", "Restored your draft."
 
 
 def row(run: Run, *words: str) -> bool:
-    """Whether a line on the screen has all these words."""
+    """Return whether a line of the screen has all these texts."""
     return any(all(each in line for each in words) for line in run.lines)
 
 

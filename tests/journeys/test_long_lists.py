@@ -1,4 +1,4 @@
-"""However much a server has, what is asked of it follows from what is looked at, and what is left out is said."""
+"""The number of requests depends on the visible part of a list, and omitted items are reported."""
 
 from __future__ import annotations
 

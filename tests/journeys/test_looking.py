@@ -29,7 +29,7 @@ async def look(run: Run, page: str) -> None:
 
 
 async def said_until_drawn(run: Run) -> list[str]:
-    """What stands in place of the picture, turn for turn, once enter is pressed on it."""
+    """Return the texts in place of the image in each turn after enter."""
     said: list[str] = []
     run.app.simulate_key("enter")
     for _ in range(5000):

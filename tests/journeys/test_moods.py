@@ -52,7 +52,7 @@ async def on_quickstart(stage: Stage, mood: Mood) -> AsyncIterator[tuple[Run, Mo
 
 
 async def posted(run: Run) -> int:
-    """How often the words are on the platform."""
+    """Return how often the text was posted."""
     there = await run.ask(comments.List(at=HARBOUR_API, limit=1000, format="markdown"), MARA)
     return sum(each.body.text == WORDS for each in there.items)
 

@@ -1,4 +1,4 @@
-"""Where organizations do not load, cannot be read or are left, nothing says that there is nothing to do."""
+"""Without a readable organization, no view claims to be empty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person is told when nothing can be written to the disk."""
+"""Messages when nothing can be written to the disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of what a change request removes hangs where it was said, and is not called outdated."""
+"""Comments on content that a change request removes stay there and are not outdated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A folder that is open: how far it is loaded, what changes in it meanwhile, and what is said where it has no pages."""
+"""An opened folder: progress of loading, changed files, and a folder without pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is not on the screen is not changed by a key: where there is room for one pane, the keys are about that."""
+"""Keys change nothing that is not on the screen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What else a page has, in one form: slug, description, emoji or icon, visibility."""
+"""The form of page options: slug, description, emoji or icon, visibility."""
 
 from __future__ import annotations
 

@@ -86,8 +86,7 @@ FOUND = {
     "offline": "space.keep_offline",
     "outbox": "app.activity",
 }
-"""What people type, and what they look for, which must be in the first three rows: the id of a command, or a table and the
-command that runs there."""
+"""Typed texts, and the command that must be in the first three rows: its id, or a table and a command."""
 
 
 ALIKE = {
@@ -171,7 +170,7 @@ ELSEWHERE = (
     ("viewed", "1 of 1 viewed"),
     ("side by side", "change 1 of"),
 )
-"""What is typed from another view, and what is seen then."""
+"""Texts that are typed in another view, and the texts on the screen afterwards."""
 
 
 @pytest.mark.parametrize("view", ["inbox", "content", "sites"])

@@ -21,7 +21,7 @@ _COUNT = re.compile(r"Comments \d\d")
 
 
 def differs(name: str, text: str) -> str:
-    """What to say when `text` is not the picture of this name. With UPDATE_PICTURES=1 it becomes that picture."""
+    """Return the difference between `text` and the approved picture. With UPDATE_PICTURES=1, approve `text`."""
     path = PICTURES / f"{name}.txt"
     if os.environ.get("UPDATE_PICTURES") == "1":
         path.write_text(text, encoding="utf-8")

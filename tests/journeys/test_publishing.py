@@ -1,4 +1,4 @@
-"""A site published and not any more: what is said before, and what is sent."""
+"""Publishing and unpublishing a site: the dialog and the requests."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator
 import pytest
 
 from octavo.api.organizations import List as ListOrganizations
-from tests.idle_time import AT_REST, share_at_rest
+from tests.idle_work import MAX_IDLE_SHARE, processor_share
 from tests.journeys.contradictions import contradictions, failed
 from tests.journeys.moods import serving
 from tests.journeys.random_keys import Fingers
@@ -18,12 +18,12 @@ from tests.journeys.stage import Stage
 from tests.tui.widgets.scratch import harmless
 
 SECONDS = 1.0
-"""How long it is seen at the end of a run that the app does nothing, each of three times."""
+"""Seconds of each of the three measurements of an idle app at the end of a run."""
 STARTS = ("inbox", "content", "changes", "comments")
 RESTS = 20
-"""Things done after which the app comes to rest, and what it says is compared with what was answered."""
+"""Number of actions between two checks of the screen."""
 PATIENCE = 300.0
-"""Seconds what one key leads to may take on a busy machine, whatever was answered."""
+"""Seconds that a key may take on a busy machine."""
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +49,7 @@ async def try_all(
     *,
     changing: bool,
     longest: int = 10_000,
-    at_rest: float = 3 * AT_REST,
+    at_rest: float = 3 * MAX_IDLE_SHARE,
     act: Callable[[Fingers], Awaitable[None]] = Fingers.act,
 ) -> None:
     """Do so many things at random, and look after each whether all is well.
@@ -74,7 +74,7 @@ async def try_all(
                     assert list(contradictions(run, server)) == [], done[-20:]
             if run.app.return_value is None:
                 await run.settle(PATIENCE)
-                shares = [await share_at_rest(SECONDS) for _ in range(3)]
+                shares = [await processor_share(SECONDS) for _ in range(3)]
                 assert min(shares) < at_rest, (shares, done[-40:])
     assert not list((stage.folder / "state").glob("crash-*"))
 
@@ -104,11 +104,11 @@ async def test_bursts_of_clicks_resizes_and_keys_cause_no_crash(stage: Stage, se
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("seed", range(200, 240))
 async def test_bursts_of_20_000_actions_cause_no_crash_and_no_idle_load(stage: Stage, seed: int) -> None:
-    await try_all(stage, seed, 500, changing=seed % 2 == 1, at_rest=AT_REST, act=Fingers.burst)
+    await try_all(stage, seed, 500, changing=seed % 2 == 1, at_rest=MAX_IDLE_SHARE, act=Fingers.burst)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("seed", range(100, 140))
 async def test_random_responses_cause_no_crash_in_20_000_actions(stage: Stage, seed: int) -> None:
-    await try_all(stage, seed, 500, changing=seed % 2 == 1, at_rest=AT_REST)
+    await try_all(stage, seed, 500, changing=seed % 2 == 1, at_rest=MAX_IDLE_SHARE)

@@ -25,9 +25,9 @@ VIEWS = {
     "site structure": ("sites", ("enter", "enter"), "Saltmarsh Docs › Structure · 4"),
     "threads": ("comments", ("/", *"09:06", "enter"), "Elisa Moretti"),
 }
-"""Where one is, and how one comes there."""
+"""Views and the keys that open them."""
 OFTEN = ("a thread in the inbox", "a page", "a change request", "an organization")
-"""Where all else that can be done is done in every run: in the other views it is the same commands."""
+"""Views in which every run tries all other keys. Other views have the same commands."""
 _LEAVES = frozenset({"app.quit", "app.back", "app.suspend", "view.back", "view.forward", "app.act_as"})
 _TERMINAL = ("open_browser", "link_hints", "help", "palette", "theme", "activity", "search", "organization", "filter")
 

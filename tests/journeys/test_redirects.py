@@ -1,4 +1,4 @@
-"""Where redirects lead, and what else is asked of a site: what its visitors find, and where words stand on it."""
+"""Redirects of a site, its published content, and its search."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ MOODS = {
 }
 
 OFTEN = ("429 for two minutes", "401")
-"""One that ends by itself and one that waits for somebody: the others are as the first."""
+"""A refusal that ends by itself, and one that needs the user. Others are similar."""
 
 
 async def pass_time(run: Run, minutes: int) -> None:

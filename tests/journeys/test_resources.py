@@ -468,7 +468,7 @@ class Harboured(InOrganization, Operation[teams.Team], put="/teams", success=201
     title: teams.Title
     members: tuple[Id, ...] | None = None
     harbour: Annotated[str, Field(max_length=12)] | None = None
-    """Where the team meets."""
+    """Meeting place of the team."""
 
 
 @pytest.mark.before_release

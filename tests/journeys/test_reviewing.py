@@ -86,7 +86,7 @@ async def test_threads_of_a_change_request_are_shown_in_its_diff(stage: Stage) -
 
 
 def cursor(run: Run) -> str:
-    """The words of what the bar stands at in the diff."""
+    """Return the text of the selected block in the diff."""
     screen = run.app.screen
     assert isinstance(screen, ChangeRequestScreen)
     stop = screen.view.cursor.current()

@@ -13,7 +13,7 @@ ALLOWED = {
     "tomas-okafor": {"C", "c", "U", "L", "E", "ctrl+n", "a", "A", "~"},
     "mara-lindqvist": {"C", "c", "U", "L", "E", "ctrl+n", "a", "A", "~", "m"},
 }
-"""What may be done with a change request of the Harbour API: by those who may read, comment, review and create."""
+"""Allowed keys on a change request of the Harbour API, for users who may read, comment, review and create."""
 KEYS = {
     "C": "comment",
     "U": "edit",
@@ -107,13 +107,13 @@ async def test_forbidden_keys_of_a_page_and_its_threads_are_disabled(stage: Stag
 
 
 def nothing_said(run: Run) -> None:
-    """Take away what was said: what is said next may be the same."""
+    """Remove the notices, because the next may be the same."""
     for notice in run.app.notices.shown():
         run.app.notices.close(notice.number)
 
 
 def on_a_thread(run: Run) -> bool:
-    """Whether a thread hangs on the block under the cursor."""
+    """Return whether the selected block has a thread."""
     screen = run.app.screen
     assert isinstance(screen, (ContentScreen, ChangeRequestScreen))
     return screen.page_discussion.selected_thread is not None

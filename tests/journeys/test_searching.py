@@ -1,4 +1,4 @@
-"""Searching what was read on this machine, beside what the server finds and without it."""
+"""Search in cached content, with and without the results of the server."""
 
 from __future__ import annotations
 

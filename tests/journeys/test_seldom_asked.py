@@ -1,4 +1,4 @@
-"""What is seldom asked for, by the keys that do: no other journey comes by."""
+"""Operations that no other journey sends."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TO = OrganizationRef(organization_id="eastbank")
 
 
 async def on_a_block(run: Run, start: str) -> None:
-    """Stand on a block nobody spoke of, of a page or a diff."""
+    """Select a block without threads, on a page or in a diff."""
     if start == "content":
         await on_quickstart(run)
     else:
@@ -166,7 +166,7 @@ async def look_at_pictures(run: Run) -> None:
 
 
 def places(run: Run, kind: type[Any]) -> set[type[Any]]:
-    """Of what something was asked for."""
+    """Return the places of the requests."""
     return {type(each.at) for each in run.gate.passed if isinstance(each, kind)}
 
 

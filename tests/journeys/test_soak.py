@@ -1,4 +1,4 @@
-"""Keys at random over all screens, as of somebody who leaves the app open for days: what was closed does not stay."""
+"""Random keys on all screens, as in an app that is open for days: closed screens are freed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 class Soak:
-    """Somebody who presses, clicks and pastes at random, and lets time go by; what came on show is remembered."""
+    """A user who presses, clicks and pastes randomly while time passes. Stores the screens that were shown."""
 
     def __init__(self, run: Run, seed: int) -> None:
         self._run, self._opened = run, Opened(run)

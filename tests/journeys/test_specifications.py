@@ -1,5 +1,5 @@
-"""Interfaces that blocks say the address of: filed in the organization, files of the space in JSON or YAML, or not read;
-and what else of a folder stands in its pages."""
+"""OpenAPI blocks with specifications of the organization, of files in JSON or YAML, or unreadable ones; and other
+content of a folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of change requests says how each stands, and shows only those that stand so."""
+"""The list of change requests shows statuses, and filters by status."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def numbered(run: Run, number: int) -> ChangeRequest:
 
 
 def row(run: Run, title: str) -> str:
-    """The second line of a row of the list, without what is beside it."""
+    """Return the second line of a row without the preview."""
     at = next(index for index, line in enumerate(run.lines) if title in line)
     return run.lines[at + 1].split("│")[0].strip()
 

@@ -18,7 +18,7 @@ HERE = "You need a terminal and either curl"
 
 
 async def on_quickstart(run: Run) -> None:
-    """Stand on the first paragraph of the quickstart, of which nobody said anything yet."""
+    """Select the first paragraph of the quickstart, which has no threads."""
     await run.see("Your first tide")
     await run.press("j", "j", "enter")
     await run.see("› Quickstart", "THREADS  2 open", HERE)

@@ -1,4 +1,4 @@
-"""A thread is read beside or below the words it hangs on, never over them, and the page stays where it is."""
+"""The dialog of a thread never covers the commented text, and the page does not move."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def height_of_cursor(pane: Reader) -> int:
 
 
 async def at_rest(run: Run, pane: Reader) -> Region:
-    """Where the cursor is once nothing above it is found any more that takes more lines."""
+    """Return the line of the cursor when the blocks above have their final height."""
     places: list[Region] = []
     while places[-3:] != [pane.cursor.region] * 3:
         places.append(pane.cursor.region)

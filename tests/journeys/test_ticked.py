@@ -1,4 +1,4 @@
-"""What is done to the threads that are ticked, and taken back."""
+"""Actions on selected threads, and their undo."""
 
 from __future__ import annotations
 

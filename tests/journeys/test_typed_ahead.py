@@ -1,4 +1,4 @@
-"""Several keys that come at once, as over a slow line, do what they do one after the other."""
+"""Keys that arrive together, as over a slow connection, run in order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.journeys.test_resources import open_kind
 
 
 async def at_once(run: Run, *keys: str, turns: int = 0) -> None:
-    """Press keys, so many turns of the loop apart: none waits for what the one before does."""
+    """Press keys so many turns of the event loop apart, without waiting for their effects."""
     for key in keys:
         run.app.post_message(Key(key, key if len(key) == 1 else None))
         for _ in range(turns):
@@ -26,7 +26,7 @@ async def at_once(run: Run, *keys: str, turns: int = 0) -> None:
 
 
 def written(run: Run) -> list[str]:
-    """What is in the fields on show."""
+    """Return the text of the visible fields."""
     found = run.app.screen.query("Input, TextArea")
     return [
         each.value if isinstance(each, Input) else each.text for each in found if isinstance(each, Input | TextArea)

@@ -1,4 +1,4 @@
-"""Which change request is offered first for what is written: the one written to last, and none that has nothing to do with it."""
+"""The change request that is offered first for an edit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HARBOUR = SpaceRef(space_id="harbour-api")
 
 
 def offered(run: Run) -> list[str]:
-    """What is to be chosen from, the first one first."""
+    """Return the offered choices in order."""
     return [choice.title for choice in run.app.screen.choices()]  # type: ignore[attr-defined]  # the picker
 
 
@@ -25,7 +25,7 @@ async def open_page(run: Run) -> None:
 
 
 async def rename(run: Run, to: str) -> None:
-    """Rename the page at hand in what is offered first."""
+    """Rename the selected page in the first offered change request."""
     await run.press("M", "enter", "enter")
     await run.see("New title for Time and time zones")
     await run.press("ctrl+u")

@@ -1,4 +1,4 @@
-"""Ways through the app that come past every view and every dialog."""
+"""Routes through the app that open every view and every dialog."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tests.journeys.stage import Run
 
 
 class Stop(NamedTuple):
-    """Something to look at: the keys that lead there from the stop before, and words that are there then.
+    """A screen to look at: the keys that lead there from the previous stop, and texts that it shows.
 
-    A key `type:...` pastes what follows.
+    A key `type:...` pastes the text after the colon.
     """
 
     name: str
@@ -114,7 +114,7 @@ TOURS = {
 
 
 async def go(run: Run, stop: Stop) -> None:
-    """Come from the stop before to this one."""
+    """Go from the previous stop to this one."""
     for key in stop.keys:
         if key.startswith("type:"):
             await run.type(key.removeprefix("type:"))
@@ -124,7 +124,7 @@ async def go(run: Run, stop: Stop) -> None:
 
 
 def ambiguous(run: Run) -> list[str]:
-    """Keys that mean two things here."""
+    """Return keys with two meanings on this screen."""
     places = {active.node for active in run.app.screen.active_bindings.values()}
     return key_clashes(run.app.screen) + [
         f"{type(place).__name__}: {key} is {' and '.join(sorted(ids))}"

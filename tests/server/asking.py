@@ -1,4 +1,4 @@
-"""A small world to ask things of, and a way to ask as one of its people."""
+"""A small platform with an organization, and requests as its users."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ PEOPLE = {
     "sam": "read",
     "gil": None,
 }
-"""The people of the organization acme, with their roles. Eve is a stranger."""
+"""Members of the organization `acme` with their roles. Eve is no member."""
 
 
 @dataclass
 class Clock:
-    """A clock that moves when it is told to."""
+    """A clock that stands still until the test moves it."""
 
     moment: datetime = START
 
@@ -46,18 +46,18 @@ class Clock:
         return self.moment
 
     def forward(self, **by: float) -> None:
-        """Move on, by `days`, `hours`, `seconds`."""
+        """Move forward by `days`, `hours` or `seconds`."""
         self.moment += timedelta(**by)
 
 
 def counting(sort: str = "n") -> Callable[[], str]:
-    """Ids that count: n1, n2, ..."""
+    """Return a function that returns the ids n1, n2, and so on."""
     numbers = count(1)
     return lambda: f"{sort}{next(numbers)}"
 
 
 def small_world(clock: Clock, store: Store | None = None) -> World:
-    """One organization, acme, with a person for each role, each with the key `key-<name>`."""
+    """Return a world with the organization `acme` and a member for each role. The key of a user is `key-<name>`."""
     world = World(store or Store(), now=clock, new_id=counting(), origin="http://octavo.test")
     acme = {"id": "acme", "title": "Acme", "createdAt": iso(START), "type": "business", "plan": "pro"}
     world.store.put("/orgs/acme", acme)
@@ -72,7 +72,7 @@ def small_world(clock: Clock, store: Store | None = None) -> World:
 
 
 class Refusal(Exception):
-    """The platform said no."""
+    """The platform refused a request."""
 
     def __init__(self, response: httpx.Response) -> None:
         super().__init__(f"{response.status_code} {response.text}")
@@ -83,11 +83,11 @@ class Refusal(Exception):
 
 @dataclass
 class Ask:
-    """`await ask(operation, "mia")` goes the whole way over HTTP and returns the model."""
+    """Sends operations to the platform over HTTP: `await ask(operation, "mia")` returns the response."""
 
     platform: Platform
     last: httpx.Response = field(init=False)
-    """The last answer as it came."""
+    """The last HTTP response."""
 
     async def __call__(self, op: Operation[T], user: str = "ada") -> T:
         request = encode(op)
@@ -96,11 +96,11 @@ class Ask:
             raise Refusal(response)
         spec = SPECS[type(op)]
         assert response.status_code == spec.success, f"{spec.name} is answered with {spec.success}"
-        answer: T = spec.codec.validate_json(response.content) if response.content else None  # type: ignore[assignment]  # what has no body answers None
+        answer: T = spec.codec.validate_json(response.content) if response.content else None  # type: ignore[assignment]  # An empty body is None.
         return answer
 
     async def http(self, method: str, url: str, user: str | None = "ada", **options: Any) -> httpx.Response:
-        """Any request, with the key of `user`. What goes wrong inside the platform is raised here."""
+        """Send any request with the key of `user`. Raises the exceptions of the platform."""
         headers = {"authorization": f"Bearer key-{user}"} if user else {}
         transport = httpx.ASGITransport(self.platform)
         async with httpx.AsyncClient(transport=transport, base_url="http://octavo.test", headers=headers) as client:
@@ -112,7 +112,7 @@ ACME = OrganizationRef(organization_id="acme")
 
 
 async def space_with(ask: Ask, title: str = "Handbook", *, parent: str | None = None, **texts: str) -> Space:
-    """A space of acme, made by ada, whose pages are called and say what `texts` say, and have these names as ids."""
+    """Create a space of acme as ada. `texts` are its pages, with their ids as names."""
     space = await ask(
         spaces.Create(at=ACME, title=title, parent=parent) if parent else spaces.Create(at=ACME, title=title)
     )
@@ -122,7 +122,7 @@ async def space_with(ask: Ask, title: str = "Handbook", *, parent: str | None = 
 
 
 async def stand(ask: Ask, space: Space, pages: list[Json]) -> Space:
-    """Let the primary content of a space have just these pages."""
+    """Replace the pages in the main content of a space."""
     world = ask.platform.world.for_user("ada")
     revision = revisions.add_next(world, revisions.get_current(world, space.id), pages=pages)
     revisions.set_current(world, space.id, revision)
@@ -130,7 +130,7 @@ async def stand(ask: Ask, space: Space, pages: list[Json]) -> Space:
 
 
 async def refused(answer: Awaitable[Any], status: int) -> str:
-    """The sentence of a refusal, which must have this status."""
+    """Return the sentence of a refusal, and check its status."""
     with pytest.raises(Refusal) as refusal:
         await answer
     assert refusal.value.status == status, str(refusal.value)

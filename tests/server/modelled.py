@@ -1,4 +1,4 @@
-"""A small model of spaces, change requests and comments, and what must be there when it is right."""
+"""A small model of spaces, change requests and comments, to compare the platform with."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.server.asking import ACME, Clock, small_world
 
 T = TypeVar("T")
 Texts = dict[str, str]
-"""What each page says, by title. Every title is used once."""
+"""Texts of pages by title. Every title is used once."""
 
 WEEK = timedelta(days=7)
 
@@ -38,12 +38,12 @@ class Thread:
 
 @dataclass
 class Proposal:
-    """A change request as it should be."""
+    """The expected state of a change request."""
 
     at: ChangeRequestRef
     number: int
     base: str
-    """The primary revision it was last brought up to."""
+    """Revision of main at the last update."""
     texts: Texts
     status: str = "draft"
     merged: str | None = None
@@ -56,14 +56,14 @@ class Proposal:
 
 @dataclass
 class Place:
-    """A space as it should be."""
+    """The expected state of a space."""
 
     at: SpaceRef
     title: str
     main: str
-    """The primary revision."""
+    """Current revision of main."""
     texts: dict[str, Texts]
-    """What the primary revisions said, by their ids."""
+    """Contents of the revisions of main by id."""
     parent: str | None = None
     deleted: datetime | None = None
     threads: list[Thread] = field(default_factory=list)
@@ -75,7 +75,7 @@ def opens(threads: Sequence[Thread]) -> int:
 
 
 PICK = st.integers(0, 30)
-"""Which of the things that are there: counted round."""
+"""Index of an existing item, modulo their number."""
 
 
 def picked(things: Sequence[T], pick: int) -> T:
@@ -83,7 +83,7 @@ def picked(things: Sequence[T], pick: int) -> T:
 
 
 class Modelled:
-    """The platform, an administrator who asks it, and how it should be."""
+    """The platform, requests of an admin, and the expected state."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class Modelled:
         self.open()
         self.places: list[Place] = []
         self.rows: dict[str | None, list[Place]] = {}
-        """What lies in each collection and at the root, in its order, deleted spaces too."""
+        """Items of each collection and of the root in order, with deleted spaces."""
 
     def open(self) -> None:
         self.platform = Platform(self.world)
@@ -137,7 +137,7 @@ class Modelled:
         return found
 
     def check(self, place: Place, at: Discussion | None = None, threads: Sequence[Thread] = ()) -> None:
-        """A space is as it should be, with what the deed was about."""
+        """Check a space and its change requests against the model."""
         if self.is_gone(place):
             self.refused(spaces.Get(at=place.at), NotFound)
             return
@@ -167,7 +167,7 @@ class Modelled:
         assert shown.base == proposal.base
 
     def check_order(self) -> None:
-        """Spaces are listed in the order of their rows, without those that are deleted."""
+        """Check the order of the spaces that are not deleted."""
         listed = self.ask(spaces.List(at=ACME, limit=1000)).items
         for parent, row in self.rows.items():
             wanted = [place.at.space_id for place in row if place.deleted is None]

@@ -1,4 +1,4 @@
-"""Sites to ask things of."""
+"""Sites for tests of published content."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from octavo.api.spaces import Space
 from tests.server.asking import ACME, Ask, space_with
 
 Titles = list[object]
-"""Titles of parts, each of a group followed by a list of those in it."""
+"""Titles of parts. The title of a group is followed by the list of its parts."""
 
 
 async def a_site(ask: Ask, *spaces: Space) -> SiteRef:
-    """A site of acme, made by ada, that publishes these spaces once it is published."""
+    """Create a site of acme with these spaces, as ada."""
     site = await ask(sites.Create(at=ACME, title="Docs", spaces=tuple(space.id for space in spaces)))
     return SiteRef(organization_id="acme", site_id=site.id)
 
 
 async def a_section(ask: Ask, at: SiteRef, title: str) -> SiteSection:
-    """A section at the end of a site, with one new space of the same title."""
+    """Add a section to a site, with one new space of the same title."""
     return await ask(structure.CreateSection(at=at, space_id=(await space_with(ask, title)).id))
 
 
 async def a_site_in_sections(ask: Ask, *titles: str) -> tuple[SiteRef, dict[str, SiteSection]]:
-    """A site with these sections, each with one space of the same title."""
+    """Create a site with these sections, each with one space of the same title."""
     at = await a_site(ask)
     return at, {title: await a_section(ask, at, title) for title in titles}
 
 
 def outline(parts: tuple[structure.Part, ...]) -> Titles:
-    """Titles of what stands at the root, and below each group a list of what stands in it."""
+    """Return the titles of the parts, with a list after each group."""
     found: Titles = []
     for part in parts:
         found.append(part.title)
@@ -41,25 +41,25 @@ def outline(parts: tuple[structure.Part, ...]) -> Titles:
 
 
 async def tree_of(ask: Ask, at: SiteRef) -> Titles:
-    """The titles of all parts of a site, in their order."""
+    """Return the titles of all parts of a site, in order."""
     return outline((await ask(structure.Get(at=at))).structure)
 
 
 async def site_spaces_of(ask: Ask, at: SiteRef, **wanted: bool) -> dict[str, SiteSpace]:
-    """The site spaces of a site by title."""
+    """Return the site spaces of a site by title."""
     return {each.title: each for each in (await ask(structure.ListSiteSpaces(at=at, **wanted))).items}
 
 
 def before(part: SiteSection | SectionGroup | SiteSpace) -> Position:
-    """The place before a part."""
+    """Return the position before a part."""
     return Position(before=pointer(part))
 
 
 def after(part: SiteSection | SectionGroup | SiteSpace) -> Position:
-    """The place after a part."""
+    """Return the position after a part."""
     return Position(after=pointer(part))
 
 
 def pointer(part: SiteSection | SectionGroup | SiteSpace) -> Pointer:
-    """What names a part."""
+    """Return the pointer to a part."""
     return Pointer(type=part.object, id=part.id)

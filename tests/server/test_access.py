@@ -1,4 +1,4 @@
-"""Roles given on spaces and collections, and what they come to."""
+"""Roles on spaces and collections, and the resulting access."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ async def _team(ask: Ask, *members: str, title: str = "Writers") -> str:
 
 
 async def _users(ask: Ask, at: Shared) -> dict[str, str]:
-    """Those who were given a role at a place, with the role."""
+    """Return the users with a direct role at a place."""
     return {each.user.id: each.permission for each in (await ask(permissions.ListUsers(at=at))).items}
 
 
 async def _everybody(ask: Ask, at: Shared, user: str = "ada", role: Role | None = None) -> dict[str, str]:
-    """Those who have a role at a place, with what it comes to."""
+    """Return the users with any role at a place, and the resulting role."""
     op = permissions.ListAggregate(at=at, role=role) if role else permissions.ListAggregate(at=at)
     return {each.user.id: each.permission for each in (await ask(op, user)).items}
 

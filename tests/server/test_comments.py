@@ -31,7 +31,7 @@ async def space(ask: Ask) -> Space:
 
 @pytest.fixture(params=["space", "change request"])
 async def place(request: pytest.FixtureRequest, space: Space, world: World) -> Discussion:
-    """Where comments live: everything here holds for both."""
+    """The place of comments: a space or a change request. All tests hold for both."""
     if request.param == "space":
         return space.ref
     path = f"/spaces/{space.id}/change-requests/c1"

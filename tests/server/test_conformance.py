@@ -41,7 +41,7 @@ CHECKS = [
     checks.response_schema_conformance,
 ]
 PRIVATE = "http://127.0.0.1:9/"
-"""Where the platform does not go: no test leaves this machine."""
+"""Hosts that the platform must not contact: no test leaves this machine."""
 
 every_route = pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.key)
 
@@ -89,7 +89,7 @@ Conform = Callable[[Route, int], None]
 
 @pytest.fixture
 def conform(furnished: Furnished, tmp_path: Path) -> Iterator[Conform]:
-    """Asks an operation with what works and so many times with what does not, in a world of its own."""
+    """Send an operation with valid values, and so many times with invalid ones, in its own world."""
     shutil.copy(furnished.file, tmp_path / "platform.db")
     store = Store(tmp_path / "platform.db")
     numbers = count(1)
@@ -142,7 +142,7 @@ def _mix(case: AnyCase, working: dict[str, Any], kept: set[int]) -> None:
 
 
 def _at_home(value: Any) -> Any:
-    """What would make the platform fetch something from far away names this machine instead."""
+    """Replace URLs that the platform would fetch by URLs of this machine."""
     if isinstance(value, dict):
         return {
             name: PRIVATE if name == "url" and isinstance(each, str) else _at_home(each) for name, each in value.items()
@@ -153,7 +153,7 @@ def _at_home(value: Any) -> Any:
 
 
 OFTEN = ROUTES[::3]
-"""Those that are asked with what was generated in every run: to make that takes longer than all else."""
+"""Operations with generated values in every run. Generating values takes most of the time."""
 
 
 @every_route

@@ -1,4 +1,4 @@
-"""What is of one place is not there under the path of another, even for who administers both, and nothing happens."""
+"""Items of one place are not found under the path of another, even by an admin of both, and nothing changes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ IN_NORTH: dict[str, tuple[str, Values]] = {
     "siteMcpServerId": (f"POST {SITE}/mcp-servers", lambda north: {"name": "North", "url": "https://north.example/"}),
     "shareLinkId": (f"POST {SITE}/share-links", lambda north: {"name": "North"}),
 }
-"""What ada makes in her other organization, by what its id is called in paths: how it is made, and of what."""
+"""Items that ada creates in her other organization, by path parameter: the operation and its values."""
 
 CROSSED = [
     (key, name) for key, route in ROUTES.items() for name in IN_NORTH if f"/{{{name}}}" in route.path.partition("}")[2]
@@ -66,7 +66,7 @@ class Both:
             self.north[name] = made["id"]
 
     def ask(self, route: Route, values: Json) -> tuple[int, Any]:
-        """What ada is answered, and with which status."""
+        """Send a request as ada, and return the status and the body."""
         try:
             said = answer(build(route, values), self.world)
         except (Refusal, MissingResource) as refusal:

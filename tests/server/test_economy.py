@@ -1,4 +1,4 @@
-"""What an operation costs: plain ones cost no code, and no two handlers are alike. Run with `-s` to see the figures."""
+"""Code size of operations: plain operations have no code, and no two handlers are alike. `-s` shows the figures."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def lines_of(package: Any, names: tuple[str, ...] | None = None) -> int:
 
 
 def shape(function: Callable[..., Any]) -> str:
-    """What a function does, without what it calls its operation and itself."""
+    """Return the syntax tree of a function without names of its operation and itself."""
     (node,) = ast.parse(textwrap.dedent(inspect.getsource(function))).body
     assert isinstance(node, ast.FunctionDef)
     node.name, node.args, node.decorator_list = "it", ast.parse("lambda: 0", mode="eval").body.args, []  # type: ignore[attr-defined]  # a lambda has arguments

@@ -1,4 +1,4 @@
-"""Where links lead, which are broken, what a change request breaks, and what leads to a page or file."""
+"""Targets of links, broken links, links that a change request breaks, and backlinks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PETS = '{"openapi": "3.1.0", "info": {"title": "Pets", "version": "1"}, "paths":
 
 
 def named(location: Location | None) -> str:
-    """What a location is, in a word."""
+    """Return the name of a location."""
     assert location is not None
     inside = f"#{location.internal_location.anchor}" if location.internal_location else ""
     match location.kind:
@@ -33,7 +33,7 @@ def named(location: Location | None) -> str:
 
 
 def told(page: ListPage[Link]) -> list[tuple[str, str, int]]:
-    """Each link: its status, what it leads to, and in how many places it stands."""
+    """Return the status, the target and the number of places of each link."""
     return [(each.status, named(each.target_reference), len(each.location_references)) for each in page.items]
 
 

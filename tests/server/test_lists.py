@@ -24,7 +24,7 @@ from tests.server.asking import ACME, Ask, Clock, space_with
 from tests.walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, furnish
 
 NOWHERE = "http://127.0.0.1:9/"
-"""Where the platform does not go: no test leaves this machine."""
+"""Hosts that the platform must not contact: no test leaves this machine."""
 ROUTES = {route.key: route for op, spec in load().items() if issubclass(op, Listing) for route in routes(spec)}
 """Every list, at every kind of place that has it."""
 
@@ -73,7 +73,7 @@ class Furnished:
         assert self.send("POST", f"{CHANGE_REQUEST}/update".format(**known))[0] == 200
 
     def fill_lists(self) -> None:
-        """More of what the walk makes only once: because it is there already, or of other people."""
+        """Add items of lists in which the walk creates only one, because the item exists or belongs to other users."""
         south = {"id": "south", "title": "South", "createdAt": self.world.timestamp()}
         self.world.store.put("/orgs/south", south)
         self.world.store.put("/orgs/south/members/ada", {"id": "ada", "role": "admin", "joinedAt": south["createdAt"]})
@@ -118,7 +118,7 @@ class Furnished:
         return found
 
     def url(self, key: str, **cut: str) -> tuple[str, str, Json | None]:
-        """How a page of a list is asked for over HTTP, cut in a way the vocabulary would not send."""
+        """Return the URL of a page of a list, with a limit that operations do not allow."""
         request = encode(build(ROUTES[key], {**self.walk.at(key), **self.walk.beside(key)}))
         if request.body is not None and not query_fields(ROUTES[key].spec):
             return request.method, request.url, {**request.body, **cut}

@@ -1,4 +1,4 @@
-"""What the permissions of a thing say its caller may do, they may, and what they do not say, the platform refuses."""
+"""The permissions in a response match the operations that the platform allows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who sees a published site, and what of it, by visibility and by share key."""
+"""Visible parts of a published site, by visibility and share key."""
 
 from __future__ import annotations
 

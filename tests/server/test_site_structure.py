@@ -1,4 +1,4 @@
-"""What is on a site: spaces, sections and groups, which one visitors begin at, and in which order they stand."""
+"""Spaces, sections and groups of a site, their defaults and their order."""
 
 from __future__ import annotations
 

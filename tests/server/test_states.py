@@ -211,7 +211,7 @@ class States(Modelled, RuleBasedStateMachine):
     def merged(
         self, place: Place, proposal: Proposal, result: str, at: SpaceRef | ChangeRequestRef, plain: str = "merge"
     ) -> Texts:
-        """What pages must say when both sides are brought together. Where both changed one, nothing of either is lost."""
+        """Return the expected pages of a merge. If both sides changed a page, nothing is lost."""
         base, main, proposed = place.texts[proposal.base], place.texts[place.main], proposal.texts
         found, conflicts = {}, False
         says = self.texts(at)

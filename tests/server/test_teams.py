@@ -19,7 +19,7 @@ async def _make(ask: Ask, title: str = "Writers", *members: str) -> Team:
 
 
 async def _members(ask: Ask, team: Team) -> dict[str, str]:
-    """Who is in a team, and as what."""
+    """Return the members of a team with their roles."""
     listed = (await ask(teams.ListMembers(at=ACME, team_id=team.id))).items
     return {each.organization.id: each.team.role for each in listed}
 

@@ -1,4 +1,4 @@
-"""Many clients at once: no update is lost, nobody sees a revision half made, and one writes at a time."""
+"""Concurrent clients: no update is lost, no partial revision is visible, and writes are serialized."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class Together:
         return pages
 
     async def says(self, at: ContentRef) -> list[str]:
-        """What the pages of each client say."""
+        """Return the texts of the pages of each client."""
         found = []
         for number, client in enumerate(self.clients):
             ops = [content.GetPage(at=at, page_id=self.pages[f"{side}-{number}"], format="markdown") for side in SIDES]
@@ -176,7 +176,7 @@ async def clients_of(*platforms: Platform) -> AsyncIterator[list[Client]]:
 
 
 class Watched:
-    """What a store is told, and by which threads it is written."""
+    """A store that records its statements and the threads that write."""
 
     def __init__(self, store: Store) -> None:
         self.begun: set[str] = set()

@@ -1,4 +1,4 @@
-"""Of what people may not see they are told nothing: it is not there."""
+"""Items without access are not found by any operation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.server.publishing import a_site
 
 SECRET = "Merger with North"
 PEOPLE = ("mia", "sam", "gil")
-"""A member who may create content, one who may read, and a guest. They administer one space and one collection."""
+"""A creator, a reader and a guest, who each administer one space and one collection."""
 
 
 @pytest.fixture

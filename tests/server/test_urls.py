@@ -1,4 +1,4 @@
-"""What pasted addresses of the app name."""
+"""Targets of pasted links to the app."""
 
 from __future__ import annotations
 

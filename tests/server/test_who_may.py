@@ -138,14 +138,14 @@ LEAST: dict[str, tuple[str, ...]] = {
 """The least role that may do each write. Whoever is not in the organization may do none."""
 
 THEMSELVES = {f"DELETE {MEMBERS}": "gil", f"DELETE {TEAM}/members/{{userId}}": "jun"}
-"""Who leaves by themselves."""
+"""Operations by which users leave on their own."""
 
 NOT_WALKED = (f"POST {SPACE}/content/import", f"POST {CHANGE_REQUEST}/content/import")
-"""What would have to fetch a page from far away to be done to the end."""
+"""Operations that would fetch a remote page."""
 
 
 class Undo(Exception):
-    """What was tried does not stay."""
+    """Rolls back a try."""
 
 
 def able(world: World, op: Operation[Any]) -> set[str]:
@@ -182,7 +182,7 @@ def _does(op: Operation[Any], world: World, user: str) -> bool:
 
 @pytest.fixture(scope="module")
 def tried() -> Iterator[dict[str, set[str]]]:
-    """Who could do each write."""
+    """Return the roles that could send each write."""
     world = furnish(Clock())
     found: dict[str, set[str]] = {}
 
@@ -211,7 +211,7 @@ def tried() -> Iterator[dict[str, set[str]]]:
 
 
 def expected(key: str, least: str) -> set[str]:
-    """Who may do a write that takes this role."""
+    """Return the roles that may send a write with this least role."""
     enough = RANKS if least == "guest" else RANKS[RANKS.index(least) :]
     may = {user for user, role in PEOPLE.items() if (least == "guest" if role is None else role in enough)}
     return may | ({THEMSELVES[key]} if key in THEMSELVES else set())

@@ -1,4 +1,4 @@
-"""A small web of its own on a port of this machine, for what fetches."""
+"""A small web server on a local port."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 @dataclass
 class Web:
-    """Answers what it was given by path. `asked` are the paths that were asked for."""
+    """Serves the given responses by path. `asked` has the requested paths."""
 
     origin: str = ""
     pages: dict[str, tuple[int, dict[str, str], bytes]] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     held: set[str] = field(default_factory=set)
-    """Paths that are answered byte by byte, for ever."""
+    """Paths with endless responses, byte by byte."""
     closing: Event = field(default_factory=Event)
 
     def put(
@@ -32,17 +32,17 @@ class Web:
         status: int = 200,
         headers: Mapping[str, str] = NO_HEADERS,
     ) -> str:
-        """Answer `path` with this. Returns its address."""
+        """Set the response of a path, and return its URL."""
         data = body.encode() if isinstance(body, str) else body
         self.pages[path] = (status, {"content-type": kind, **headers}, data)
         return self.origin + path
 
     def move(self, path: str, location: str) -> str:
-        """Lead from `path` to another address."""
+        """Redirect a path to another URL, and return the URL of the path."""
         return self.put(path, "", status=302, headers={"location": location})
 
     def hold(self, path: str) -> str:
-        """Answer `path` slower than anybody waits."""
+        """Make the response of a path endless, and return its URL."""
         self.held.add(path)
         return self.origin + path
 
@@ -73,10 +73,10 @@ def open_web() -> Iterator[Web]:
                 while not web.closing.wait(0.02):
                     self.wfile.write(b" ")
             except OSError:
-                pass  # nobody waits any longer
+                pass  # The client is gone.
 
         def log_message(self, format: str, *args: object) -> None:
-            """Nothing is said."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True

@@ -1,4 +1,4 @@
-"""A space with a few pages, and short ways to propose changes to it."""
+"""A space with pages, and functions that change it."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def update(page: str, markdown: str | None = None, **fields: Any) -> content.Upd
 
 @dataclass
 class Desk:
-    """Where one space is written."""
+    """A space and its change requests."""
 
     ask: Ask
     space: SpaceRef
 
     @classmethod
     async def open(cls, ask: Ask, *markdown: str) -> Desk:
-        """A space of acme whose pages say these texts, which begin with their titles."""
+        """Create a space of acme with these pages, whose texts begin with their titles."""
         space = await ask(spaces.Create(at=ACME, title="Docs"))
         desk = cls(ask, space.ref)
         if markdown:
@@ -45,7 +45,7 @@ class Desk:
     async def propose(
         self, *changes: ContentEdit, user: str = "jun", subject: str = "Better words"
     ) -> ChangeRequestRef:
-        """A change request with these changes, as one edit."""
+        """Create a change request with these changes as one edit."""
         created = await self.ask(change_requests.Create(at=self.space, subject=subject), user)
         if changes:
             await self.edit(created.ref(self.space), *changes, user=user)
@@ -56,7 +56,7 @@ class Desk:
         return answer
 
     async def publish(self, *changes: ContentEdit) -> MergeResult:
-        """These changes, merged at once."""
+        """Merge these changes into main."""
         return await self.merge(await self.propose(*changes, user="ada"))
 
     async def merge(self, at: ChangeRequestRef, user: str = "ada") -> MergeResult:
@@ -69,7 +69,7 @@ class Desk:
         return await self.ask(content.ListPages(at=at or self.space))
 
     async def page(self, title: str, at: ContentRef | None = None) -> Page:
-        """The page of that title, with its text as markdown."""
+        """Return the page with this title, as Markdown."""
         found = next(page for page in (await self.tree(at)).walk() if page.title == title)
         return await self.ask(content.GetPage(at=at or self.space, page_id=found.id, format="markdown"))
 
@@ -77,7 +77,7 @@ class Desk:
         return (await self.page(title)).id
 
     async def outline(self, at: ContentRef | None = None) -> str:
-        """The tree as titles, those below a page in brackets."""
+        """Return the titles of the page tree, with subpages in brackets."""
 
         def line(pages: tuple[Page, ...]) -> str:
             return " ".join(page.title + (f"({line(page.pages)})" if page.pages else "") for page in pages)

@@ -1,4 +1,4 @@
-"""What screens ask, without a screen."""
+"""Requests of screens without a screen."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from octavo.server.app import Platform
 
 @asynccontextmanager
 async def live_of(platform: Platform) -> AsyncIterator[Live]:
-    """What ada knows of a platform."""
+    """Return a `Live` of ada for a platform."""
 
     async def no_sleep(seconds: float) -> None:
         pass

@@ -43,14 +43,14 @@ def signed_in(settings: Settings, options: argparse.Namespace) -> tuple[Access, 
     """Return the account and its API key. Raises Failure with code 4 if there is none."""
     try:
         access = resolve(settings, options)
-        key = signing_in.key_of(home_of(settings).patient(tell), access)
+        key = signing_in.token_of(home_of(settings).patient(tell), access)
     except StoreUnavailable as error:
         store = "keyring-locked" if isinstance(error, StoreTimeout) else "keyring-unreachable"
         raise Failure(str(error), NOT_SIGNED_IN, error=store) from error
     except ValueError as error:
         raise Failure(str(error)) from error
     if key is None:
-        raise Failure(signing_in.why_no_key(access), NOT_SIGNED_IN)
+        raise Failure(signing_in.no_token_reason(access), NOT_SIGNED_IN)
     return access, key
 
 
@@ -61,7 +61,8 @@ def check_one_source(options: argparse.Namespace) -> None:
 
 
 def open_client(options: argparse.Namespace, settings: Settings) -> LateClient:
-    """Return a client for `--demo`, `--folder`, `--profile` and `--base-url`, without cache and outbox. Raises Failure."""
+    """Return a client for `--demo`, `--folder`, `--profile` and `--base-url`, without cache and outbox. Raises
+    Failure."""
     from octavo.cli.late_client import LateClient  # lazy: commands without requests
 
     check_one_source(options)

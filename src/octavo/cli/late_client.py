@@ -40,8 +40,8 @@ class LatePlatform:
         fail: float = 0.0,
         on_close: Callable[[], None] = lambda: None,
     ) -> None:
-        """Create the application. `latency` is in seconds, `fail` is the share of failing requests, from 0 to 1. `on_close`
-        is called after the platform is closed."""
+        """Create the application. `latency` is in seconds, `fail` is the share of failing requests, from 0 to 1.
+        `on_close` is called after the platform is closed."""
         self._on_close = on_close
         self._build, self._folder = build, folder
         self._latency, self._fail = latency, fail
@@ -181,7 +181,7 @@ class LateClient:
 
     @property
     def low(self) -> float:
-        return self._client.low if self._client else 0.0
+        return self._client.background_wait if self._client else 0.0
 
     @property
     def waited(self) -> float:

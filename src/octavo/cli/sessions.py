@@ -103,7 +103,8 @@ def demo_client(
 
 
 def _build_large_demo(folder: PlatformFolder) -> None:
-    """Build the large demo if it is new. Building in the background would slow down the keyboard and take twice as long."""
+    """Build the large demo if it is new. Building in the background would slow down the keyboard and take twice as
+    long."""
     from octavo.cli.platforms import build_demo, is_built  # lazy: the server
 
     if not is_built(folder):
@@ -163,16 +164,17 @@ def load_folder(folder: PlatformFolder, path: Path, left_out: list[str]) -> tupl
 
 
 def server(settings: Settings, access: Access, *, key: SecretStr | None = None, read_only: str = "") -> Session:
-    """Return a session for an account on a server. `key` is an API key that was just typed. None to read the stored key."""
+    """Return a session for an account on a server. `key` is an API key that was just typed. None to read the stored
+    key."""
     accounts, origin = Accounts(settings.state_folder), access.origin
 
     def read(note: Callable[[str], None]) -> SecretStr:
         from octavo.client import signing_in
 
         home = signing_in.Home.of(settings.config_folder, settings.data_folder)
-        stored_key = key or signing_in.key_of(home.patient(note), access)
+        stored_key = key or signing_in.token_of(home.patient(note), access)
         if stored_key is None:
-            raise Unauthorized(signing_in.why_no_key(access))
+            raise Unauthorized(signing_in.no_token_reason(access))
         return stored_key
 
     client = LateClient(
@@ -180,7 +182,7 @@ def server(settings: Settings, access: Access, *, key: SecretStr | None = None, 
         read,
         ca_file=settings.ca_file,
         read_only=read_only,
-        learn=partial(accounts.learn, access) if access.key is not None else None,
+        learn=partial(accounts.record_user, access) if access.key is not None else None,
     )
     host, namespace = host_of(origin), accounts.name_of(access)
     session = _session(
@@ -190,7 +192,7 @@ def server(settings: Settings, access: Access, *, key: SecretStr | None = None, 
         kind="server",
         label=f"{access.name}@{host}" if access.name != host else host,
         settle=settle_seconds(origin),
-        left=accounts.left_by(namespace),
+        left=accounts.earlier_names_of(namespace),
     )
     own = access.profile if access.source != "env" else None
     account = ServerAccount(own.name if own else "", origin, host, own.user_name if own else "")
@@ -272,7 +274,8 @@ def _clear_caches(settings: Settings, namespace: str) -> None:
 
 @dataclass(frozen=True)
 class Ways:
-    """The ways to open a session from the sign-in screen. Imports of the client are lazy: the demo does not need httpx."""
+    """The ways to open a session from the sign-in screen. Imports of the client are lazy: the demo does not need
+    httpx."""
 
     settings: Settings
     origin: str
@@ -302,10 +305,10 @@ class Ways:
     async def sign_in(self, key: str) -> SignInResult:
         from octavo.client import signing_in
         from octavo.client.credentials import StoreUnavailable
-        from octavo.client.keys import accept
+        from octavo.client.keys import parse_token
         from octavo.client.profiles import Access
 
-        secret = accept(key)
+        secret = parse_token(key)
         try:
             signed_in = await signing_in.login(self._home, self.origin, secret)
         except (StoreUnavailable, OSError) as error:
@@ -345,7 +348,7 @@ class Ways:
         signing_in.switch(self._home, name)
         access = profiles.resolve(self._home.read(), {}, profile=name)
         if access.source in ("session", "none"):
-            return replace(self, origin=access.origin, reason=signing_in.why_no_key(access)), None
+            return replace(self, origin=access.origin, reason=signing_in.no_token_reason(access)), None
         return self, server(self.settings, access, read_only=self.read_only or access.why_read_only)
 
     async def sign_out(self, account: ServerAccount) -> Callable[[], SignInState]:
@@ -357,7 +360,7 @@ class Ways:
         def forget_pages() -> SignInState:
             known = Accounts(self.settings.state_folder)
             name = known.name_of(Access(signed_out.profile.origin, signed_out.profile, signed_out.profile.store))
-            remains = sign_out(self.settings, name, *known.left_by(name), drafts=False)
+            remains = sign_out(self.settings, name, *known.earlier_names_of(name), drafts=False)
             sentences = [f"Signed out of {account.name} at {account.host}.", signed_out.key_left, *remains.sentences()]
             return replace(
                 self, origin=account.origin, reason=" ".join(filter(None, sentences)), previous_label="", again=None

@@ -35,16 +35,16 @@ class Accounts:
         """Storage names by digest of the token."""
         self._users: dict[str, str] = {}
         """Storage names by user and origin."""
-        self._left: dict[str, list[str]] = {}
+        self._earlier_names: dict[str, list[str]] = {}
         """Earlier storage names by the current storage name of the account. Data may still be stored under them."""
-        self._is_there = self._read()
+        self._is_stored = self._read()
 
     def name_of(self, access: Access) -> str:
         """Return the storage name of an account."""
         if access.key is not None:
-            if not self._is_there:
+            if not self._is_stored:
                 self._change(lambda: None)  # stores the salt, so that the next run computes the same digests
-            stamp = self._stamp(access)
+            stamp = self._digest(access)
             return self._keys.get(stamp, f"{access.origin} key {stamp}")
         if access.profile is None or not access.profile.user_id:
             return f"{access.origin} {access.name}"
@@ -53,15 +53,15 @@ class Accounts:
             self._change(lambda: self._users.setdefault(user, user))
         return self._users[user]
 
-    def left_by(self, name: str) -> tuple[str, ...]:
+    def earlier_names_of(self, name: str) -> tuple[str, ...]:
         """Return the earlier storage names of the account with this storage name."""
-        return tuple(self._left.get(name, ()))
+        return tuple(self._earlier_names.get(name, ()))
 
-    def learn(self, access: Access, user_id: str) -> None:
+    def record_user(self, access: Access, user_id: str) -> None:
         """Store which user a token belongs to, after the server has named the user."""
         if access.key is None or not user_id:
             return
-        user, stamp, here = _named(access, user_id), self._stamp(access), self.name_of(access)
+        user, stamp, here = _named(access, user_id), self._digest(access), self.name_of(access)
         if self._keys.get(stamp) == self._users.get(user, ""):
             return
 
@@ -70,11 +70,11 @@ class Accounts:
             name = self._users.setdefault(user, user if is_of_another else here)
             self._keys[stamp] = name
             if name != here and not is_of_another:
-                self._left[name] = [*self._left.get(name, ()), here]
+                self._earlier_names[name] = [*self._earlier_names.get(name, ()), here]
 
         self._change(note)
 
-    def _stamp(self, access: Access) -> str:
+    def _digest(self, access: Access) -> str:
         assert access.key is not None
         said = f"{access.origin} {access.key.get_secret_value()}".encode()
         return hashlib.blake2b(said, key=bytes.fromhex(self._salt), digest_size=16).hexdigest()
@@ -87,7 +87,7 @@ class Accounts:
                 return False
         except (OSError, ValueError, TypeError, KeyError):
             return False
-        self._salt, self._keys, self._users, self._left = salt, keys, users, left
+        self._salt, self._keys, self._users, self._earlier_names = salt, keys, users, left
         return True
 
     def _change(self, change: Callable[[], object]) -> None:
@@ -95,22 +95,22 @@ class Accounts:
 
         try:
             private_folder(self._path.parent)
-            alone = os.open(self._path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            lock_file = os.open(self._path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         except OSError:
             change()
             return
         try:
-            fcntl.flock(alone, fcntl.LOCK_EX)
+            fcntl.flock(lock_file, fcntl.LOCK_EX)
             if not self._read() and self._path.exists():  # another process may have changed the file
                 os.replace(self._path, self._path.with_suffix(".unreadable"))
             change()
-            known = {"salt": self._salt, "keys": self._keys, "users": self._users, "left": self._left}
+            known = {"salt": self._salt, "keys": self._keys, "users": self._users, "left": self._earlier_names}
             write_private(self._path, json.dumps(known))
-            self._is_there = True
+            self._is_stored = True
         except OSError:
             return  # not writable: the names last for this run only
         finally:
-            os.close(alone)
+            os.close(lock_file)
 
 
 def _named(access: Access, user_id: str) -> str:

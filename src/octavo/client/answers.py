@@ -21,7 +21,7 @@ CACHE_SIZE = 1000
 """Maximum number of URLs whose last response is cached."""
 
 
-class LastRead:
+class ParsedResponseCache:
     """A cache of the last parsed response of each URL. If a body is unchanged, the same object is returned. It holds
     only weak references, so it keeps no response in memory."""
 
@@ -35,21 +35,21 @@ class LastRead:
         BadResponse."""
         if not body:
             return await read_as(spec, body, host)
-        made_of = hashlib.blake2b(body, digest_size=16).digest()
+        digest = hashlib.blake2b(body, digest_size=16).digest()
         asked = spec.operation, url
         before, known = self._last.get(asked, (b"", None))
-        if known is not None and before == made_of and (answer := known()) is not None:
+        if known is not None and before == digest and (answer := known()) is not None:
             return answer
         answer = await read_as(spec, body, host)
         if isinstance(answer, BaseModel):
-            self._last[asked] = made_of, ref(answer)
+            self._last[asked] = digest, ref(answer)
             self._last.move_to_end(asked)
             while len(self._last) > CACHE_SIZE:
                 self._last.popitem(last=False)
         return answer
 
 
-def is_nothing(spec: Spec) -> bool:
+def has_no_body(spec: Spec) -> bool:
     """Return whether the operation has no response body."""
     return spec.answer in (None, type(None))
 
@@ -57,14 +57,14 @@ def is_nothing(spec: Spec) -> bool:
 def cap(spec: Spec) -> int:
     """Return the maximum size of the response body in bytes. 0 if the operation has no response body."""
     kind = spec.answer
-    if is_nothing(spec):
+    if has_no_body(spec):
         return 0
     return LIST_CAP if isinstance(kind, type) and issubclass(kind, ListPage) else PAGE_CAP
 
 
 async def read_as(spec: Spec, body: bytes | None, host: str) -> Any:
     """Return the body parsed as the type that `spec` declares. Raises BadResponse."""
-    if is_nothing(spec):
+    if has_no_body(spec):
         return None
     if not body:
         raise BadResponse(f"{host} sent an empty response to {spec.name}. Refresh to see the current state.")

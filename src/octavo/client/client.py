@@ -36,7 +36,7 @@ from octavo.client.carrier import Carrier, Outgoing, Transport
 from octavo.client.exchange import Exchange, ExchangeContext
 from octavo.client.in_process import Application, InProcessCarrier
 from octavo.client.origin import origin_of
-from octavo.client.policy import READS, Budget, Limits, Unsendable, clock_offset, limits, low
+from octavo.client.policy import READS, Budget, Limits, Unsendable, background_wait, clock_offset, limits
 from octavo.client.raw import RawRequest, RawResponse
 from octavo.client.request_queue import RequestsInFlight, Turns
 from octavo.client.threads import run_in_thread
@@ -47,8 +47,8 @@ Item = TypeVar("Item")
 _Read: TypeAlias = Callable[[bytes | None, Exchange], Awaitable[T]]
 """A function that reads the body of a response, which is None for an empty response."""
 
-AT_ONCE = 6
-BEHIND = 4
+MAX_REQUESTS = 6
+MAX_BACKGROUND_REQUESTS = 4
 """Maximum number of background requests at the same time. It is low, so that requests of the user start immediately."""
 DEADLINE = 30.0
 REMEMBERED = 200
@@ -94,14 +94,14 @@ class Client:
         self._agent = agent
         self._read_only = read_only
         self._deadline = deadline
-        self._around = ExchangeContext(self.origin, sleep, clock, now, rng, Budget(clock))
+        self._context = ExchangeContext(self.origin, sleep, clock, now, rng, Budget(clock))
         self._carrier: Carrier | None = None
         self._closed = False
         self._building = asyncio.Lock()
         self._large = asyncio.Lock()
-        self._turns = Turns(AT_ONCE, BEHIND)
-        self._flights = RequestsInFlight(self._turns.look)
-        self._last = answers.LastRead()
+        self._turns = Turns(MAX_REQUESTS, MAX_BACKGROUND_REQUESTS)
+        self._reads_in_flight = RequestsInFlight(self._turns.start_waiting)
+        self._last = answers.ParsedResponseCache()
         if key is not None:
             redaction.remember_token(key.get_secret_value())
 
@@ -109,7 +109,9 @@ class Client:
         """Send `op` and return its response. Equal reads at the same time share one request. `api/urgency.py` decides
         the order of requests. Raises ApiError."""
         if SPECS[type(op)].method in READS:
-            return await self._flights.join((type(op), _request(op).url), current_urgency(), partial(self._answer, op))
+            return await self._reads_in_flight.join(
+                (type(op), _request(op).url), current_urgency(), partial(self._answer, op)
+            )
         return await self._answer(op, current_urgency())
 
     async def raw(self, request: RawRequest) -> RawResponse:
@@ -128,7 +130,7 @@ class Client:
 
         async def fetch(cursor: str | None) -> tuple[list[Any], object]:
             page = await self.raw(request if cursor is None else request.for_page(cursor))
-            return answers.items_of(page.value, self._around.host)
+            return answers.items_of(page.value, self._context.host)
 
         async for items in walk_pages(fetch, identity):
             for item in items:
@@ -163,14 +165,14 @@ class Client:
     async def aclose(self) -> None:
         """Cancel all requests and close the connections. The client cannot be used afterwards."""
         self._closed = True
-        await self._flights.end()
+        await self._reads_in_flight.end()
         async with self._building:
             if self._carrier is not None:
                 await self._carrier.aclose()
                 self._carrier = None
 
     async def _answer(self, op: Operation[T], is_waited_for: IsWaitedFor) -> T:
-        spec, host = SPECS[type(op)], self._around.host
+        spec, host = SPECS[type(op)], self._context.host
 
         async def read(body: bytes | None, _: Exchange) -> T:
             answer: T
@@ -191,14 +193,14 @@ class Client:
     async def _exchange(self, sent: Outgoing, route: str, cap: int, read: _Read[T], is_waited_for: IsWaitedFor) -> T:
         async with self._turns.turn(is_waited_for):
             turn = LargeTurn(self._large)
-            exchange = Exchange(sent, route, self._deadline, self._around, cap=cap, turn=turn)
+            exchange = Exchange(sent, route, self._deadline, self._context, cap=cap, turn=turn)
             self._under_way.add(exchange)
             try:
                 return await read(await exchange.run(await self._ready()), exchange)
             except ApiError as error:
                 raise exchange.failed(error) from error.__cause__
             except asyncio.CancelledError:
-                exchange.given_up()
+                exchange.record_cancel()
                 raise
             finally:
                 turn.give_back()
@@ -207,7 +209,7 @@ class Client:
 
     async def _raw_response(self, body: bytes | None, exchange: Exchange) -> RawResponse:
         assert exchange.status is not None, "there is a response"
-        return RawResponse(exchange.status, exchange.headers, await answers.parsed(body or b"", self._around.host))
+        return RawResponse(exchange.status, exchange.headers, await answers.parsed(body or b"", self._context.host))
 
     def _check_writable(self) -> None:
         if self._read_only:
@@ -219,17 +221,17 @@ class Client:
         return max((each.elapsed for each in self._under_way), default=0.0)
 
     @property
-    def low(self) -> float:
+    def background_wait(self) -> float:
         """Return the seconds for which background requests must wait because the rate limit is nearly reached.
         Otherwise 0."""
-        return low(self.limits, self._around.now())
+        return background_wait(self.limits, self._context.now())
 
     def _note(self, exchange: Exchange) -> None:
         if exchange.outgoing.method not in READS:
             # A read that was sent before this write may return the old state. So later callers must not share it.
-            self._flights.close()
-        self.limits = limits(exchange.headers, self._around.now()) or self.limits
-        offset = clock_offset(exchange.headers, self._around.now())
+            self._reads_in_flight.close()
+        self.limits = limits(exchange.headers, self._context.now()) or self.limits
+        offset = clock_offset(exchange.headers, self._context.now())
         self.clock_offset = self.clock_offset if offset is None else offset
         activity = exchange.activity()
         self.activity.append(activity)
@@ -239,7 +241,7 @@ class Client:
     async def _ready(self) -> Carrier:
         async with self._building:
             if self._closed:
-                raise Unsendable(f"The connection to {self._around.host} was closed. Restart Octavo to connect again.")
+                raise Unsendable(f"The connection to {self._context.host} was closed. Restart Octavo to connect again.")
             if self._carrier is None:
                 self._carrier = await self._built(self._key)
             return self._carrier

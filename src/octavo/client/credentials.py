@@ -65,24 +65,24 @@ class Keyring:
         *,
         trusted: Collection[str] = TRUSTED,
         seconds: float = SECONDS,
-        say: Callable[[str], object] | None = None,
+        report: Callable[[str], object] | None = None,
     ) -> None:
-        """`seconds` is the maximum time of a call. `say` is called with a sentence if a call takes longer than
+        """`seconds` is the maximum time of a call. `report` is called with a sentence if a call takes longer than
         SECONDS."""
         self._trusted = trusted
         self._seconds = seconds
-        self._say = say
+        self._report = report
 
-    def patient(self, say: Callable[[str], object] | None = None) -> Keyring:
-        """Return the same keyring with a longer time limit, so that the user can enter its password. `say` is called
+    def patient(self, report: Callable[[str], object] | None = None) -> Keyring:
+        """Return the same keyring with a longer time limit, so that the user can enter its password. `report` is called
         with a sentence if that seems necessary."""
-        return Keyring(trusted=self._trusted, seconds=PATIENT_SECONDS, say=say or self._say)
+        return Keyring(trusted=self._trusted, seconds=PATIENT_SECONDS, report=report or self._report)
 
     def get(self, origin: str, profile: str) -> SecretStr | None:
         """Return the token. None if no token is stored."""
         found = self._ask(lambda backend: backend.get_password(_service(origin), profile))
         try:
-            return keys.accept(found) if found else None
+            return keys.parse_token(found) if found else None
         except ValueError:
             raise StoreUnavailable(
                 f"The keyring entry for {origin} is not an API key.", "Sign in again to replace it."
@@ -148,8 +148,8 @@ class Keyring:
             raise _why_unreachable() or failed from None
 
     def _still_waiting(self) -> None:
-        if self._say is not None:
-            self._say(STILL_WAITING)
+        if self._report is not None:
+            self._report(STILL_WAITING)
 
     def _backend(self) -> KeyringBackend:
         import keyring  # lazy: slow to load, and many runs need no key
@@ -231,7 +231,7 @@ class KeyFiles:
         path = self._path(profile)
         try:
             kept = parse_json(read_private(path))
-            return keys.accept(kept["key"]) if kept["origin"] == origin else None
+            return keys.parse_token(kept["key"]) if kept["origin"] == origin else None
         except FileNotFoundError:
             return None
         except NotPrivate as error:

@@ -15,7 +15,7 @@ NO_PROXY_PROBLEM = (
 )
 
 
-def blame(*, proxies: bool, certificates: bool, environ: Mapping[str, str] = os.environ) -> str:
+def environment_problem(*, proxies: bool, certificates: bool, environ: Mapping[str, str] = os.environ) -> str:
     """Return a sentence about the first unusable variable. Empty if all are usable."""
     return (_proxy_problem(environ) if proxies else "") or (_certificate_problem(environ) if certificates else "")
 

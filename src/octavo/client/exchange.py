@@ -15,7 +15,7 @@ from octavo.client import body, policy, sentences
 from octavo.client.carrier import Answer, Carrier, Outgoing
 from octavo.client.origin import host_of, triple
 
-NOTHING_INSIDE = frozenset({204, 205})
+NO_CONTENT_STATUSES = frozenset({204, 205})
 """Statuses without a body. After a delete, both mean that the object is deleted."""
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 HOPS = 3
@@ -38,7 +38,7 @@ class ExchangeContext:
         return host_of(self.origin)
 
 
-class _Again(Exception):
+class _RetryNeeded(Exception):
     """Raised to send the request again after `delay` seconds."""
 
     def __init__(self, delay: float) -> None:
@@ -53,7 +53,7 @@ class Exchange:
         outgoing: Outgoing,
         route: str,
         deadline: float,
-        around: ExchangeContext,
+        context: ExchangeContext,
         *,
         cap: int,
         turn: body.LargeTurn,
@@ -67,8 +67,8 @@ class Exchange:
         self._cap = cap
         self._turn = turn
         self._deadline = deadline
-        self._around = around
-        self._began = around.clock()
+        self._context = context
+        self._began = context.clock()
         self._attempt = 0
         self._status: int | None = None
         self._size = 0
@@ -83,12 +83,12 @@ class Exchange:
                 while True:
                     try:
                         return await self._once(carrier)
-                    except _Again as again:
-                        await self._around.sleep(again.delay)
+                    except _RetryNeeded as again:
+                        await self._context.sleep(again.delay)
         except TimeoutError:
             if not limit.expired():
                 raise
-        raise TimedOut(sentences.too_slow(self._around.host, self._deadline, self.outgoing.method))
+        raise TimedOut(sentences.too_slow(self._context.host, self._deadline, self.outgoing.method))
 
     def failed(self, error: ApiError) -> ApiError:
         """Return `error` with the method, the route and the attempts of this request."""
@@ -97,14 +97,14 @@ class Exchange:
         status = {} if self._status is None else {"status": self._status}
         return error.with_trace(**known, **status, attempts=self._attempt, elapsed=self.elapsed)
 
-    def given_up(self) -> None:
+    def record_cancel(self) -> None:
         """Record that the caller canceled the request."""
         self._error, self._given_up = "The API request was canceled.", True
 
     def activity(self) -> Activity:
         """Return the log entry of this request."""
         return Activity(
-            moment=self._around.now(),
+            moment=self._context.now(),
             method=self.outgoing.method,
             route=self._route,
             status=self._status,
@@ -124,7 +124,7 @@ class Exchange:
     @property
     def elapsed(self) -> float:
         """Return the seconds since the first attempt."""
-        return self._around.clock() - self._began
+        return self._context.clock() - self._began
 
     @property
     def _request_id(self) -> str:
@@ -139,13 +139,13 @@ class Exchange:
         except ApiError as error:
             if self._status is not None and self._status >= 400:
                 raise
-            decision = policy.after_error(
+            decision = policy.decide_after_error(
                 error,
                 method=self.outgoing.method,
                 attempt=self._attempt,
                 elapsed=self.elapsed,
                 deadline=self._deadline,
-                rng=self._around.rng,
+                rng=self._context.rng,
             )
             self._follow(decision)
             raise
@@ -155,11 +155,11 @@ class Exchange:
         for _ in range(HOPS + 1):
             async with carrier.send(outgoing) as answer:
                 self._status, self.headers = answer.status, answer.headers
-                if answer.status in NOTHING_INSIDE or (not self._cap and 200 <= answer.status < 300):
+                if answer.status in NO_CONTENT_STATUSES or (not self._cap and 200 <= answer.status < 300):
                     await body.discard(answer)
                     return None
                 if 200 <= answer.status < 300:
-                    content = await body.read(answer, self._cap, self._around.host, self._turn)
+                    content = await body.read(answer, self._cap, self._context.host, self._turn)
                     self._size = len(content)
                     return content
                 if answer.status >= 400:
@@ -167,13 +167,13 @@ class Exchange:
                 target = self._redirected(answer, outgoing)
                 await body.discard(answer)
             outgoing = replace(outgoing, target=target)
-        raise BadResponse(f"{self._around.host} sent too many redirects. Check the base URL.")
+        raise BadResponse(f"{self._context.host} sent too many redirects. Check the base URL.")
 
     async def _refused(self, answer: Answer) -> None:
-        """Raise the error for an error status, or `_Again` if the request must be retried."""
-        now = self._around.now()
-        message = await body.error_message(answer, self._around.host)
-        decision = policy.after_status(
+        """Raise the error for an error status, or `_RetryNeeded` if the request must be retried."""
+        now = self._context.now()
+        message = await body.error_message(answer, self._context.host)
+        decision = policy.decide_after_status(
             answer.status,
             answer.headers,
             method=self.outgoing.method,
@@ -181,18 +181,18 @@ class Exchange:
             elapsed=self.elapsed,
             deadline=self._deadline,
             now=now,
-            rng=self._around.rng,
+            rng=self._context.rng,
         )
         self._follow(decision)
-        asked = policy.asked_wait(answer.headers, now)
+        asked = policy.requested_wait(answer.headers, now)
         retry_at = None if asked is None else now + timedelta(seconds=min(asked, policy.A_DAY))
         again = sentences.try_again(retry_at, now) if retry_at is not None else ""
-        sentence = sentences.refusal(self._around.host, answer.status, message, again, self.outgoing.method)
+        sentence = sentences.refusal(self._context.host, answer.status, message, again, self.outgoing.method)
         raise rejected(sentence, Trace(status=answer.status, retry_at=retry_at))
 
     def _follow(self, decision: policy.Decision) -> None:
-        if decision.retry and self._around.budget.take():
-            raise _Again(decision.delay)
+        if decision.retry and self._context.budget.take():
+            raise _RetryNeeded(decision.delay)
 
     def _redirected(self, answer: Answer, outgoing: Outgoing) -> str:
         """Return the target of the redirect of a read in the same origin. Raises BadResponse for all other redirects,
@@ -200,13 +200,13 @@ class Exchange:
         location = answer.headers.get("location", "")
         elsewhere = "an invalid URL"
         try:
-            new = urljoin(self._around.origin + outgoing.target, location)
+            new = urljoin(self._context.origin + outgoing.target, location)
             scheme, host, port = triple(new)
-            elsewhere = "" if (scheme, host, port) == triple(self._around.origin) else host
+            elsewhere = "" if (scheme, host, port) == triple(self._context.origin) else host
         except ValueError:
             new = ""
         parts = urlsplit(new)
         may = answer.status in REDIRECTS and outgoing.method in policy.READS and location and "@" not in parts.netloc
         if elsewhere or not may:
-            raise BadResponse(sentences.redirected(self._around.host, elsewhere, answer.status))
+            raise BadResponse(sentences.redirected(self._context.host, elsewhere, answer.status))
         return urlunsplit(("", "", parts.path or "/", parts.query, ""))

@@ -26,7 +26,7 @@ from pydantic import SecretStr
 
 from octavo.api.errors import ApiError, Lost, NotSent, ProxyError, TimedOut, TlsError, Trace
 from octavo.client.carrier import Answer, Outgoing, Transport
-from octavo.client.environment import NO_PROXY_PROBLEM, blame, proxy_for
+from octavo.client.environment import NO_PROXY_PROBLEM, environment_problem, proxy_for
 from octavo.client.origin import PORTS, host_of, is_loopback, triple
 from octavo.client.policy import PROXY_WANTS_SIGN_IN, Truncated, Unsendable
 from octavo.client.sentences import next_step_after
@@ -120,24 +120,26 @@ class HttpCarrier:
         self._auth = OriginAuth(origin, key) if key else None
         self._host = host_of(origin)
         scheme, host, _ = triple(origin)
-        own_machine = is_loopback(host)
-        if transport is None and (problem := blame(proxies=not own_machine, certificates=scheme == "https")):
+        is_this_machine = is_loopback(host)
+        if transport is None and (
+            problem := environment_problem(proxies=not is_this_machine, certificates=scheme == "https")
+        ):
             raise Unsendable(problem)
-        proxy = "" if transport is not None or own_machine else proxy_for(scheme, host)
+        proxy = "" if transport is not None or is_this_machine else proxy_for(scheme, host)
         self._under_way: set[_OpenRequest] = set()
         self._closed = False
-        self._untold = transport is not None
+        self._is_untraced = transport is not None
         """Whether the transport may send a request without a trace event."""
         self._called = f"the proxy in {proxy}" if proxy else self._host
         try:
             self._http = httpx.AsyncClient(
                 verify=_trust(ca_file),
                 transport=transport,  # type: ignore[arg-type]  # it is one, named without its library
-                trust_env=not own_machine,
+                trust_env=not is_this_machine,
                 timeout=_TIMEOUT,
                 limits=_LIMITS,
                 follow_redirects=False,
-                event_hooks={"response": [_set_location_aside]},
+                event_hooks={"response": [_hide_location]},
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
             )
         except (ValueError, ImportError, httpx.InvalidURL) as error:
@@ -147,32 +149,32 @@ class HttpCarrier:
     async def send(self, outgoing: Outgoing) -> AsyncIterator[Answer]:
         """Send the request once. Raises ApiError, also while the chunks are read."""
         if self._closed:
-            raise self._ended()
-        sending = _OpenRequest(left=self._untold)
+            raise self._closed_error()
+        sending = _OpenRequest(left=self._is_untraced)
         chunks = None
         self._under_way.add(sending)
         try:
-            with self._translated(outgoing.method):
+            with self._translate_errors(outgoing.method):
                 work = sending.send(self._http, self._request(outgoing), self._auth)
                 response = await run_in_scope(sending.scope, work)
             chunks = self._chunks(response, outgoing.method)
             yield Answer(response.status_code, {**response.headers, **response.extensions[_LOCATION]}, chunks)
         except Canceled:
             if not sending.left:
-                raise self._ended() from None
+                raise self._closed_error() from None
             step = next_step_after(outgoing.method)
             raise Lost(f"The connection to {self._host} was closed before the response arrived. {step}") from None
         finally:
             self._under_way.discard(sending)
-            await run_to_end(_given_back(chunks, sending.response))
+            await run_to_end(_release(chunks, sending.response))
 
     async def aclose(self) -> None:
         """Close the connections. Requests that were not sent raise NotSent. Requests that wait for a response raise
         Lost."""
         self._closed = True
-        await run_to_end(self._let_go())
+        await run_to_end(self._cancel_all())
 
-    async def _let_go(self) -> None:
+    async def _cancel_all(self) -> None:
         under_way = tuple(self._under_way)
         for sending in under_way:
             sending.scope.cancel()
@@ -180,7 +182,7 @@ class HttpCarrier:
             await sending.settled.wait()
         await self._http.aclose()
 
-    def _ended(self) -> ApiError:
+    def _closed_error(self) -> ApiError:
         return Unsendable(f"The connection to {self._host} was closed. Restart Octavo to connect again.")
 
     def _request(self, outgoing: Outgoing) -> httpx.Request:
@@ -206,31 +208,31 @@ class HttpCarrier:
         raise Unsendable(f"This is not a valid path on {self._host}. Nothing was sent.")
 
     async def _chunks(self, response: httpx.Response, method: str) -> AsyncGenerator[bytes, None]:
-        with self._translated(method, under_way=True):
+        with self._translate_errors(method, under_way=True):
             coming = response.aiter_raw()
             while (chunk := await run_in_scope(CancelScope(), _next(coming))) is not None:
                 yield chunk
 
     @contextmanager
-    def _translated(self, method: str, *, under_way: bool = False) -> Iterator[None]:
+    def _translate_errors(self, method: str, *, under_way: bool = False) -> Iterator[None]:
         try:
             yield
         except (httpx.RequestError, httpx.InvalidURL) as error:
-            raise _translation(error, self._host, self._called, method, under_way=under_way) from error
+            raise _to_api_error(error, self._host, self._called, method, under_way=under_way) from error
 
 
 async def _next(coming: AsyncIterator[bytes]) -> bytes | None:
     return await anext(coming, None)
 
 
-async def _given_back(chunks: AsyncGenerator[bytes, None] | None, response: httpx.Response | None) -> None:
+async def _release(chunks: AsyncGenerator[bytes, None] | None, response: httpx.Response | None) -> None:
     if chunks is not None:
         await chunks.aclose()
     if response is not None:
         await response.aclose()
 
 
-async def _set_location_aside(response: httpx.Response) -> None:
+async def _hide_location(response: httpx.Response) -> None:
     """Rename the location header, because httpx fails on an invalid URL in it even if it does not follow redirects."""
     location = response.headers.pop("location", None)
     response.extensions[_LOCATION] = {} if location is None else {"location": location}
@@ -256,7 +258,7 @@ def _trust(ca_file: Path | None) -> ssl.SSLContext:
     return context
 
 
-def _translation(error: Exception, host: str, called: str, method: str, *, under_way: bool) -> ApiError:
+def _to_api_error(error: Exception, host: str, called: str, method: str, *, under_way: bool) -> ApiError:
     """Convert an error of httpx to an ApiError. `called` is the host that the connection goes to, which may be a
     proxy."""
     match error:
@@ -344,7 +346,7 @@ class Canceled(Exception):
 
 
 async def run_in_scope(scope: CancelScope, work: Coroutine[Any, Any, T]) -> T:
-    """Run `work` in a cancel scope and return its result. If `scope` is canceled, raise GivenUp after `work` has
+    """Run `work` in a cancel scope and return its result. If `scope` is canceled, raise Canceled after `work` has
     ended."""
 
     async def run() -> T:

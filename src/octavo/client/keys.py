@@ -13,7 +13,7 @@ _KEY = re.compile(r"[\x21-\x7e]{8,512}")
 _SCHEME = re.compile(r"bearer\s+", re.IGNORECASE)
 
 
-def accept(text: str) -> SecretStr:
+def parse_token(text: str) -> SecretStr:
     """Return the token in a pasted text, without white space and `Bearer`. All later output redacts the token.
 
     Raises ValueError with a sentence that does not contain the text.

@@ -15,19 +15,19 @@ from email.utils import parsedate_to_datetime
 from octavo.api.errors import ApiError, BadResponse, LocalFailure, Outcome, ProxyError, TlsError, Unreachable
 
 READS = frozenset({"GET", "HEAD"})
-PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
+TEMPORARY_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses of temporary failures."""
 PROXY_WANTS_SIGN_IN = 407
 
 ATTEMPTS = 4
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 8.0
-LONGEST_ASKED = 60.0
+MAX_REQUESTED_WAIT = 60.0
 """Longest time in seconds that Octavo waits if the server asks for it. If the server asks for more, the request fails,
 and the message says when to try again."""
 A_DAY = 86400.0
 """Maximum seconds that are accepted as a retry time from a server."""
-LEAST_SPARED, SPARED = 5, 0.25
+MIN_RESERVED_REQUESTS, RESERVED_SHARE = 5, 0.25
 """Part of the rate limit that is reserved for requests of the user: a minimum number of requests, and a share."""
 SPREAD = 0.5
 """Seconds over which simultaneous retries are spread."""
@@ -86,7 +86,7 @@ class Budget:
         return True
 
 
-def after_error(
+def decide_after_error(
     error: ApiError, *, method: str, attempt: int, elapsed: float, deadline: float, rng: Callable[[], float]
 ) -> Decision:
     """Decide about a retry if there was no complete response. `attempt` is the number of the attempt from 1. `elapsed`
@@ -98,7 +98,7 @@ def after_error(
     return _within(deadline, elapsed, _pause(attempt, rng))
 
 
-def after_status(
+def decide_after_status(
     status: int,
     headers: Mapping[str, str],
     *,
@@ -110,17 +110,17 @@ def after_status(
     rng: Callable[[], float],
 ) -> Decision:
     """Decide about a retry after an error status. The names of `headers` are lower-case."""
-    asked = asked_wait(headers, now)
-    if asked is not None and asked > LONGEST_ASKED:
+    asked = requested_wait(headers, now)
+    if asked is not None and asked > MAX_REQUESTED_WAIT:
         return Decision(False, asked)
-    if attempt >= ATTEMPTS or status not in PASSING or (method not in READS and status != 429):
+    if attempt >= ATTEMPTS or status not in TEMPORARY_STATUSES or (method not in READS and status != 429):
         return Decision(False, asked or 0.0)
     if asked is None:
         return _within(deadline, elapsed, _pause(attempt, rng))
     return _within(deadline, elapsed, asked + rng() * SPREAD)
 
 
-def asked_wait(headers: Mapping[str, str], now: datetime) -> float | None:
+def requested_wait(headers: Mapping[str, str], now: datetime) -> float | None:
     """Return the seconds that the server asks to wait. None if the headers contain no valid time."""
     milliseconds = headers.get("retry-after-ms", "").strip(" \t")
     if _SECONDS.fullmatch(milliseconds):
@@ -137,13 +137,13 @@ def asked_wait(headers: Mapping[str, str], now: datetime) -> float | None:
     return _seconds(reset - _server_time(headers, now))
 
 
-def low(limits: Limits | None, now: datetime) -> float:
+def background_wait(limits: Limits | None, now: datetime) -> float:
     """Return the seconds for which background requests must wait, because the rest of the rate limit is reserved for
     the user. Otherwise 0."""
     if limits is None or limits.remaining is None or limits.reset is None:
         return 0.0
-    spared = max(LEAST_SPARED, SPARED * (limits.limit or 0))
-    return max(0.0, _seconds(limits.reset - now)) if limits.remaining <= spared else 0.0
+    reserved = max(MIN_RESERVED_REQUESTS, RESERVED_SHARE * (limits.limit or 0))
+    return max(0.0, _seconds(limits.reset - now)) if limits.remaining <= reserved else 0.0
 
 
 def limits(headers: Mapping[str, str], now: datetime) -> Limits | None:
@@ -156,7 +156,8 @@ def limits(headers: Mapping[str, str], now: datetime) -> Limits | None:
 
 
 def clock_offset(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Return the seconds by which this machine's clock is ahead of the server's. None if the headers have no valid date."""
+    """Return the seconds by which this machine's clock is ahead of the server's. None if the headers have no valid
+    date."""
     moment = _date(headers.get("date", ""))
     return None if moment is None else (now - moment).total_seconds()
 

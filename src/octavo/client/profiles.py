@@ -193,7 +193,7 @@ def resolve(
             )
     if text := environ.get(KEY_VARIABLE, "").strip():
         try:
-            return Access(origin, chosen, "env", keys.accept(text))
+            return Access(origin, chosen, "env", keys.parse_token(text))
         except ValueError as error:
             raise ValueError(f"{KEY_VARIABLE} cannot be used. {error}") from None
     if chosen is None or chosen.store == "env":

@@ -15,7 +15,7 @@ from octavo.api.urgency import IsWaitedFor
 T = TypeVar("T")
 
 
-class _Flight:
+class _SharedRead:
     def __init__(self, key: Hashable) -> None:
         self.key = key
         self.task: asyncio.Task[Any]
@@ -29,10 +29,10 @@ class _Flight:
 class RequestsInFlight:
     """The reads in progress. A read is canceled when its last caller stops waiting."""
 
-    def __init__(self, boarded: Callable[[], None]) -> None:
-        """`boarded` is called when a caller joins a read. The read may then be more urgent."""
-        self._boarded = boarded
-        self._open: dict[Hashable, _Flight] = {}
+    def __init__(self, on_joined: Callable[[], None]) -> None:
+        """`on_joined` is called when a caller joins a read. The read may then be more urgent."""
+        self._on_joined = on_joined
+        self._open: dict[Hashable, _SharedRead] = {}
         self._all: set[asyncio.Task[Any]] = set()
 
     async def join(
@@ -40,25 +40,27 @@ class RequestsInFlight:
     ) -> T:
         """Return the result of the read with this key. If no such read is in progress, `start` starts it. A read is as
         urgent as its most urgent caller."""
-        flight = self._open.get(key)
-        if flight is None:
-            flight = self._open[key] = _Flight(key)
+        shared_read = self._open.get(key)
+        if shared_read is None:
+            shared_read = self._open[key] = _SharedRead(key)
             # Use an empty context, because the context of the caller would keep its dialog in memory.
-            flight.task = asyncio.get_running_loop().create_task(start(flight.is_waited_for), context=Context())
-            self._all.add(flight.task)
-            flight.task.add_done_callback(partial(self._landed, flight))
-            flight.aboard.append(is_waited_for)
+            shared_read.task = asyncio.get_running_loop().create_task(
+                start(shared_read.is_waited_for), context=Context()
+            )
+            self._all.add(shared_read.task)
+            shared_read.task.add_done_callback(partial(self._on_done, shared_read))
+            shared_read.aboard.append(is_waited_for)
         else:
-            flight.aboard.append(is_waited_for)
-            self._boarded()
+            shared_read.aboard.append(is_waited_for)
+            self._on_joined()
         try:
-            result: T = await asyncio.shield(flight.task)
+            result: T = await asyncio.shield(shared_read.task)
             return result
         finally:
-            flight.aboard.remove(is_waited_for)
-            if not flight.aboard and not flight.task.done() and not flight.task.cancelling():
-                flight.task.cancel()
-                self._forget(flight)
+            shared_read.aboard.remove(is_waited_for)
+            if not shared_read.aboard and not shared_read.task.done() and not shared_read.task.cancelling():
+                shared_read.task.cancel()
+                self._forget(shared_read)
 
     def close(self) -> None:
         """Keep later callers from joining the current reads."""
@@ -73,15 +75,15 @@ class RequestsInFlight:
                 task.cancel()
         await asyncio.gather(*ending, return_exceptions=True)
 
-    def _landed(self, flight: _Flight, task: asyncio.Task[Any]) -> None:
+    def _on_done(self, shared_read: _SharedRead, task: asyncio.Task[Any]) -> None:
         self._all.discard(task)
-        self._forget(flight)
+        self._forget(shared_read)
         if not task.cancelled():
             task.exception()  # mark the error as retrieved, because all callers may have left
 
-    def _forget(self, flight: _Flight) -> None:
-        if self._open.get(flight.key) is flight:
-            del self._open[flight.key]
+    def _forget(self, shared_read: _SharedRead) -> None:
+        if self._open.get(shared_read.key) is shared_read:
+            del self._open[shared_read.key]
 
 
 @dataclass(eq=False)
@@ -91,10 +93,11 @@ class _Turn:
 
 
 class Turns:
-    """Limits the number of requests at the same time to `at_once`, and of background requests to `behind`."""
+    """Limits the number of requests at the same time to `max_requests`, and of background requests to
+    `max_background_requests`."""
 
-    def __init__(self, at_once: int, behind: int) -> None:
-        self._at_once, self._behind = at_once, behind
+    def __init__(self, max_requests: int, max_background_requests: int) -> None:
+        self._max_requests, self._max_background = max_requests, max_background_requests
         self._line: dict[_Turn, None] = {}
         self._under_way: set[_Turn] = set()
 
@@ -103,18 +106,18 @@ class Turns:
         """Wait until the request may be sent. It counts as running until the end of the `with` block."""
         turn = _Turn(is_waited_for, asyncio.get_running_loop().create_future())
         self._line[turn] = None
-        self.look()
+        self.start_waiting()
         try:
             await turn.comes
             yield
         finally:
             self._line.pop(turn, None)
             self._under_way.discard(turn)
-            self.look()
+            self.start_waiting()
 
-    def look(self) -> None:
+    def start_waiting(self) -> None:
         """Start waiting requests if the limits allow it. Called when a request has ended or has become more urgent."""
-        while len(self._under_way) < self._at_once and (turn := self._next()) is not None:
+        while len(self._under_way) < self._max_requests and (turn := self._next()) is not None:
             del self._line[turn]
             self._under_way.add(turn)
             if not turn.comes.done():
@@ -124,5 +127,5 @@ class Turns:
         waited_for = next((each for each in self._line if each.is_waited_for()), None)
         if waited_for is not None:
             return waited_for
-        behind = sum(not each.is_waited_for() for each in self._under_way)
-        return next(iter(self._line), None) if behind < self._behind else None
+        background_count = sum(not each.is_waited_for() for each in self._under_way)
+        return next(iter(self._line), None) if background_count < self._max_background else None

@@ -56,9 +56,9 @@ class Home:
     def of(cls, config_folder: Path, data_folder: Path, keyring: Keyring | None = None) -> Home:
         return cls(config_folder / profiles.FILE, keyring or Keyring(), KeyFiles(data_folder / "keys"))
 
-    def patient(self, say: Callable[[str], object] | None = None) -> Home:
+    def patient(self, report: Callable[[str], object] | None = None) -> Home:
         """Return a copy whose keyring waits longer, so that the user can enter its password (`Keyring.patient`)."""
-        return replace(self, keyring=self.keyring.patient(say))
+        return replace(self, keyring=self.keyring.patient(report))
 
     def read(self) -> Profiles:
         return profiles.read(self.profiles)
@@ -159,7 +159,9 @@ async def login(
         raise ValueError(
             f"Profile {chosen} belongs to {who} at {host_of(before.origin)}. Choose another name, or sign out of that profile first."
         )
-    store, notice = await run_in_thread(lambda: _keep(home, origin, chosen, key, insecure=insecure_storage, keep=keep))
+    store, notice = await run_in_thread(
+        lambda: _store_token(home, origin, chosen, key, insecure=insecure_storage, keep=keep)
+    )
     profile = Profile(
         chosen,
         origin,
@@ -189,7 +191,7 @@ def logout(home: Home, name: str | None = None) -> SignedOut:
         had_key = store.delete(profile.origin, profile.name) if store else False
     except StoreUnavailable as error:
         how = f"\n{store.how_to_delete(profile.origin, profile.name)}" if isinstance(store, Keyring) else ""
-        key_left = f"Could not delete the API key of {_called(profile, 'from')}: {_lowered(str(error))}{how}"
+        key_left = f"Could not delete the API key of {_profile_phrase(profile, 'from')}: {_as_clause(str(error))}{how}"
     left = known.without(profile.name)
     home.write(left)
     return SignedOut(profile, had_key, left.current, key_left)
@@ -213,7 +215,7 @@ def status(home: Home, access: Access) -> list[Status]:
     ]
 
 
-def key_of(home: Home, access: Access) -> SecretStr | None:
+def token_of(home: Home, access: Access) -> SecretStr | None:
     """Return the token to use. None if there is no token. Raises StoreUnavailable."""
     key = access.key
     if key is None and access.problem:
@@ -222,9 +224,10 @@ def key_of(home: Home, access: Access) -> SecretStr | None:
         try:
             key = store.get(access.origin, access.profile.name)
         except StoreUnavailable as error:
-            step = f"Set {KEY_VARIABLE} to the API key{f', or {_lowered(error.step)}' if error.step else '.'}"
+            step = f"Set {KEY_VARIABLE} to the API key{f', or {_as_clause(error.step)}' if error.step else '.'}"
             raise type(error)(
-                f"Could not read the API key of {_called(access.profile, 'from')}: {_lowered(error.cause)}", step
+                f"Could not read the API key of {_profile_phrase(access.profile, 'from')}: {_as_clause(error.cause)}",
+                step,
             ) from None
         if key is not None and access.profile.fingerprint not in ("", keys.fingerprint(key)):
             # The token was replaced, and may belong to another account than the data stored for this profile.
@@ -236,27 +239,27 @@ def key_of(home: Home, access: Access) -> SecretStr | None:
     return key
 
 
-def why_no_key(access: Access) -> str:
+def no_token_reason(access: Access) -> str:
     """Return sentences that say why there is no token, and what to do."""
     again = "Run octavo auth login."
     if access.profile is None:
         return f"You are not signed in to {access.origin}. Run octavo auth login, or set {KEY_VARIABLE}."
     return {
-        "env": f"{KEY_VARIABLE} is not set, but {_called(access.profile)} needs it. Set the variable, or run octavo auth login.",
+        "env": f"{KEY_VARIABLE} is not set, but {_profile_phrase(access.profile)} needs it. Set the variable, or run octavo auth login.",
         "session": f"The API key for profile {access.profile.name} is not stored on this computer. Set {KEY_VARIABLE} to the API key, or run octavo auth login.",
-    }.get(access.profile.store, f"The API key for {_called(access.profile)} was deleted. {again}")
+    }.get(access.profile.store, f"The API key for {_profile_phrase(access.profile)} was deleted. {again}")
 
 
 _STORES = {"keyring": "the keyring", "file": "its file"}
 
 
-def _called(profile: Profile, way: str = "in") -> str:
+def _profile_phrase(profile: Profile, way: str = "in") -> str:
     """Return a phrase with the name of a profile, its server and the store of its token."""
     store = _STORES.get(profile.store)
     return f"profile {profile.name} ({host_of(profile.origin)}){f' {way} {store}' if store else ''}"
 
 
-def _lowered(sentence: str) -> str:
+def _as_clause(sentence: str) -> str:
     """Return a sentence in the form that is used after a colon."""
     return sentence[:1].lower() + sentence[1:]
 
@@ -287,7 +290,7 @@ def _free_name(known: Profiles, origin: str, user: User) -> str:
     return next(name for n in range(1, 1000) if (name := "default" if n == 1 else f"default-{n}") not in known.entries)
 
 
-def _keep(
+def _store_token(
     home: Home, origin: str, name: str, key: SecretStr, *, insecure: bool, keep: bool
 ) -> tuple[profiles.StoreName, str]:
     """Store the token. Return its store. If the token is kept only for this session, also return a sentence about
@@ -308,7 +311,7 @@ def _keep(
 
 def why_not_kept(error: StoreUnavailable) -> str:
     """Return why the keyring stores no API key, and the other ways to keep it, in sentences."""
-    return NOT_KEPT.format(cause=error.cause, step=_lowered(error.step or "use a computer that has a keyring."))
+    return NOT_KEPT.format(cause=error.cause, step=_as_clause(error.step or "use a computer that has a keyring."))
 
 
 def _forget(home: Home, profile: Profile) -> None:
@@ -338,10 +341,10 @@ def _status(home: Home, access: Access, *, current: bool) -> Status:
     problem = ""
     key = None
     try:
-        key = key_of(home, access)
+        key = token_of(home, access)
     except StoreUnavailable as error:
         problem = str(error)
     if key is None and not problem:
-        problem = why_no_key(access)
+        problem = no_token_reason(access)
     shown = (keys.fingerprint(key), keys.ending(key)) if key else ("", "")
     return Status(access.profile, access.origin, access.source, current, *shown, problem)

@@ -1,4 +1,4 @@
-"""What is closed is freed in a pause, and without one when it is much; what listens to the app is let go with it."""
+"""Closed screens are freed while the user pauses, or earlier if there are many. Listeners are freed with the app."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ async def test_change_below_a_dialog_is_painted() -> None:
 
 
 class Counting(KeyBar):
-    """How often it was drawn."""
+    """Number of renderings."""
 
     drawn = 0
 
@@ -117,7 +117,7 @@ async def test_layout_only_after_size_changes_key_bar_only_after_key_changes() -
 
 
 async def room_of(said: Static, app: Scratch) -> tuple[int, str]:
-    """The rows it has once the app is at rest, and what is shown."""
+    """Return the height of a widget when the app is idle, and its text."""
     await at_rest(app)
     return said.size.height, shown(app)
 

@@ -1,4 +1,4 @@
-"""What the C library is told of memory, each in a process of its own: it is told once."""
+"""Memory settings of the C library, each in its own process."""
 
 from __future__ import annotations
 

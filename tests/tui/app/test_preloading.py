@@ -1,4 +1,4 @@
-"""What other views need is imported once nothing else is waited for."""
+"""Modules of other views are imported when the first view is loaded."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless,
 
 
 class Writing(Scratch):
-    """Opens composers and keeps what they answer and what they keep."""
+    """An app that opens composers, and stores their results and drafts."""
 
     def __init__(self) -> None:
         super().__init__()

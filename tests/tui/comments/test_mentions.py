@@ -1,4 +1,4 @@
-"""Mentions are names while one writes, and links in what is sent."""
+"""Mentions are names in the composer, and links in the sent text."""
 
 from __future__ import annotations
 

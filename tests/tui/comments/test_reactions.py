@@ -1,4 +1,4 @@
-"""What reactions are called."""
+"""Names of reactions."""
 
 from __future__ import annotations
 

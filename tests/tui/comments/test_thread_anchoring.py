@@ -1,4 +1,4 @@
-"""Where threads hang on a page that was edited since."""
+"""Places of threads on an edited page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of the threads is shown, and in what order."""
+"""Filters and order of threads."""
 
 from __future__ import annotations
 

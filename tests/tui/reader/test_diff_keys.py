@@ -1,4 +1,4 @@
-"""Where a diff brings what one goes to, and what is opened there."""
+"""Keys that move in a diff and open its content."""
 
 from __future__ import annotations
 

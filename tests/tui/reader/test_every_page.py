@@ -1,5 +1,5 @@
-"""What holds for each construct in every width: lines stay in their room, keys reach what opens. That no word is lost is held
-by `tests/documents/test_corpus.py`."""
+"""All kinds of blocks at every width: lines fit, and keys reach everything that opens.
+`tests/documents/test_corpus.py` checks that no word is lost."""
 
 from __future__ import annotations
 

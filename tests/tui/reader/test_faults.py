@@ -1,7 +1,5 @@
-"""A block that could not be set, or not be painted, is a box with its source: the rest of the page is there, and keys work.
-
-What fails here is not as the model says: that is what a bug in reading a page would look like.
-"""
+"""A block that cannot be rendered is shown as its source, the rest of the page is shown, and keys work. The tests
+use blocks that violate the model, as a bug in the parser would create."""
 
 from __future__ import annotations
 

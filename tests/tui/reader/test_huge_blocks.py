@@ -1,7 +1,5 @@
-"""One huge block of any kind is set a little at a time, and none of its words are lost.
-
-Steps are counted, no time is measured: what a unit weighs, how many lines it is set in, how many units a key sets.
-"""
+"""A huge block of any kind is rendered in slices, and loses no words. The tests count steps instead of time: units,
+lines of a unit, and units that a key renders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where one was on a page, days later."""
+"""Reading positions that are restored days later."""
 
 from __future__ import annotations
 

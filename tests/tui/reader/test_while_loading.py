@@ -1,4 +1,4 @@
-"""What one does while a page is still being read: nobody is brought where one did not ask to be."""
+"""Keys while a page is loading: the view never jumps to another place."""
 
 from __future__ import annotations
 

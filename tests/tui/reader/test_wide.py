@@ -1,4 +1,4 @@
-"""What is too wide for its place: it moves to the side, and says how much of it is hidden."""
+"""Content that is too wide scrolls horizontally, and shows how much is hidden."""
 
 from __future__ import annotations
 

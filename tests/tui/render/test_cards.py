@@ -1,4 +1,4 @@
-"""What stands on cards, and buttons that cannot be pressed, in lines."""
+"""Lines of cards and inactive buttons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the lines of a diff show: numbers, grounds, depth, and what is said about a change."""
+"""Lines of diffs: numbers, backgrounds, indents, and notes."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def some(cut: list[T]) -> list[T]:
 
 
 def hold(lines: list[Line], most: int) -> None:
-    """What holds for all lines: they keep to their room, and are painted as wide as they are said to be."""
+    """Check that lines fit their width, and are painted at their declared width."""
     for line in lines:
         assert line.width <= most, (line.block.kind if line.block else "", line.text)
         assert not set("\n\t\r") & set(line.text), line.text
@@ -150,7 +150,7 @@ def test_any_change_of_many_is_set_and_painted(document: Document, data: st.Data
 
 
 def changed_lines(old: Block, new: Block, width: int) -> list[list[Line]]:
-    """The units of what changed, set in so many cells, and the slices of the new block, by one setting."""
+    """Return the lines of the units of a change, and of the slices of the new block."""
     before, after = page_of([old]), page_of([new])
     room = SideWidths.for_width(width, split=False)
     setting = LayoutContext(LOOKS["plain"], Folds(), render_block, room=width)

@@ -1,4 +1,4 @@
-"""The source of a page, cut into blocks that can be set one by one."""
+"""The source view of a page, split into blocks that render one by one."""
 
 from __future__ import annotations
 

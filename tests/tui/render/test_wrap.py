@@ -1,4 +1,4 @@
-"""Where lines end, in every script, and signs that all terminals measure alike."""
+"""Line breaks in every script, and signs with the same width in all terminals."""
 
 from __future__ import annotations
 

@@ -218,7 +218,7 @@ class Deep(Tagged):
 
     kind: Literal["deep"] = "deep"
     below: Id
-    """What it lies below."""
+    """Id of the parent."""
 
 
 class Gauge(Model):
@@ -233,7 +233,7 @@ class Everything(Operation[None], put="/everything", repeats_request=True, nulla
 
     at: SiteRef
     title: Annotated[str, Field(min_length=2, max_length=10)]
-    """What it is called."""
+    """Name of the item."""
     note: str | None = None
     count: Annotated[int, Field(ge=1, le=9)] | None = None
     share: Annotated[float, Field(gt=0, lt=1)] | None = None

@@ -1,4 +1,4 @@
-"""A small platform of one's own, and what screens know of it."""
+"""A small platform, and a client of a user."""
 
 from __future__ import annotations
 

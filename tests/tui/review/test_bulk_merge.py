@@ -202,7 +202,7 @@ async def test_deleted_page_is_not_merged_in_bulk(live: Live, desk: Desk) -> Non
 
 
 async def before(merging: Merging) -> list[str]:
-    """Why each is not merged, as that is known before anything is."""
+    """Return the known reasons against each merge, before any merge."""
     found: list[str] = []
     earlier: list[tuple[QueuedMerge, Checks]] = []
     for one in merging.several:

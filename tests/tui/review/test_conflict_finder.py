@@ -1,4 +1,4 @@
-"""What an update could not decide is found in the change request, and is as it was chosen when it is sent back."""
+"""Conflicts of an update are found in the change request, and the choices are sent back."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TOLD_ONLY = {
     "deleted here, a new page below it there",
     "a new page here below one deleted there",
 }
-"""What is said, for there is nothing to choose."""
+"""Cases that are only reported, because there is nothing to choose."""
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ async def found_by(live: Live, at: ChangeRequestRef, kept: Any = None) -> OpenCo
 
 
 async def held(desk: Desk, at: ContentRef) -> dict[str, tuple[Any, ...]]:
-    """What there is: where each page stands, what it is called, and what it says."""
+    """Return the place, title and text of each page."""
     tree = await desk.tree(at)
     pages = [
         await desk.ask(content.GetPage(at=at, page_id=page.id, format="markdown"))
@@ -90,7 +90,7 @@ async def test_chosen_side_is_saved_in_the_change_request(
 
 
 CONFLICT = ("# Alpha\n\nOne.\n\n2 here.\n\nThree.\n", "# Alpha\n\nOne.\n\n2 there.\n\nThree.\n\nFour there.\n")
-"""What both sides make of the first page."""
+"""Edits of the first page by both sides."""
 
 
 async def conflicting(platform: Platform) -> tuple[Desk, ChangeRequestRef, str]:

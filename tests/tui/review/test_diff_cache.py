@@ -42,7 +42,7 @@ def platform() -> Iterator[Platform]:
 
 @dataclass
 class Review:
-    """A change request of eight pages, of which six are edited, one is made and one deleted."""
+    """A change request of eight pages: six are edited, one is added and one deleted."""
 
     comparisons: DiffCache
     pages: dict[str, ChangedPage]

@@ -1,4 +1,4 @@
-"""What is said before a merge, held to what the embedded platform then answers."""
+"""Merge checks match the merge on the embedded platform."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def platform() -> Iterator[Platform]:
 
 @asynccontextmanager
 async def asking(platform: Application, folder: Path) -> AsyncIterator[Live]:
-    """What Ada's app knows of the platform, and asks it."""
+    """Return a `Live` of ada for the platform."""
     client = Client("http://octavo.local", SecretStr("key-ada"), transport=platform)
     state = StateDb(folder, "ada@test")
     shelf = ResponseCache(None, "ada@test")
@@ -75,7 +75,8 @@ def looking(platform: Platform, tmp_path: Path) -> Look:
 
 
 async def foreseen_and_merged(platform: Platform, looking: Look, here: Work, there: Work) -> tuple[Checks, str]:
-    """What is known when the primary content did `here` and a change request `there`, and what its merge answers."""
+    """Return the checks and the merge of a change request, after the edits `here` in main and `there` in the change
+    request."""
     desk = await Desk.open(Ask(platform), *PAGES)
     ids = {page.title: page.id for page in (await desk.tree()).walk()}
     at = await desk.propose(*there(ids))

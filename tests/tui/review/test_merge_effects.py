@@ -1,4 +1,4 @@
-"""What is said of links, addresses and sites before a merge, held to what the embedded platform then does."""
+"""Checks of links, URLs and sites match the merge on the embedded platform."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def published(desk: Desk) -> SiteRef:
 
 
 async def proposing(live: Live, desk: Desk, *changes: ContentEdit) -> Checks:
-    """What is known of a change request with these changes."""
+    """Return the checks of a change request with these changes."""
     return await looked_at(live, await desk.propose(*changes))
 
 

@@ -48,7 +48,7 @@ async def ids_of(desk: Desk) -> Ids:
 
 
 async def held(desk: Desk) -> list[tuple[str, str, str | None, str | None]]:
-    """All the primary content has: where pages stand, what they are called, what they say."""
+    """Return the places, titles and texts of all pages of main."""
     tree = await desk.tree()
     return [
         (

@@ -1,4 +1,4 @@
-"""What is said of merge rules, held to what the embedded platform then does."""
+"""Checks of merge rules match the embedded platform."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ CASES: dict[str, tuple[dict[str, Any], Deed, str]] = {
 
 
 async def foreseen(desk: Desk, at: ChangeRequestRef, me: str | None = "ada") -> list[Fact]:
-    """What is said to `me` of the rules of a change request."""
+    """Return the checks of the merge rules of a change request, for `me`."""
     space = await desk.ask(spaces.Get(at=desk.space))
     acme: Organization = await desk.ask(organizations.Get(at=ACME))
     given = await desk.ask(reviews.List(at=at, outdated=False))

@@ -1,4 +1,4 @@
-"""Where threads hang in a diff whose blocks were edited since."""
+"""Places of threads in a diff with edited blocks."""
 
 from __future__ import annotations
 

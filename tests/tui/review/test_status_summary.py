@@ -1,4 +1,4 @@
-"""How a change request stands, in words for a line of any width."""
+"""The status of a change request in a line of any width."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs of our own that work on what outsiders wrote: they are gone, pipes and all, however one stops waiting."""
+"""Child programs that decode untrusted files end with their pipes, however the wait for them ends."""
 
 from __future__ import annotations
 

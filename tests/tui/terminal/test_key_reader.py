@@ -1,4 +1,4 @@
-"""Escape and what follows it, and escapes in pasted text, however what is read is cut."""
+"""Escape, the key after it, and escapes in pasted text, for any split of the input."""
 
 from __future__ import annotations
 

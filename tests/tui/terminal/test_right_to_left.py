@@ -1,4 +1,4 @@
-"""What is written from right to left, turned round for terminals that do not."""
+"""Right-to-left text is reordered for terminals that do not reorder."""
 
 from __future__ import annotations
 

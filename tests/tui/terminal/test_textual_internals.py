@@ -1,4 +1,4 @@
-"""What is private to Textual stands in one module: nothing else of ours overrides it, and nothing else uses it."""
+"""Private parts of Textual are overridden and used in one module only."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ OURS = [each for each in FILES if each.startswith("octavo.tui.")]
 
 
 class Kind(NamedTuple):
-    """What the classes of one name say."""
+    """The classes of one name: their methods and base classes."""
 
     bases: set[str]
     defines: set[str]
     """The private names it has as methods, fields or what its methods set."""
     uses: set[str]
-    """Those it asks of itself."""
+    """Names that the class uses of itself."""
 
 
 def test_no_other_module_overrides_private_parts_of_textual() -> None:
@@ -78,7 +78,7 @@ NOTHING = Kind(set(), set(), set())
 
 @cache
 def behind(name: str) -> frozenset[str]:
-    """All classes behind one, by name."""
+    """Return the names of all base classes."""
     found: set[str] = set()
     new = {name}
     while new:
@@ -94,7 +94,7 @@ def ours() -> dict[str, Kind]:
 
 @cache
 def textual() -> dict[str, Kind]:
-    """The classes of those modules of Textual that ours import, and of those that stand behind theirs."""
+    """Return the classes of the imported modules of Textual, and of the modules of their base classes."""
     named = {each for module in OURS for each in imports(module) if each.partition(".")[0] == "textual"}
     specs = [spec for each in sorted(named) if (spec := find_spec(each)) is not None]
     paths = {Path(str(spec.origin)) for spec in specs}

@@ -65,17 +65,17 @@ class Scratch(HostApp[None]):
 
 
 def strips(screen: Screen[Any]) -> list[Strip]:
-    """What the terminal shows of `screen`, with styles."""
+    """Return the lines of `screen` with styles."""
     return painted_rows(screen)
 
 
 def lines(app: Scratch) -> list[str]:
-    """What the terminal shows, line by line, without the space at the ends."""
+    """Return the lines of the terminal without trailing spaces."""
     return [strip.text.rstrip() for strip in strips(app.screen)]
 
 
 def shown(app: Scratch) -> str:
-    """What the terminal shows."""
+    """Return the text of the terminal."""
     return "\n".join(lines(app)).rstrip() + "\n"
 
 
@@ -104,7 +104,7 @@ async def until(pilot: Pilot[None], holds: Callable[[], bool]) -> None:
 
 
 def harmless(texts: Iterable[str]) -> bool:
-    """Whether no text holds a character that is a command to a terminal."""
+    """Return whether no text has a control character."""
     bad = {*range(0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
     return not any(ord(character) in bad for text in texts for character in text)
 

@@ -26,7 +26,7 @@ class Words(str):
 
 
 class Of:
-    """A filter in so many values, which counts what it is asked for and what it looks in."""
+    """A filter of many values that counts requested texts and searched values."""
 
     def __init__(self, *values: str) -> None:
         self.asked: list[str] = []
@@ -39,7 +39,7 @@ class Of:
         return Words(value)
 
     def found(self, query: str) -> tuple[list[str], int]:
-        """What holds the words of a query, and how many were looked in to tell."""
+        """Return the matches of a query, and the number of searched values."""
         Words.looked = 0
         return [self.values[place] for place in self.words.matching(tuple(query.split()))], Words.looked
 

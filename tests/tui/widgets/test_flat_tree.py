@@ -1,4 +1,4 @@
-"""A tree as one row of nodes: what its slices leave out is what going through it leaves out."""
+"""A tree as a flat list: slices omit the same nodes as a walk."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from octavo.tui.widgets.dialog import DialogFrame
 from octavo.tui.widgets.notices import NoticeBoard, Notices
 from octavo.tui.widgets.row_list import Row, RowList
 from octavo.tui.widgets.section_tabs import Section, SectionTabs
-from tests.painting import work_counted
+from tests.idle_work import work_counted
 from tests.tui.widgets.scratch import HOSTILE, Scratch, at_rest, check_picture, harmless, lines, shown, until
 
 

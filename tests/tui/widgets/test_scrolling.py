@@ -1,4 +1,4 @@
-"""What scrolls leaves no garbage: a frame is gone when the next one is drawn. Its bar looks as Textual's own."""
+"""Scrolling leaves no garbage: a frame is freed when the next is painted. The scroll bar looks as in Textual."""
 
 from __future__ import annotations
 

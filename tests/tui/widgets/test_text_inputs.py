@@ -1,4 +1,4 @@
-"""What is pasted, by the terminal or from what was copied here, is text fit for where it goes."""
+"""Pasted text, from the terminal or the clipboard of Octavo, is adapted to the field."""
 
 from __future__ import annotations
 

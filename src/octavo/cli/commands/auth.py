@@ -178,7 +178,7 @@ def _require_stored(signed: SignedIn) -> None:
 
 def _read_key(options: argparse.Namespace, host: str) -> SecretStr:
     """Return the API key that was piped in or typed. Raises ValueError."""
-    return keys.accept(_typed_key(host, options.action) if not options.with_token else _piped_key())
+    return keys.parse_token(_typed_key(host, options.action) if not options.with_token else _piped_key())
 
 
 def _piped_key() -> str:
@@ -230,7 +230,7 @@ def _logout(settings: Settings, options: argparse.Namespace) -> int:
     signed_out = signing_in.logout(home_of(settings).patient(tell), options.profile)
     accounts = Accounts(settings.state_folder)
     name = accounts.name_of(Access(signed_out.profile.origin, signed_out.profile, signed_out.profile.store))
-    remains = sign_out(settings, name, *accounts.left_by(name), drafts=options.drafts)
+    remains = sign_out(settings, name, *accounts.earlier_names_of(name), drafts=options.drafts)
     deleted = "cached pages" if signed_out.key_left else "API key and cached pages"
     _say(f"Signed out of {signed_out.profile.origin} (profile {signed_out.profile.name}). Deleted the {deleted}.")
     for each in remains.sentences():
@@ -292,7 +292,7 @@ async def _verdicts(
         if offline:
             return _Verdict("not checked")
         own = access if each.current else Access(each.origin, each.profile, each.source)
-        return await _check_with_server(settings, own, signing_in.key_of(home, own))
+        return await _check_with_server(settings, own, signing_in.token_of(home, own))
 
     return list(await asyncio.gather(*map(check, found)))
 

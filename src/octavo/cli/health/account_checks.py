@@ -71,14 +71,14 @@ def _extras() -> Check:
 def _read_key(home: signing_in.Home, access: Access) -> tuple[SecretStr | None, list[Check]]:
     """Return the API key, if any, with a check of the keyring, and one that says why there is no API key."""
     try:
-        key = signing_in.key_of(home, access)
+        key = signing_in.token_of(home, access)
     except StoreUnavailable as error:
         name = "Keyring" if access.source == "keyring" else "API key"
         return None, [failed_check(name, error.cause, error.step)]
     checks = [_keyring(home, access)]
     if key is None:
         status: Status = "warning" if access.profile is None else "error"
-        checks.append(failed_check("API key", signing_in.why_no_key(access), status=status))
+        checks.append(failed_check("API key", signing_in.no_token_reason(access), status=status))
     return key, checks
 
 

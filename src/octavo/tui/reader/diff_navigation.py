@@ -283,7 +283,7 @@ class DiffNavigation:
         if at is None:
             return
         self._opened_at = None  # Keep the current position.
-        self._expand(units[at], partial(self._select, units[at].hidden_blocks[0]))
+        self._expand(units[at], partial(self.select_block, units[at].hidden_blocks[0]))
 
     def show_more_context(self) -> None:
         """Expand the selected unchanged lines, otherwise show more unchanged lines everywhere."""
@@ -316,7 +316,7 @@ class DiffNavigation:
             self.open_page()
         self.contents.builder.build()
 
-    def _select(self, block: Block) -> None:
+    def select_block(self, block: Block) -> None:
         """Select a visible block."""
         if (span := self._find_span(block)) is not None:
             self.cursor.select(span, scroll_to=None)

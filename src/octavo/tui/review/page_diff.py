@@ -73,8 +73,9 @@ class PageDiff:
         self._documents: tuple[Document, Document] | None = None
         self._anchors: TwoVersionAnchors | None = None
         """Anchors of the threads in both documents."""
-        self._pending_step: tuple[str, int | Comment] | None = None
-        """Key of the entry to go to, with the thread to show, or 1 for the first and -1 for the last open thread."""
+        self._pending_step: tuple[str, int | str | Comment] | None = None
+        """Key of the entry to go to, with the thread to show, the key of the block to select, or 1 for the first and -1 for
+        the last open thread."""
         self._wanted_thread = thread
         """Thread that the view was opened for, until its entry is known."""
 
@@ -230,6 +231,18 @@ class PageDiff:
         self.show()
         self.go_to_pending_thread()
 
+    def show_block(self, page: str, key: str) -> None:
+        """Show a page, and select a block once the page is loaded."""
+        self._pages.reveal(page)
+        self._pending_step = page, key
+        self.show()
+        self.go_to_pending_thread()
+
+    def _select_block(self, key: str) -> None:
+        found = (document.find(key) for document in reversed(self._documents or ()))
+        if (block := next(filter(None, found), None)) is not None:
+            self.pane.navigation.select_block(block)
+
     def go_to_pending_thread(self) -> None:
         """Go to the pending thread once its page is loaded."""
         self._find_wanted_thread()
@@ -242,11 +255,14 @@ class PageDiff:
             self._pending_step = None
             if isinstance(target, int):
                 self._view.call_after_refresh(self.pane.navigation.go_to_thread, target, from_edge=True)
+            elif isinstance(target, str):
+                self._view.call_after_refresh(self._select_block, target)
             else:
                 self._view.call_after_refresh(self._show_thread, target)
         elif self._view.has_class("-words"):
             self._pending_step = None
-            threads = open_threads_on(key, self._threads.comments)[:1] if isinstance(target, int) else [target]
+            threads = open_threads_on(key, self._threads.comments)[:1] if isinstance(target, int) else []
+            threads = [target] if isinstance(target, Comment) else threads
             for thread in threads:
                 self.page_discussion.open_thread(thread.id)  # An entry without a text has no position for its threads.
 

@@ -11,6 +11,7 @@ from octavo.api.operation import ListPage
 from octavo.api.reviews import RequestedReviewer
 from octavo.api.users import Contributor
 from octavo.data.live import Snapshot
+from octavo.data.proposed_notes import ProposedNote
 from octavo.data.queries import requested_of
 from octavo.data.writes.machine import OutboxEntry
 from octavo.tui.comments.diff_threads import DiffThreads
@@ -90,6 +91,10 @@ class RequestHead:
         shell = self._view.shell
         return shell.session.outbox.pending_comments(self._comparison.at) if shell.has_session else ()
 
+    def _proposed_notes(self) -> tuple[ProposedNote, ...]:
+        shell = self._view.shell
+        return shell.session.proposed.at(self._comparison.at) if shell.has_session else ()
+
     def draw(self) -> None:
         """Draw the first line and the reviewers."""
         view, comparison = self._view, self._comparison
@@ -101,7 +106,7 @@ class RequestHead:
         undecided = len(comparison.diffs.with_markers) if change_request.status in UNDECIDED else 0
         self._pending = self._pending_comments()
         place = space.title if space else "", comparison.reviews, open_count, width
-        counts = len(comparison.conflicting), undecided, len(self._pending)
+        counts = len(comparison.conflicting), undecided, len(self._pending), len(self._proposed_notes())
         head = request_status.first_line(change_request, *place, *counts, is_on_main=comparison.is_on_main)
         view.query_one("#head", ChangingText).update(head)
         me = view.shell.workspace.me.id if view.shell.workspace.me is not None else ""

@@ -184,13 +184,16 @@ def first_line(
     conflicts: int = 0,
     unresolved: int = 0,
     pending: int = 0,
+    proposed: int = 0,
     *,
     is_on_main: bool = False,
 ) -> Content:
-    """Return the first line of a change request: number, title, space, author, status and reviews. `conflicts` is the
-    number of pages that may conflict with main, `unresolved` the number of pages with conflict markers, and `pending`
-    the number of your pending comments. With `is_on_main` a merge would change nothing. A narrow line omits the facts,
-    then truncates the title. The status is always shown."""
+    """Return the first line of a change request: number, title, space, author, status and reviews.
+
+    `conflicts` is the number of pages that may conflict with main, `unresolved` the number of pages with conflict markers,
+    `pending` the number of your pending comments, and `proposed` the number of notes that programs propose. With
+    `is_on_main` a merge would change nothing. A narrow line omits the facts, then truncates the title. The status is always
+    shown."""
     author = change_request.created_by.name if change_request.created_by else ""
     done = merged_by(change_request) if change_request.status == "merged" else short_age(change_request.updated_at)
     facts = " · ".join(each for each in (space, author, done) if each)
@@ -207,6 +210,8 @@ def first_line(
         signs.append((f"  ● {plural(open_threads, 'open thread')}", "$octavo-note"))
     if pending:
         signs.append((f"  ◌ {plural(pending, 'pending comment')}", "$octavo-note"))
+    if proposed:
+        signs.append((f"  ◌ {plural(proposed, 'proposed note')} (press H)", "$octavo-note"))
     if is_on_main and change_request.status in ("open", "draft"):
         signs.append(("  ✓ already in main (press L to archive)", "$success"))
     elif change_request.outdated and change_request.status in ("open", "draft"):

@@ -14,6 +14,7 @@ from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
     from octavo.api.reviews import Review
+    from octavo.data.proposed_notes import ProposedNote
     from octavo.data.writes.machine import OutboxEntry
     from octavo.tui.core.shell import Shell
     from octavo.tui.core.view import View
@@ -35,6 +36,8 @@ class RequestTarget:
     """Returns the page titles by page ID, as far as they are loaded."""
     show_pending_comment: Callable[[OutboxEntry], None] | None = None
     """Shows a pending comment in the view. None if Octavo has to open the change request first."""
+    show_block: Callable[[str, str], None] | None = None
+    """Shows the block with a key on a page. None if Octavo has to open the change request first."""
     show_edited: Callable[[tuple[str, ...]], None] | None = None
     """Shows the changed pages after an edit. None if Octavo has to open the change request first."""
 
@@ -57,6 +60,13 @@ class RequestTarget:
         """Show a pending comment in the view, or open the change request."""
         if self.show_pending_comment is not None:
             self.show_pending_comment(entry)
+        else:
+            app.go(ToChangeRequest(self.at, self.change_request))
+
+    def open_proposed_note(self, app: Shell, note: ProposedNote) -> None:
+        """Show the block of a proposed note in the view, or open the change request."""
+        if self.show_block is not None:
+            self.show_block(note.page, note.block)
         else:
             app.go(ToChangeRequest(self.at, self.change_request))
 

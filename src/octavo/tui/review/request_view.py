@@ -350,6 +350,7 @@ class ChangeRequestScreen(View):
             reviews=comparison.reviews,
             titles=lambda: comparison.titles,
             show_pending_comment=self._show_pending_comment,
+            show_block=self.page_diff.show_block,
             show_edited=self._show_edited,
         )
 

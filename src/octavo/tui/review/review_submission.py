@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -13,6 +13,7 @@ from textual.widgets import Static
 
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef
+from octavo.data.proposed_notes import ProposedNote
 from octavo.data.queries import reviews_of
 from octavo.data.writes import change_request_writes
 from octavo.data.writes.change_request_writes import Verdict, withdraw_review_by_request
@@ -22,6 +23,7 @@ from octavo.tui.comments.thread_actions import describe_pending
 from octavo.tui.core import unsent_texts
 from octavo.tui.core.permissions import UNDECIDED
 from octavo.tui.core.unsent_texts import DialogDraft
+from octavo.tui.review import proposed_notes
 from octavo.tui.review.request_target import RequestTarget, has_status, why_not_allowed
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
@@ -66,10 +68,10 @@ def why_no_withdrawal(app: Shell, target: RequestTarget) -> str | None:
 
 
 def why_no_pending_comments(app: Shell, target: RequestTarget) -> str | None:
-    """Return why there are no pending comments to show. None if there are some."""
+    """Return why there are no pending comments and proposed notes to show. None if there are some."""
     return (
         None
-        if pending_comments_of(app, target)
+        if pending_comments_of(app, target) or proposed_notes_of(app, target)
         else "You have no pending comments here. To add a comment to your review, press ctrl+t while you write the comment."
     )
 
@@ -77,6 +79,11 @@ def why_no_pending_comments(app: Shell, target: RequestTarget) -> str | None:
 def pending_comments_of(app: Shell, target: RequestTarget) -> tuple[OutboxEntry, ...]:
     """Return your pending comments on a change request, in the order in which you wrote them."""
     return app.session.outbox.pending_comments(target.at) if target.space is not None and app.has_session else ()
+
+
+def proposed_notes_of(app: Shell, target: RequestTarget) -> tuple[ProposedNote, ...]:
+    """Return the notes that programs propose for a change request, oldest first."""
+    return app.session.proposed.at(target.at) if target.space is not None and app.has_session else ()
 
 
 def _my_review(app: Shell, reviews: Sequence[Review]) -> Review | None:
@@ -87,9 +94,11 @@ def _my_review(app: Shell, reviews: Sequence[Review]) -> Review | None:
 def open_pending_comments(app: Shell, target: RequestTarget) -> None:
     """List the pending comments, and show the chosen comment on its page."""
 
-    def on_answer(entry: OutboxEntry | None) -> None:
-        if entry is not None:
-            target.open_pending_comment(app, entry)
+    def on_answer(chosen: ListedComment | None) -> None:
+        if isinstance(chosen, ProposedNote):
+            target.open_proposed_note(app, chosen)
+        elif chosen is not None:
+            target.open_pending_comment(app, chosen)
 
     app.push_screen(PendingCommentsScreen(target.at, target.name, target.titles()), on_answer)
 
@@ -147,7 +156,7 @@ def open_review_dialog(app: Shell, target: RequestTarget, status: Verdict) -> No
         else f"Request changes on {name} {change_request.title}?",
         verb="Approve" if approves else "Request changes",
         field=field,
-        intro="\n".join(describe_pending(pending, target.titles())),
+        intro="\n".join([*describe_pending(pending, target.titles()), *_describe_proposed(app, target)]),
     )  # fmt: skip
 
     def on_submitted(_: object) -> None:
@@ -181,54 +190,87 @@ def open_review_dialog(app: Shell, target: RequestTarget, status: Verdict) -> No
     app.push_screen(dialog, on_answer)
 
 
+def _describe_proposed(app: Shell, target: RequestTarget) -> list[str]:
+    count = len(proposed_notes_of(app, target))
+    are = "note is" if count == 1 else "notes are"
+    return [f"{count} proposed {are} not included. Press H to decide."] if count else []
+
+
 _EMPTY_TEXT = "No pending comments. To add a comment to your review, press ctrl+t while you write the comment."
 
-COMMENT_COMMANDS: Commands[OutboxEntry] = Commands(
+ListedComment: TypeAlias = OutboxEntry | ProposedNote
+"""A pending comment, or a note that a program proposes."""
+
+
+def _why_no_note(_: Shell, chosen: ListedComment) -> str | None:
+    return None if isinstance(chosen, ProposedNote) else "This comment is already in your review."
+
+
+def _edit(app: Shell, chosen: ListedComment) -> None:
+    if isinstance(chosen, ProposedNote):
+        proposed_notes.edit_and_accept(app, chosen)
+    else:
+        thread_actions.edit_pending(app, chosen)
+
+
+def _remove(app: Shell, chosen: ListedComment) -> None:
+    if isinstance(chosen, ProposedNote):
+        proposed_notes.discard(app, [chosen])
+    else:
+        thread_actions.remove_pending(app, chosen)
+
+
+def _accept(app: Shell, chosen: ListedComment) -> None:
+    if isinstance(chosen, ProposedNote):
+        proposed_notes.accept(app, [chosen])
+
+
+def _accept_all(app: Shell, chosen: ListedComment) -> None:
+    """Accept all notes of the same program."""
+    if isinstance(chosen, ProposedNote):
+        notes = app.session.proposed.at(chosen.at)
+        proposed_notes.accept(app, [each for each in notes if each.source == chosen.source])
+
+
+COMMENT_COMMANDS: Commands[ListedComment] = Commands(
     "held",
     (
-        Command(
-            "show",
-            "enter",
-            "Show on page",
-            "Show the comment on its page",
-            run=lambda app, entry: app.screen.dismiss(entry),
-        ),
-        Command("edit", "e", "Edit", "Edit the pending comment", writes=True, run=thread_actions.edit_pending),
-        Command(
-            "drop",
-            "X",
-            "Remove",
-            "Remove the comment from the review and keep it as a draft",
-            run=thread_actions.remove_pending,
-        ),
+        Command("show", "enter", "Show on page", "Show the comment on its page", run=lambda app, chosen: app.screen.dismiss(chosen)),
+        Command("accept", "apostrophe", "Accept", "Add the proposed note to your review", writes=True, run=_accept, why_not=_why_no_note),
+        Command("accept_all", "A", "Accept all", "Accept all proposed notes of this program", writes=True, run=_accept_all, why_not=_why_no_note),
+        Command("edit", "e", "Edit", "Edit the comment; a proposed note is then accepted", writes=True, run=_edit),
+        Command("drop", "X", "Remove", "Remove the comment, or discard the proposed note", run=_remove),
+        Command("undo", "u", "Undo", "Undo the last change", run=lambda app, _: app.writes.undo(), shown=False),
     ),
     no_target=_EMPTY_TEXT,
     find=lambda dialog: dialog.rows.item,
-)
-"""Commands on a pending comment."""
+)  # fmt: skip
+"""Commands on a pending comment or a proposed note."""
 LIST_COMMANDS: Commands[PendingCommentsScreen] = Commands(
     "held",
     (
         Command("send", "ctrl+s", "Send all", "Send all pending comments without submitting a review",
-                writes=True, run=lambda _, dialog: dialog.send_all(), why_not=lambda _, dialog: _EMPTY_TEXT if dialog.rows.item is None else None),
+                writes=True, run=lambda _, dialog: dialog.send_all(), why_not=lambda _, dialog: None if dialog.pending else _EMPTY_TEXT),
         Command("close", "escape,q,H", "Close", "Close the list and keep the comments pending", run=lambda _, dialog: dialog.close()),
     ),
     find=lambda dialog: dialog,
 )  # fmt: skip
 
 
-class PendingCommentsScreen(Dialog[OutboxEntry | None]):
-    """Dialog with the pending comments in the order of sending. Its result is the comment to show on its page."""
+class PendingCommentsScreen(Dialog["ListedComment | None"]):
+    """Dialog with the pending comments in the order of sending, and below them the proposed notes. Its result is the
+    comment to show on its page."""
 
     CSS_PATH: ClassVar[str | PurePath | list[str | PurePath] | None] = [
         STYLES / "dialog.tcss",
-        PurePath(__file__).with_name("thread_actions.tcss"),
+        PurePath(__file__).with_name("pending_comments.tcss"),
     ]
     CONTEXT: ClassVar[str] = "pending comments"
     HELP: ClassVar[str] = (
         "This list shows the pending comments in your review, in the order in which they will be sent. "
         "Press enter to show a comment on its page, e to edit the comment, X to remove the comment from the review, "
-        "or ctrl+s to send all comments without submitting a review. Press esc to close the list."
+        "or ctrl+s to send all comments without submitting a review. Programs propose the notes below the comments: press "
+        "' to accept a note, A to accept all notes of its program, or X to discard the note. Press esc to close the list."
     )
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (COMMENT_COMMANDS, LIST_COMMANDS)
 
@@ -236,15 +278,16 @@ class PendingCommentsScreen(Dialog[OutboxEntry | None]):
         """`name` is the name of the change request. `titles` has the titles of its pages by page ID."""
         super().__init__()
         self._at, self._request_name, self._titles = at, name, titles
+        self._unobserve: Callable[[], None] = lambda: None
 
     @property
     def shell(self) -> Shell:
         return cast("Shell", self.app)
 
     def body(self) -> ComposeResult:
-        rows: RowList[OutboxEntry] = RowList(
+        rows: RowList[ListedComment] = RowList(
             self._draw,
-            key=lambda entry: entry.id,
+            key=lambda chosen: chosen.id,
             columns=(Column("", 22), Column("", min_width=20), Column("", 6, right=True, drop_order=1)),
             empty="No pending comments.",
             id="held",
@@ -255,32 +298,48 @@ class PendingCommentsScreen(Dialog[OutboxEntry | None]):
                 yield Static()
 
     @property
-    def rows(self) -> RowList[OutboxEntry]:
+    def rows(self) -> RowList[ListedComment]:
         return self.query_one("#held", RowList)
 
     def on_mount(self) -> None:
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._show())
+        if self.shell.has_session:
+            self._unobserve = self.shell.session.proposed.changed.add(self._show)
         self._show()
         self.rows.focus()
+
+    def on_unmount(self) -> None:
+        self._unobserve()
+
+    @property
+    def pending(self) -> tuple[OutboxEntry, ...]:
+        """The pending comments."""
+        return self.shell.session.outbox.pending_comments(self._at) if self.shell.has_session else ()
 
     def _show(self) -> None:
         if not self.shell.has_session:
             return  # The session has ended.
-        comments = self.shell.session.outbox.pending_comments(self._at)
+        notes = self.shell.session.proposed.at(self._at)
+        proposed = f", {plural(len(notes), 'proposed note')}" if notes else ""
         self.query_one(DialogFrame).set_border_texts(
-            f"{plural(len(comments), 'pending comment')} in your review of {self._request_name}"
+            f"{plural(len(self.pending), 'pending comment')} in your review of {self._request_name}{proposed}"
         )
-        self.rows.show(comments)
+        self.rows.show((*self.pending, *notes))
         self._show_text()
 
-    def _draw(self, entry: OutboxEntry) -> Row:
+    def _draw(self, entry: ListedComment) -> Row:
+        if isinstance(entry, ProposedNote):
+            text = f"{proposed_notes.source_label(entry)}: {' '.join(entry.body.split())}"
+            page = self._titles.get(entry.page) or "Untitled page"
+            return Row(cells=(page, text, short_age(entry.created_at)))
         words = " ".join(entry.facts.text.split())
         return Row(cells=(thread_actions.location_label(entry, self._titles), words, short_age(entry.created_at)))
 
     @on(LineList.Highlighted)
     def _show_text(self) -> None:
-        entry = self.rows.item
-        self.query_one("#words Static", Static).update(safe(entry.facts.text if entry is not None else ""))
+        chosen = self.rows.item
+        text = chosen.body if isinstance(chosen, ProposedNote) else chosen.facts.text if chosen is not None else ""
+        self.query_one("#words Static", Static).update(safe(text))
         self.refresh_bindings()
 
     @on(LineList.Opened)

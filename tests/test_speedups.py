@@ -1,4 +1,4 @@
-"""Time passes at once while nothing but a timer is waited for, and as it does while something else is."""
+"""Idle time is skipped while an event loop waits for timers only."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import sys
 import threading
 import time
 
-from tests.idle_time import AT_MOST, passed
+from tests.speedups import MAX_SKIP, skipped
 
 
 async def test_idle_timer_runs_at_once_at_its_time() -> None:
-    began, before = time.monotonic(), passed()
+    began, before = time.monotonic(), skipped()
     await asyncio.sleep(5)
-    assert passed() - before > 4.9
+    assert skipped() - before > 4.9
     assert time.monotonic() - began >= 5
 
 
@@ -36,13 +36,13 @@ async def test_idle_timers_run_in_order_and_not_early() -> None:
 async def test_clock_does_not_skip_while_a_thread_works() -> None:
     go = threading.Event()
     work = asyncio.get_running_loop().run_in_executor(None, go.wait)
-    before = passed()
+    before = skipped()
     await asyncio.sleep(0.02)
-    assert passed() == before
+    assert skipped() == before
     go.set()
     await work
     await asyncio.sleep(0.02)
-    assert passed() > before
+    assert skipped() > before
 
 
 def waiting_program() -> subprocess.Popen[bytes]:
@@ -51,25 +51,25 @@ def waiting_program() -> subprocess.Popen[bytes]:
 
 async def test_clock_does_not_skip_while_a_program_runs() -> None:
     with waiting_program() as program:
-        before = passed()
+        before = skipped()
         await asyncio.sleep(0.02)
-        assert passed() == before
+        assert skipped() == before
         program.communicate(b"\n")
     await asyncio.sleep(0.02)
-    assert passed() > before
+    assert skipped() > before
 
 
 async def test_clock_does_not_skip_while_a_socket_is_open() -> None:
     async with await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0):
-        before = passed()
+        before = skipped()
         await asyncio.sleep(0.02)
-        assert passed() == before
+        assert skipped() == before
 
 
 async def test_long_wait_ends_in_real_time() -> None:
-    before = passed()
-    await asyncio.sleep(AT_MOST - 0.05)
-    nearly = passed()
+    before = skipped()
+    await asyncio.sleep(MAX_SKIP - 0.05)
+    nearly = skipped()
     assert nearly > before
     await asyncio.sleep(0.06)
-    assert passed() == nearly
+    assert skipped() == nearly

@@ -1,0 +1,57 @@
+"""Notes that a program proposes, in the list of pending comments."""
+
+from __future__ import annotations
+
+from octavo.api import comments, reviews
+from octavo.data.proposed_notes import NewNote
+from tests.journeys.stage import Run, Stage
+from tests.journeys.test_holding import seven
+from tests.journeys.test_reviewing import open_one
+
+
+async def propose(run: Run, *words: str, source: str = "claude") -> None:
+    notes = [NewNote("harbour-api-page-12", "038bbb9b2b44", each, source, f"{each} {source}") for each in words]
+    await run.app.session.proposed.propose(await seven(run), notes)
+
+
+async def test_proposed_notes_are_accepted_edited_and_discarded(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await propose(run, "Name the zone.", "Say why.", "Third note.", "Fourth note.")
+        await propose(run, "A long sentence.", source="vale")
+        await open_one(run, "refused")
+        await run.see("− All times", "◌ 5 proposed notes (press H)")
+        await run.press("H")
+        await run.see("0 pending comments in your review of #7, 5 proposed notes", "proposed by claude: Name the zone.")
+        await run.press("'")
+        await run.see("1 pending comment in your review of #7, 4 proposed notes")
+        await run.press("u")
+        await run.see("0 pending comments in your review of #7, 5 proposed notes")
+        await run.press("X")
+        await run.see("0 pending comments in your review of #7, 4 proposed notes")
+        await run.press("e")
+        await run.see("Edit and accept a note of claude", "ctrl+s accept")
+        await run.type("Really: ")
+        await run.press("ctrl+s")
+        await run.see("1 pending comment in your review of #7, 3 proposed notes")
+        await run.press("G", "k", "A")
+        await run.see("3 pending comments in your review of #7, 1 proposed note", "proposed by vale: A long sentence.")
+        await run.press("escape", "a")
+        await run.see("3 pending comments will be sent with the review:", "1 proposed note is not included.")
+        await run.press("ctrl+s")
+        await run.later(seconds=60)
+        await run.sent()
+        sent = [op for op in run.gate.passed if isinstance(op, (comments.Create, reviews.Submit))]
+        assert len(sent) == 4
+        assert all("sentence" not in each.body.markdown for each in sent if isinstance(each, comments.Create))
+        assert [each.source for each in run.app.session.proposed.at(await seven(run))] == ["vale"]
+
+
+async def test_place_of_a_proposed_note_is_shown(stage: Stage) -> None:
+    async with stage.play(start="changes") as run:
+        await propose(run, "Name the zone.")
+        await open_one(run, "refused")
+        await run.see("− All times")
+        await run.press("H")
+        await run.see("proposed by claude")
+        await run.press("enter")
+        await run.see("bad-time")
