@@ -29,6 +29,7 @@ COMMANDS = {
     "config": "list, check, and edit your settings",
     "diff": "print what a change request changes",
     "doctor": "find problems on this computer, and how to fix them",
+    "export": "write merged changes back to an opened folder",
     "inbox": "list what needs you",
     "log": "print what Octavo did",
     "propose": "make a change request of your changes in a pulled folder",
