@@ -9,8 +9,7 @@ from octavo.api import change_requests
 from octavo.api.places import ChangeRequestRef
 from octavo.documents.merging import revision_merge
 from octavo.server.handlers import revisions
-from octavo.server.handlers.members import present_user
-from octavo.server.handlers.merge_rules import refuse_unless_met
+from octavo.server.handlers.members import present_user, refuse_unless_met
 from octavo.server.handlers.permissions import require
 from octavo.server.handlers.spaces import visible_spaces
 from octavo.server.rest import handle, omit, paginate, presents, request_fields

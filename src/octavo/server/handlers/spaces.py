@@ -8,7 +8,7 @@ from typing import Any
 
 from octavo.api import collections, spaces
 from octavo.server.handlers import revisions, site_tree
-from octavo.server.handlers.merge_rules import refuse_malformed
+from octavo.server.handlers.members import refuse_malformed
 from octavo.server.handlers.permissions import (
     can_see,
     can_see_collection,
