@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,7 +54,8 @@ def open_session(options: argparse.Namespace) -> Session:
     from octavo.cli import sessions  # lazy: the data layer, which `octavo --help` does not need
 
     check_one_source(options)
-    settings, read_only = read_settings(), why_read_only(options)
+    # A command does not wait for the undo delay: nobody can press the key.
+    settings, read_only = replace(read_settings(), undo_seconds=0.0), why_read_only(options)
     try:
         if options.use_demo:
             return sessions.demo(settings, read_only=read_only)

@@ -240,8 +240,12 @@ class FolderMerge:
 
     def _local_data(self, wanted: WantedFile) -> bytes | None:
         """Return the bytes of a file in the folder now. None if it is not there."""
-        here = self.local.path_now(wanted.before) if wanted.before is not None else wanted.path
-        data = self.local.data.get(here) if wanted.before is not None else self.folder.data(here)
+        if wanted.before is None:
+            # The file of another page that moves away or is deleted is not that of this one.
+            is_own = all(self.local.path_now(file) != wanted.path for file in self.folder.files.values())
+            return self.folder.data(wanted.path) if is_own else None
+        here = self.local.path_now(wanted.before)
+        data = self.local.data.get(here)
         if data is not None and here != wanted.path:
             self.result.renamed.append((here, wanted.path))
             self._removed.add(here)

@@ -68,15 +68,18 @@ def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tupl
     path in the space has changed and it was not renamed here."""
     new = FolderLayout.of(revision, folder.space)
     known: dict[str, str] = {}
+    files = {file.id for file in revision.files}
     for file in folder.files.values():
         path = local.path_now(file)
         wanted = new.paths.get(file.id, path)
         is_free = wanted == path or (wanted not in local.data and not (folder.pages / wanted).exists())
         has_moved = bool(file.server_path) and _place(wanted) not in (_place(file.server_path), _place(path))
         moves = has_moved and path == file.path and is_free
-        if file.id:
+        if file.id in new.pages or file.id in files:
             known[file.id] = wanted if moves else path
-    return FolderLayout.of(revision, folder.space, known), new.paths
+    gone = [file for file in folder.files.values() if file.id and file.id not in known]
+    kept = {local.path_now(file) for file in gone if local.is_changed(file)} & local.data.keys()
+    return FolderLayout.of(revision, folder.space, known, kept), new.paths
 
 
 def _place(path: str) -> str:

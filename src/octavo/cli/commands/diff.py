@@ -14,6 +14,7 @@ from octavo.cli.connection import run_connected
 from octavo.cli.folder_texts import folder_texts
 from octavo.cli.output import Field, Output, Style, add_output_options, print_text
 from octavo.cli.refs import References
+from octavo.cli.viewed import remember_viewed
 from octavo.documents.diff_text import source_diff
 
 if TYPE_CHECKING:
@@ -81,6 +82,8 @@ def run(options: argparse.Namespace) -> int:
             items = tuple(each for each in items if each.page is not None and wanted.strip("/") in _names(each.page))
             if not items:
                 await references.page(target, wanted)  # fails for a page that does not exist
+        if target.change_request is not None:
+            remember_viewed(session, target.change_request)
         _print(options, await load_texts(session.live, sides, items))
         return 1 if items and options.exit_code else 0
 

@@ -1,4 +1,4 @@
-"""`octavo review`: export a change request for programs, and propose their notes."""
+"""`octavo review`: review a change request, export it for programs, and propose their notes."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from octavo.cli.output import Field, add_output_options, print_object, wanted_fi
 from octavo.cli.refs import References
 from octavo.cli.review_export import ExportOptions, check_is_change, export_review, proposed_row
 from octavo.cli.review_import import ImportResult, NoteImport, result_row, summary
+from octavo.cli.verdicts import VERDICT_FIELDS, add_review_options, add_verdict_options, submit
 from octavo.data.proposed_notes import source_name
 
 if TYPE_CHECKING:
@@ -37,23 +38,30 @@ def declare(command: argparse.ArgumentParser) -> None:
     actions.add_argument(
         "--import", dest="notes", metavar="FILE", help="propose the notes in a JSONL file; - reads standard input"
     )
+    add_verdict_options(actions)
     actions.add_argument("--discard-proposed", action="store_true", help="discard the proposed notes")
     command.add_argument("--dry-run", action="store_true", help="with --import: place the notes, and store nothing")
     command.add_argument("--source", metavar="NAME", help="with --discard-proposed: only the notes of this program")
     command.add_argument("--page", metavar="PAGE", help="with --json: only this page, by its path, id or title")
     command.add_argument("--changed-only", action="store_true", help="with --json: leave out unchanged blocks")
+    add_review_options(command)
     add_output_options(command, streams=False)
 
 
 def run(options: argparse.Namespace) -> int:
     if options.notes is not None:
         return _import(options)
+    if options.verdict is not None:
+        return submit(options)
     if options.dry_run:
         raise Failure("Could not use --dry-run: it belongs to --import FILE.", USAGE)
     if options.discard_proposed:
         return run_connected(options, lambda session: _discard(session, options), doing="discard the proposed notes")
     if options.json is None and options.jq is None:
-        raise Failure("Choose what to do: --json, --import FILE or --discard-proposed.", USAGE)
+        raise Failure(
+            "Choose what to do: --approve, --request-changes, --comment, --json, --import FILE or --discard-proposed.",
+            USAGE,
+        )
     wanted = wanted_fields(options, review_export.FIELDS)
 
     async def work(session: Session) -> int:
@@ -112,14 +120,22 @@ async def _discard(session: Session, options: argparse.Namespace) -> int:
 COMMAND = Command(
     declare=declare,
     run=run,
-    details="Programs read a change request with --json and propose notes with --import. Nobody else sees a proposed note "
+    details="A verdict sends your pending comments along. It is refused if the change request was edited since octavo show or "
+    "octavo diff printed it. Programs read a change request with --json and propose notes with --import. Nobody else sees a proposed note "
     "before you accept it in the app and submit your review. See: octavo help agents",
     examples=(
+        'octavo review 7 --approve -m "Short, and it answers the question."',
+        "octavo review handbook/2 --request-changes -F notes.md",
         "octavo review harbour-api/7 --json > change.json",
         "octavo review harbour-api/7 --json --changed-only -q '.pages[].blocks[].after'",
         "octavo review harbour-api/7 --import notes.jsonl",
         "octavo review harbour-api/7 --discard-proposed --source vale",
     ),
-    kinds={"review": review_export.FIELDS, "import": IMPORT_FIELDS},
-    exit_codes={3: "there is no such change request", 6: "some notes could not be placed; the others are stored"},
+    kinds={"review": review_export.FIELDS, "verdict": VERDICT_FIELDS, "import": IMPORT_FIELDS},
+    exit_codes={
+        3: "there is no such change request",
+        5: "your role does not allow it",
+        6: "it was edited since you viewed it, or is merged; or some notes could not be placed, and the others are stored",
+        7: "the review may have been sent",
+    },
 )

@@ -17,6 +17,7 @@ from octavo.cli.connection import run_connected
 from octavo.cli.output import Style, add_output_options, age, print_object, print_text, wanted_fields
 from octavo.cli.refs import References, Target, parse_ref
 from octavo.cli.threads import FoundThread
+from octavo.cli.viewed import remember_viewed
 from octavo.cli.web_browser import add_web_option, check_web_option, open_in_browser
 
 if TYPE_CHECKING:
@@ -162,6 +163,7 @@ class _Shown:
         wanted = wanted_fields(self._options, KINDS["change request"])
         everything = wanted or {"reviewers", "threadsOpen", "review"}
         row = await change_rows.change_row(self._references, change_request, target.space, everything)
+        remember_viewed(self._session, change_request)
         changed = [] if wanted else await self._changed_pages(target)
         print_object(self._options, KINDS["change request"], row, lambda: self._change_text(row, changed))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -42,16 +42,23 @@ class FolderLayout:
     """Pages and files that have no path, with the reason."""
 
     @classmethod
-    def of(cls, revision: Revision, space: str, known: Mapping[str, str] | None = None) -> FolderLayout:
-        """Return the layout of a revision. `known` are paths by ID that stay as they are."""
+    def of(
+        cls,
+        revision: Revision,
+        space: str,
+        known: Mapping[str, str] | None = None,
+        reserved: Collection[str] = (),
+    ) -> FolderLayout:
+        """Return the layout of a revision. `known` are paths by ID that stay as they are. A file whose path is `reserved`
+        for a file of the folder gets another name."""
         paths: dict[str, str] = {}
         skipped: list[Problem] = []
-        taken = {fold(path): path for path in (*_OWN_FILES, *(known or {}).values())}
+        taken = {fold(path): path for path in (*_OWN_FILES, *(known or {}).values(), *reserved)}
         for item, path, what, has_name_only in _wanted_paths(revision):
             if known and item in known:
                 paths[item] = known[item]
                 continue
-            if what == "file" and has_name_only:
+            if (what == "file" and has_name_only) or path in reserved:
                 path = _free_path(path, taken)
             reason = safe_paths.why_unsafe(path) or (safe_paths.TAKEN if fold(path) in taken else "")
             if reason:

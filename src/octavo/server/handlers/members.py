@@ -1,15 +1,8 @@
-"""Users, members of organizations and teams, and the merge rules that a space or organization sets.
-
-Merge rules that need features the embedded platform lacks (agent reviews, expressions) count as met.
-"""
+"""Users, members of organizations and teams."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
 from octavo.api import organizations, teams, users
-from octavo.api.bodies import document_text
 from octavo.api.folding import fold
 from octavo.server.handlers.permissions import (
     containers,
@@ -25,7 +18,7 @@ from octavo.server.world import Refusal, World
 
 
 def present_user(world: World, user_id: str) -> Json:
-    """Return a user as embedded in other resources, also if the user was deleted."""
+    """Return a user in the form that is embedded in other resources. Works for deleted users too."""
     document = world.store.find(f"/users/{user_id}") or {"id": user_id, "displayName": "Former member"}
     return {"object": "user", **document, "urls": {"location": world.url(f"/v1/users/{user_id}")}}
 
@@ -205,7 +198,7 @@ def _present_team_member(world: World, document: Json) -> Json:
 
 
 def can_manage_team(world: World, team: Json, user: str | None = None) -> bool:
-    """Return whether `user`, by default the caller, may change a team: admins and owners of the team may."""
+    """Return whether `user`, by default the caller, may change a team. Only admins and owners of the team may."""
     if organization_role(world, team["organization"], user) == "admin":
         return True
     membership = world.store.find(f"{team_path(team)}/members/{user or world.caller}")
@@ -306,81 +299,3 @@ def _list_of_member(op: teams.ListOfMember, world: World) -> Json:
 def _present_membership(world: World, team: Json, user: str) -> Json:
     role = world.store.get(f"{team_path(team)}/members/{user}")["role"]
     return {"team": present_team(world, team), "member": {"role": role}}
-
-
-def refuse_malformed(rules: Json, *, kinds: tuple[str, ...]) -> None:
-    """Raise Refusal if merge rules do not have the documented form. `kinds` are the allowed types."""
-    kind = rules.get("type")
-    if kind not in kinds:
-        raise Refusal(400, f"mergeRules.type must be one of {', '.join(kinds)}.")
-    if kind != "rules":
-        return
-    if not isinstance(rules.get("rules"), list):
-        raise Refusal(400, "mergeRules.rules must be a list.")
-    for number, rule in enumerate(rules["rules"]):
-        if not (isinstance(rule, dict) and isinstance(rule.get("rule"), str)):
-            raise Refusal(400, f"mergeRules.rules[{number}] must be an object with a rule.")
-        users = rule.get("users", [])
-        if not (isinstance(users, list) and all(isinstance(user, str) for user in users)):
-            raise Refusal(400, f"mergeRules.rules[{number}].users must be a list of user IDs.")
-
-
-def refuse_unless_met(world: World, space: Json, change_request: Json, *, outdated: bool) -> None:
-    """Raise Refusal for the first merge rule that a change request does not meet."""
-    rules = _rules(world, space)
-    if any(rule.get("rule") == "allow_bypass" and world.caller in rule.get("users", ()) for rule in rules):
-        return
-    attempt = _MergeAttempt(world, change_request, outdated)
-    for rule in rules:
-        for missing in attempt.missing(rule):
-            raise Refusal(409, f"Merge rule {rule['rule']} is not met: {missing}")
-
-
-def _rules(world: World, space: Json) -> list[Json]:
-    rules = space.get("mergeRules") or {"type": "inherit"}
-    if rules.get("type") == "inherit":
-        rules = world.store.get(f"/orgs/{space['organization']}").get("mergeRules") or {}
-    return rules.get("rules", []) if rules.get("type") == "rules" else []
-
-
-@dataclass(frozen=True)
-class _MergeAttempt:
-    """Change request to be merged by the caller."""
-
-    world: World
-    change_request: Json
-    outdated: bool
-
-    def missing(self, rule: Json) -> Iterator[str]:
-        """Yield the reason why a rule is not met, with the next step. Empty if it is met."""
-        reviews, users = self._reviews(), rule.get("users", [])
-        approving = [each["reviewer"] for each in reviews if each["status"] == "approved"]
-        match rule.get("rule"):
-            case "require_at_least_one_review" if not reviews:
-                yield "the change request has no review. Request a review."
-            case "require_at_least_one_approved_review" if not approving:
-                yield "the change request has no approval. Request a review."
-            case "require_all_reviews_approved" if len(approving) < len(reviews):
-                rejecting = [each["reviewer"] for each in reviews if each["status"] != "approved"]
-                yield f"{self._names(rejecting)} requested changes. Make the changes, then request a review again."
-            case "require_specific_reviewers" if absent := [user for user in users if user not in approving]:
-                yield f"{self._names(absent)} must approve the change request. Request their review."
-            case "require_one_of_specific_reviewers" if not set(users) & set(approving):
-                yield f"one of these reviewers must approve the change request: {self._names(users)}. Request a review."
-            case "require_up_to_date_change_request" if self.outdated:
-                yield "the change request is outdated. Update the change request from main first."
-            case "require_change_request_subject" if not self.change_request["subject"].strip():
-                yield "the change request has no subject. Add a subject."
-            case "require_change_request_description" if not document_text(
-                self.change_request.get("description")
-            ).strip():
-                yield "the change request has no description. Add a description."
-            case "require_author_to_merge" if self.world.caller != self.change_request["createdBy"]:
-                yield f"only the author, {self._names([self.change_request['createdBy']])}, can merge the change request."
-
-    def _reviews(self) -> list[Json]:
-        path = f"/spaces/{self.change_request['space']}/change-requests/{self.change_request['id']}/reviews"
-        return [each for each in self.world.store.all(path) if not each["outdated"]]
-
-    def _names(self, users: list[str]) -> str:
-        return " and ".join(present_user(self.world, user)["displayName"] for user in users)

@@ -7,7 +7,7 @@ from octavo.api import organizations, sso, subdomains, system, translations
 from octavo.api.folding import fold
 from octavo.api.sso import NO_ADDRESS
 from octavo.api.teams import Team
-from octavo.server.handlers.members import refuse_malformed
+from octavo.server.handlers.merge_rules import refuse_malformed
 from octavo.server.handlers.permissions import (
     allows,
     can_see,

@@ -8,7 +8,7 @@ from typing import Any
 
 from octavo.api import collections, spaces
 from octavo.server.handlers import revisions, site_tree
-from octavo.server.handlers.members import refuse_malformed
+from octavo.server.handlers.merge_rules import refuse_malformed
 from octavo.server.handlers.permissions import (
     can_see,
     can_see_collection,
@@ -112,7 +112,7 @@ def _move(op: spaces.Move | collections.Move, world: World) -> Json:
 
 
 def set_parent(holder: Json, parent: str | None) -> None:
-    """Set the collection that contains a space or collection, None for the root."""
+    """Set the collection that contains a space or collection. None means the root."""
     holder.pop("parent", None)
     if parent:
         holder["parent"] = parent

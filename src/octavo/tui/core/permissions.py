@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from octavo.api.content import Edit
 from octavo.api.places import SpaceRef
+from octavo.data import permissions
 from octavo.tui.core.workspace import MAY_BE_SENT, NOT_SENT
 
 if TYPE_CHECKING:
@@ -60,10 +61,7 @@ def why_no_editing(app: Shell) -> str | None:
 
 def why_not_in_space(app: Shell, space_id: str, permission: str) -> str | None:
     """Return the reason why the user lacks `permission` in a space, or None."""
-    space = app.workspace.space(space_id)
-    if space is not None and not getattr(space.permissions, permission):
-        return f"Your role in {space.title} does not let you {permission}. Ask an admin of the space for access."
-    return None
+    return permissions.why_not_in_space(app.workspace.space(space_id), permission)
 
 
 def why_not_in_change_request(
@@ -97,13 +95,10 @@ def why_not_in_discussion(
         return reason
     if action in _NEED_COMMENT_PERMISSION and (reason := why_not_in_space(app, at.space_id, "comment")):
         return reason
-    if action in ("reply", "reply_resolve") and thread is not None and _is_denied(thread, "reply"):
-        return "You can read this thread, but you cannot reply to it. Ask an admin of the space for access."
-    if action in ("resolve", "reply_resolve") and thread is not None:
-        space = app.workspace.space(at.space_id)
-        if not thread.permissions.edit and not (space and space.permissions.edit):
-            verb = "resolve" if thread.is_open else "reopen"
-            return f"Only the author of this thread or an Editor of the space can {verb} it."
+    if thread is not None and (
+        reason := permissions.why_not_in_thread(app.workspace.space(at.space_id), thread, action)
+    ):
+        return reason
     if action == "edit" and message is not None:
         is_mine = app.workspace.me is None or app.workspace.me.id == message.posted_by.id
         if not message.permissions.edit or not is_mine:
@@ -111,11 +106,6 @@ def why_not_in_discussion(
     if action == "delete" and message is not None and not message.permissions.delete:
         return f"Only {message.posted_by.name} or an admin can delete this comment."
     return None
-
-
-def _is_denied(message: Comment | Reply, permission: str) -> bool:
-    """True if the server explicitly denies a permission on a message. Some servers list only some permissions."""
-    return permission in message.permissions.model_fields_set and not getattr(message.permissions, permission)
 
 
 def _why_not_sent(app: Shell, message_id: str) -> str | None:

@@ -1,0 +1,165 @@
+"""`octavo comment`: comment on a space, a change request, a page or a block."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from octavo.api import comments
+from octavo.api.bodies import Markdown
+from octavo.api.places import ChangeRequestRef
+from octavo.cli.arguments import USAGE, Failure, tell
+from octavo.cli.commands import Command
+from octavo.cli.comment_places import block_at_line, block_with_key, block_with_words
+from octavo.cli.connection import run_connected
+from octavo.cli.output import Field, add_output_options, print_object
+from octavo.cli.refs import Ref, References, Target
+from octavo.cli.sending import (
+    add_sending_options,
+    add_text_options,
+    check_allowed,
+    given_text,
+    once_key,
+    prepare,
+    read_file,
+    read_text,
+    send,
+    was_done_once,
+)
+from octavo.data.page_queries import get_page_source, page_markdown
+from octavo.data.permissions import why_not_in_space
+from octavo.data.writes.machine import NewWrite
+from octavo.documents.parse import parse
+from octavo.documents.suggestions import suggestion_fence
+
+if TYPE_CHECKING:
+    from octavo.data.writes.machine import OutboxEntry
+    from octavo.tui.core.session import Session
+
+FIELDS = (Field("id", "string"), Field("ref", "string"), Field("url", "string?"), Field("status", "string"))
+"""Fields of a comment or reply that was written. The status is sent or pending."""
+
+
+def declare(command: argparse.ArgumentParser) -> None:
+    command.add_argument("ref", metavar="REF", help="a change request, a space, a page or a block")
+    add_text_options(command)
+    command.add_argument("--page", metavar="PAGE", help="the page, by its path, id or title")
+    places = command.add_mutually_exclusive_group()
+    places.add_argument("--block", metavar="KEY", help="the block, by its key")
+    places.add_argument("--quote", metavar="WORDS", help="the block that contains these words")
+    places.add_argument("--line", type=int, metavar="N", help="the block at this line of the Markdown")
+    command.add_argument(
+        "--suggest", metavar="FILE", help="suggest this text instead of the block; - reads standard input"
+    )
+    command.add_argument("--pending", action="store_true", help="keep the comment pending until you submit a review")
+    add_sending_options(command)
+    add_output_options(command, streams=False)
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.suggest == "-" and options.file == "-":
+        raise Failure("Could not comment: -F and --suggest cannot both read standard input.", USAGE)
+    given_text(argparse.Namespace(message=options.message, file=None))  # refuses -m -
+
+    async def work(session: Session) -> int:
+        await _write(session, options)
+        return 0
+
+    return run_connected(options, work, doing="comment")
+
+
+@dataclass(frozen=True)
+class _Place:
+    """What the comment is on."""
+
+    target: Target
+    page: str | None = None
+    node: str | None = None
+
+
+async def _write(session: Session, options: argparse.Namespace) -> None:
+    await prepare(session)
+    if was_done_once(session, options.once):
+        tell(f"Already written with --once {options.once}. Nothing was written.")
+        return
+    references = References(session, options)
+    target = await references.target(options.ref)
+    check_allowed(why_not_in_space(target.space, "comment"), "comment")
+    place = await _place(references, target, options)
+    if options.pending and not isinstance(target.at, ChangeRequestRef):
+        raise Failure(f"Could not keep the comment pending: {target.ref.place} is no change request.", USAGE)
+    where = {name: value for name, value in (("page", place.page), ("node", place.node)) if value is not None}
+    op = comments.Create(at=target.at, body=Markdown(markdown=_text(options, place)), **where)
+    write = NewWrite(op, "comment", once_key(options.once), context=str(place.target.ref))
+    if options.pending:
+        entry = await session.outbox.add_pending_comment(write)
+    else:
+        (entry,) = await send(session, [write], options)
+    print_written(session, options, place.target, entry, thread=entry.created_id)
+
+
+def _text(options: argparse.Namespace, place: _Place) -> str:
+    """Return the text of the comment, with the suggestion. Raises Failure."""
+    if options.suggest is None:
+        return read_text(options, "comment")
+    if place.node is None:
+        raise Failure("Could not suggest a change: name the block with --quote, --block or --line.", USAGE)
+    suggestion = suggestion_fence(read_file(options.suggest).rstrip("\n"))
+    text = given_text(options)
+    return f"{text.rstrip()}\n\n{suggestion}" if text else suggestion
+
+
+async def _place(references: References, target: Target, options: argparse.Namespace) -> _Place:
+    """Return the page and the block that the options name. Raises ApiError or Failure."""
+    page = target.page
+    if options.page:
+        page = await references.page(target, options.page)
+    key = options.block or target.block
+    needs_block = key or options.quote is not None or options.line is not None
+    if page is None:
+        if needs_block:
+            raise Failure("Could not find the block: name its page with --page.", USAGE)
+        return _Place(target)
+    path = page.path or page.id
+    named = Target(target.space, Ref(target.ref.space, target.ref.number, path), target.change_request, page)
+    if not needs_block:
+        return _Place(named, page.id)
+    loaded = await references.live.fetch(get_page_source(target.at, page.id))
+    document = parse(page_markdown(loaded))
+    if key:
+        block = block_with_key(document, key, path)
+    elif options.quote is not None:
+        block = block_with_words(document, options.quote, path)
+    else:
+        block = block_at_line(document, options.line, path)
+    return _Place(named, page.id, block.key)
+
+
+def print_written(
+    session: Session, options: argparse.Namespace, target: Target, entry: OutboxEntry, *, thread: str
+) -> None:
+    """Print the link of a comment or reply that was written, or its REF where links lead nowhere."""
+    place = target.ref
+    row: dict[str, Any] = {
+        "id": entry.created_id,
+        "ref": str(Ref(place.space, place.number, block=thread)),
+        "url": target.url or None,
+        "status": "pending" if entry.state == "pending" else "sent",
+    }
+    link = row["ref"] if session.is_embedded or not row["url"] else row["url"]
+    print_object(options, FIELDS, row, lambda: f"{link}\n")
+
+
+COMMAND = Command(
+    declare=declare,
+    run=run,
+    details="Without -m and -F, your editor opens. The comment is stored on this computer before it is sent.",
+    examples=(
+        'octavo comment 7 --page help/troubleshooting --quote "drops the zone" -m "Which zone?"',
+        "octavo comment handbook:guides/setup@038bbb9b2b44 --suggest new-wording.md --pending",
+        "octavo comment handbook/2 -F notes.md",
+    ),
+    fields=FIELDS,
+    exit_codes={3: "there is no such place", 5: "your role does not allow it", 7: "the comment may have been sent"},
+)

@@ -1,0 +1,128 @@
+"""`octavo outbox`: list the writes that are not confirmed, send them again or discard them."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from octavo.api.safety import line
+from octavo.cli.arguments import NOT_FOUND, USAGE, Failure, tell
+from octavo.cli.commands import Command
+from octavo.cli.connection import run_connected
+from octavo.cli.output import Column, Field, Output, add_output_options
+from octavo.cli.refs import References
+from octavo.cli.sending import add_sending_options, prepare, send_added
+from octavo.data.comment_text import plain_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from octavo.data.writes.machine import OutboxEntry
+    from octavo.tui.core.session import Session
+
+FIELDS = (
+    Field("id", "string"),
+    Field("action", "string"),
+    Field("place", "string"),
+    Field("state", "string"),
+    Field("reason", "string"),
+    Field("text", "string"),
+    Field("createdAt", "time"),
+)
+STATES = {
+    "pending": "pending",
+    "held": "queued",
+    "queued": "queued",
+    "sending": "sending",
+    "unknown": "unknown",
+    "failed": "failed",
+}
+_COLORS = {"failed": "red", "unknown": "yellow", "pending": "dim"}
+COLUMNS = (
+    Column("id"),
+    Column("state", colors=_COLORS),
+    Column("action"),
+    Column("place"),
+    Column("text", is_cut=True),
+    Column("createdAt", "written"),
+)
+
+
+def declare(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "action", nargs="?", choices=("list", "retry", "discard"), default="list", help="what to do (default: list)"
+    )
+    command.add_argument("entry", nargs="?", metavar="ID", help="the write to send again or to discard")
+    add_sending_options(command)
+    add_output_options(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    if (options.action == "list") is (options.entry is not None):
+        raise Failure("Could not read the command: write octavo outbox list, or octavo outbox retry ID.", USAGE)
+
+    async def work(session: Session) -> int:
+        if options.action == "list":
+            await _list(session, options)
+            return 0
+        entry = next((each for each in session.outbox.entries if each.id == options.entry), None)
+        if entry is None:
+            message = f"Could not find the write {line(options.entry[:40])}. For a list, run: octavo outbox"
+            raise Failure(message, NOT_FOUND)
+        if options.action == "discard":
+            await _discard(session, entry)
+            return 0
+        await prepare(session)
+        await _retry(session, entry, options)
+        return 0
+
+    return run_connected(options, work, doing=f"{options.action} the write")
+
+
+async def _list(session: Session, options: argparse.Namespace) -> None:
+    references = References(session, options, is_offline=True)
+    with Output(options, FIELDS, COLUMNS, empty="No writes wait.") as output:
+        for each in session.outbox.entries:
+            output.add(
+                {
+                    "id": each.id,
+                    "action": each.action,
+                    "place": await references.name_of(each.at.space_id),
+                    "state": STATES.get(each.state, each.state),
+                    "reason": each.reason,
+                    "text": plain_text(each.facts.text),
+                    "createdAt": each.created_at,
+                }
+            )
+
+
+async def _retry(session: Session, entry: OutboxEntry, options: argparse.Namespace) -> None:
+    async def add() -> Sequence[OutboxEntry]:
+        if entry.state == "pending":
+            raise Failure("Could not send it: a pending comment is sent with your review. Run octavo review", USAGE)
+        if entry.needs_user or entry.state == "failed":
+            await session.outbox.retry(entry.id)
+        else:
+            session.outbox.start()
+        return [entry]
+
+    await send_added(session, add, entry.action, options)
+    tell(f"Sent: {entry.action}.")
+
+
+async def _discard(session: Session, entry: OutboxEntry) -> None:
+    await session.outbox.discard(entry.id)
+    if any(each.id == entry.id for each in session.outbox.entries):
+        raise Failure("Could not discard it: it is being sent. Run it again in a moment.")
+    kept = " Its text is kept as a draft in the app." if entry.facts.text and entry.draft_key else ""
+    tell(f"Discarded: {entry.action}.{kept}")
+
+
+COMMAND = Command(
+    declare=declare,
+    run=run,
+    details="A write is here until the server has confirmed it. The state is pending, queued, sending, unknown or failed.",
+    examples=("octavo outbox", "octavo outbox list --json id,state,text", "octavo outbox retry 3f0c9a1be2d84c57"),
+    fields=FIELDS,
+    exit_codes={3: "there is no such write", 7: "the write may have been made"},
+)

@@ -1,0 +1,74 @@
+"""An HTTP proxy on this machine that passes requests on, and can drop the responses of writes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from http.client import HTTPConnection
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import urlsplit
+
+
+class DroppingProxy:
+    """Passes requests on to `upstream`. The response of a write is dropped while `drops_writes` is set."""
+
+    def __init__(self, upstream: str) -> None:
+        self.upstream = urlsplit(upstream).netloc
+        self.drops_writes = False
+        self.is_down_after_write = False
+        """Whether every request after a dropped write is refused too, so that the write cannot be looked for."""
+        self.writes: list[str] = []
+        """Paths of the writes that reached the server."""
+        self.written = threading.Event()
+        self.origin = ""
+
+    @contextmanager
+    def running(self) -> Iterator[DroppingProxy]:
+        proxy = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                proxy.answer(self)
+
+            do_POST = do_PUT = do_PATCH = do_DELETE = do_GET
+
+            def log_message(self, format: str, *args: object) -> None:
+                """Say nothing."""
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.daemon_threads = True
+        self.origin = f"http://127.0.0.1:{server.server_port}"
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield self
+        finally:
+            server.shutdown()
+            server.server_close()
+
+    def answer(self, request: BaseHTTPRequestHandler) -> None:
+        """Pass a request on, and send the response unless it is dropped."""
+        if self.is_down_after_write and self.drops_writes and self.writes:
+            request.close_connection = True
+            return
+        body = request.rfile.read(int(request.headers.get("content-length", 0)))
+        headers = {
+            name: value for name, value in request.headers.items() if name.lower() not in ("accept-encoding", "host")
+        }
+        with closing(HTTPConnection(self.upstream, timeout=60)) as connection:
+            connection.request(request.command, request.path, body, {**headers, "host": self.upstream})
+            response = connection.getresponse()
+            content = response.read()
+        if request.command != "GET":
+            self.writes.append(request.path)
+            self.written.set()
+            if self.drops_writes:
+                request.close_connection = True
+                return
+        request.send_response(response.status)
+        for name, value in response.getheaders():
+            if name.lower() not in ("transfer-encoding", "content-length", "connection", "date", "server"):
+                request.send_header(name, value)
+        request.send_header("content-length", str(len(content)))
+        request.end_headers()
+        request.wfile.write(content)

@@ -1,0 +1,230 @@
+"""The commands that write: they go through the outbox, so that nothing is lost and nothing is sent twice."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command_process import CommandLine
+from tests.cli.dropping_proxy import DroppingProxy
+from tests.journeys.conftest import library
+
+__all__ = ["library"]
+
+WRITES = (
+    ("comment", "handbook/2", "-m", "Hello"),
+    ("reply", "harbour-api/7@t6", "-m", "Hello"),
+    ("resolve", "harbour-api/7@t6"),
+    ("react", "harbour-api/7@t6", "👍"),
+    ("review", "harbour-api/7", "--approve"),
+)
+
+
+@pytest.fixture
+def demo(library: Path, tmp_path: Path) -> CommandLine:
+    return CommandLine(tmp_path).with_demo(library)
+
+
+@contextmanager
+def served(home: CommandLine, role: str = "creator") -> Iterator[CommandLine]:
+    """Serve the demo of `home`, and yield a command line that is signed in with a role, with folders of its own."""
+    command = home.command("serve", "--as", role)
+    with subprocess.Popen(command, env=home.environ, stdout=subprocess.PIPE, text=True) as serving:
+        assert serving.stdout is not None
+        origin = serving.stdout.readline().split()[-1]
+        key = Path(serving.stdout.readline().removeprefix("The API key is in ").strip()).read_text().strip()
+        try:
+            yield CommandLine(home.folder / f"as {role}", {"OCTAVO_API_KEY": key, "OCTAVO_BASE_URL": origin})
+        finally:
+            serving.terminate()
+
+
+def texts(home: CommandLine, ref: str) -> list[str]:
+    """Return the texts of the threads at a place."""
+    return [each["text"] for each in home.run("show", ref, "--threads", "--json", "text").json]
+
+
+def test_comment_reply_and_resolve_are_confirmed(demo: CommandLine) -> None:
+    quote = ("--page", "help/troubleshooting", "--quote", "drops the zone")
+    made = demo.run("comment", "7", *quote, "-m", "Which zone?", "--demo", "-s", "harbour-api", "--json")
+    assert (made.code, made.err) == (0, "")
+    thread = made.json["ref"]
+    answered = demo.run("reply", thread, "--demo", "-F", "-", "--resolve", input="Fixed, thank you.\n")
+    assert (answered.code, answered.out) == (0, f"{thread}\n")
+    shown = demo.run("show", thread, "--demo", "--json", "status,text,page,block,replies").json
+    assert (shown["status"], shown["text"]) == ("resolved", "Which zone?")
+    assert shown["page"]["path"] == "help/troubleshooting"
+    assert shown["block"]
+    assert [each["text"] for each in shown["replies"]] == ["Fixed, thank you."]
+
+
+def test_thread_is_reopened_and_gets_a_reaction(demo: CommandLine) -> None:
+    assert demo.run("resolve", "t6", "--demo", "-s", "harbour-api").out == "Resolved: harbour-api/7@t6.\n"
+    assert demo.run("resolve", "harbour-api/7@t6", "--demo").out == "Already resolved: harbour-api/7@t6.\n"
+    assert demo.run("resolve", "harbour-api/7@t6", "--reopen", "--demo").out == "Reopened: harbour-api/7@t6.\n"
+    assert demo.run("react", "harbour-api/7@t6", "👍", "--demo").code == 0
+    shown = demo.run("show", "harbour-api/7@t6", "--demo", "--json", "status,reactions").json
+    assert (shown["status"], [each["count"] for each in shown["reactions"]]) == ("open", [1])
+    assert demo.run("outbox", "--demo").out == ""
+
+
+def test_pending_comments_and_suggestions_go_with_the_review(demo: CommandLine, tmp_path: Path) -> None:
+    wording = tmp_path / "new-wording.md"
+    wording.write_text("From March to October?\n")
+    page = demo.run("diff", "limpet/2", "--name-only", "--demo").out.splitlines()[0]
+    place = ("limpet/2", "--page", page, "--line", "3")
+    kept = demo.run("comment", *place, "--suggest", str(wording), "--pending", "--demo", "--json")
+    assert (kept.code, kept.json["status"]) == (0, "pending")
+    assert texts_of_demo(demo, "limpet/2") == []
+    listed = demo.run("outbox", "list", "--demo", "--json", "state,action").json
+    assert listed == [{"state": "pending", "action": "comment"}]
+    approved = demo.run("review", "limpet/2", "--approve", "-m", "Good.", "--demo")
+    assert (approved.code, approved.out) == (0, "Approved limpet/2 with 1 comment.\n")
+    assert any("```suggestion" in each for each in texts_of_demo(demo, "limpet/2"))
+
+
+def texts_of_demo(demo: CommandLine, ref: str) -> list[str]:
+    """Return the suggestions in the threads at a place in the demo."""
+    rows = demo.run("show", ref, "--threads", "--json", "text,suggestion", "--demo").json
+    return [each["text"] for each in rows if each["suggestion"] is not None]
+
+
+def test_review_of_an_edited_change_request_is_blocked(demo: CommandLine) -> None:
+    assert demo.run("show", "harbour-api/7", "--demo").code == 0
+    with served(demo) as other:
+        changes = json.dumps(
+            {"changes": [{"operation": "update_page", "page": "harbour-api-page-12", "title": "Time"}]}
+        )
+        edited = other.run(
+            "api", "content.Edit", "spaceId=harbour-api", "changeRequestId=refused-times", "--input", "-", input=changes
+        )
+    if edited.code:
+        pytest.fail(edited.err)
+    ran = demo.run("review", "harbour-api/7", "--approve", "--demo", "--json")
+    assert (ran.code, ran.out, ran.error["code"]) == (6, "", "blocked")
+    assert "1 page changed since you viewed it. Look: octavo diff harbour-api/7 --against" in ran.error["message"]
+    assert demo.run("diff", "harbour-api/7", "--demo").code == 0
+    assert demo.run("review", "harbour-api/7", "--approve", "--demo").code == 0
+
+
+def test_once_writes_a_single_time(demo: CommandLine) -> None:
+    first = demo.run("comment", "handbook/2", "-m", "Only once", "--once", "build 7", "--demo")
+    again = demo.run("comment", "handbook/2", "-m", "Only once", "--once", "build 7", "--demo")
+    assert (first.code, again.code) == (0, 0)
+    assert "Already written with --once build 7." in again.err
+    rows = demo.run("show", "handbook/2", "--threads", "--json", "text", "--demo").json
+    assert [each["text"] for each in rows].count("Only once") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("comment", "harbour-api/7", "-m", "-"), 2, "To read the text from standard input use -F -."),
+        (("reply", "t6", "-m", "-"), 2, "To read the text from standard input use -F -."),
+        (("comment", "harbour-api/7"), 2, "there is no text. Use -m TEXT or -F FILE."),
+        (("comment", "harbour-api/7", "-m", "  "), 2, "the text is empty"),
+        (("comment", "harbour-api/7", "-F", "/no/such/file"), 2, "Could not read /no/such/file"),
+        (("comment", "handbook", "-m", "x", "--pending"), 2, "handbook is no change request"),
+        (("comment", "harbour-api/7", "-m", "x", "--quote", "zone"), 2, "name its page with --page"),
+        (("comment", "harbour-api/7:concepts/time", "--quote", "UTC", "-m", "x"), 2, "Give more words, or --block:"),
+        (("comment", "harbour-api/7:concepts/time", "--quote", "no such words", "-m", "x"), 3, "Could not find"),
+        (("comment", "harbour-api/7:concepts/time@ffffffffffff", "-m", "x"), 3, "Could not find block ffffffffffff"),
+        (("reply", "harbour-api/7@nope", "-m", "x"), 3, "Could not find thread nope in harbour-api/7."),
+        (("react", "t6", ":thumbsup:"), 2, "is no emoji"),
+        (("review", "harbour-api/7"), 2, "Choose what to do: --approve, --request-changes, --comment,"),
+        (("review", "harbour-api/7", "--request-changes"), 2, "say what needs to change"),
+        (("outbox", "retry", "nope"), 3, "Could not find the write nope."),
+        (("outbox", "discard"), 2, "octavo outbox retry ID"),
+    ],
+)
+def test_mistakes_write_nothing(demo: CommandLine, arguments: tuple[str, ...], code: int, said: str) -> None:
+    ran = demo.run(*arguments, "--demo")
+    assert (ran.code, ran.out) == (code, "")
+    assert said in ran.err
+    assert demo.run("outbox", "--demo").out == ""
+
+
+@pytest.mark.parametrize("arguments", WRITES, ids=lambda each: each[0])
+def test_read_only_refuses_every_write(demo: CommandLine, arguments: tuple[str, ...]) -> None:
+    by_option = demo.run(*arguments, "--demo", "--read-only", "--json")
+    assert (by_option.code, by_option.error["code"]) == (5, "read-only")
+    by_variable = demo.run(*arguments, "--demo", environ={"OCTAVO_READ_ONLY": "1"})
+    assert by_variable.code == 5
+    assert "--read-only" in by_variable.err
+
+
+@pytest.mark.parametrize(
+    ("role", "comments", "reviews"),
+    [
+        ("administrator", 0, 0),
+        ("creator", 0, 0),
+        ("editor", 0, 5),
+        ("reviewer", 0, 0),
+        ("commenter", 0, 5),
+        ("reader", 5, 5),
+    ],
+)
+def test_role_may_write_what_the_app_allows(demo: CommandLine, role: str, comments: int, reviews: int) -> None:
+    with served(demo, role) as home:
+        commented = home.run("comment", "harbour-api/7", "-m", f"From a {role}")
+        reviewed = home.run("review", "harbour-api/7", "--approve")
+    assert (commented.code, reviewed.code) == (comments, reviews)
+    for ran in (commented, reviewed):
+        assert ran.code == 0 or "your role in Harbour API does not let you" in ran.err
+
+
+def test_lost_response_is_looked_for_and_not_sent_twice(demo: CommandLine) -> None:
+    with served(demo) as home, DroppingProxy(home.environ["OCTAVO_BASE_URL"]).running() as proxy:
+        through = {"OCTAVO_BASE_URL": proxy.origin}
+        proxy.drops_writes = proxy.is_down_after_write = True
+        lost = home.run("comment", "handbook/2", "-m", "Sent once", "--wait", "4", environ=through)
+        assert (lost.code, lost.out) == (7, "")
+        assert lost.err == "octavo: The comment may have been sent. Octavo checks it; look with: octavo outbox\n"
+        waiting = home.run("outbox", "--json", "state,text", environ=through).json
+        assert waiting == [{"state": "unknown", "text": "Sent once"}]
+        proxy.drops_writes = False
+        later = home.run("comment", "handbook/2", "-m", "Another one", environ=through)
+        assert later.code == 0, later.err
+        assert texts(home, "handbook/2").count("Sent once") == 1
+        assert len(proxy.writes) == 2
+
+
+def test_killed_command_loses_and_repeats_nothing(demo: CommandLine) -> None:
+    with served(demo) as home, DroppingProxy(home.environ["OCTAVO_BASE_URL"]).running() as proxy:
+        through = {"OCTAVO_BASE_URL": proxy.origin}
+        proxy.drops_writes = proxy.is_down_after_write = True
+        command = home.command("comment", "handbook/2", "-m", "Survives")
+        with subprocess.Popen(command, env={**home.environ, **through}, stdout=subprocess.PIPE) as running:
+            assert proxy.written.wait(60)
+            running.send_signal(signal.SIGKILL)
+        proxy.drops_writes = False
+        later = home.run("comment", "handbook/2", "-m", "Another one", environ=through)
+        assert later.code == 0, later.err
+        assert texts(home, "handbook/2").count("Survives") == 1
+        assert home.run("outbox").out == ""
+
+
+def test_comment_without_a_connection_stays_in_the_outbox(demo: CommandLine) -> None:
+    with served(demo) as home:
+        assert home.run("show", "handbook/2").code == 0
+        refused = home.run("comment", "handbook/2", "-m", "x", environ={"OCTAVO_BASE_URL": "http://127.0.0.1:9"})
+    assert refused.code == 1
+    assert "Could not comment: could not connect" in refused.err
+
+
+def test_editor_writes_the_text_on_a_terminal(demo: CommandLine, tmp_path: Path) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text(f"#!{sys.executable}\nimport sys\nopen(sys.argv[1], 'w').write('From the editor.\\n')\n")
+    editor.chmod(0o700)
+    with demo.terminal("comment", "handbook/2", "--demo", environ={"EDITOR": str(editor)}) as shown:
+        assert shown.end(limit=90) == 0
+        assert "handbook/2@" in shown.look()
+    rows = demo.run("show", "handbook/2", "--threads", "--json", "text", "--demo").json
+    assert "From the editor." in [each["text"] for each in rows]

@@ -1,0 +1,245 @@
+"""Random edits in two folders of one space, through pull, propose and merge: no word is lost, doubled or invented."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from octavo.documents.folders.folder import Entry, walk_entries
+from octavo.documents.folders.summary import write_summary
+from octavo.files.local_changes import LocalFiles
+from octavo.files.proposal import Proposal
+from tests.files.conftest import PulledSide
+from tests.server.asking import Ask
+from tests.server.writing import Desk
+
+EDITS = 5
+"""Edits of one side in one round."""
+ROUNDS = 10
+WORD = re.compile(r"\bw\d+\b")
+_CONFLICT = re.compile(r"^<<<<<<< yours\n(.*?)^=======\n(.*?)^>>>>>>> main\n", re.MULTILINE | re.DOTALL)
+
+
+@dataclass
+class Words:
+    """Words that occur once each, and what happened to them."""
+
+    count: int = 0
+    written: set[str] = field(default_factory=set)
+    deleted: set[str] = field(default_factory=set)
+
+    def new(self) -> str:
+        self.count += 1
+        self.written.add(f"w{self.count}")
+        return f"w{self.count}"
+
+
+@dataclass
+class Editor:
+    """Edits a pulled folder at random."""
+
+    side: PulledSide
+    words: Words
+    random: Random
+    log: list[str] = field(default_factory=list)
+
+    def edit(self) -> None:
+        """Make one edit that is possible."""
+        kinds = [self._add_words, self._add_words, self._add_paragraph, self._delete_paragraph, self._retitle]
+        kinds += [self._add_page, self._delete_page, self._move_page, self._rename_file, self._describe]
+        while not self.random.choice(kinds)():
+            pass
+
+    def _pages(self) -> list[str]:
+        return [each.path.as_posix() for each in walk_entries(self._entries()) if each.path is not None]
+
+    def _entries(self) -> list[Entry]:
+        return LocalFiles.read(self.side.folder).entries
+
+    def _paragraphs(self, path: str) -> tuple[list[str], int]:
+        """The blocks of a page, and the number of one of its paragraphs. -1 if it has none."""
+        blocks = self.side.read(path).rstrip("\n").split("\n\n")
+        plain = [number for number, block in enumerate(blocks) if not block.startswith(("#", "---"))]
+        return blocks, self.random.choice(plain) if plain else -1
+
+    def _write(self, path: str, blocks: list[str]) -> None:
+        self.side.write(path, "\n\n".join(blocks) + "\n")
+
+    def _add_words(self) -> bool:
+        path = self.random.choice(self._pages())
+        blocks, number = self._paragraphs(path)
+        if number < 0:
+            return False
+        words = blocks[number].split(" ")
+        words.insert(self.random.randint(0, len(words)), self.words.new())
+        blocks[number] = " ".join(words)
+        self._write(path, blocks)
+        return self._said(f"{words} in {path}")
+
+    def _add_paragraph(self) -> bool:
+        path = self.random.choice(self._pages())
+        blocks, number = self._paragraphs(path)
+        blocks.insert(number + 1 if number >= 0 else len(blocks), f"Also {self.words.new()} and {self.words.new()}.")
+        self._write(path, blocks)
+        return self._said(f"{blocks[number + 1]} in {path}")
+
+    def _delete_paragraph(self) -> bool:
+        path = self.random.choice(self._pages())
+        blocks, number = self._paragraphs(path)
+        if number < 0 or len(blocks) < 3:
+            return False
+        gone = blocks.pop(number)
+        self.words.deleted |= {*WORD.findall(gone)}
+        self._write(path, blocks)
+        return self._said(f"deleted {gone} in {path}")
+
+    def _retitle(self) -> bool:
+        path = self.random.choice(self._pages())
+        text = self.side.read(path)
+        title = re.search(r"^# .*$", text, re.MULTILINE)
+        if title is None:
+            return False
+        self.words.deleted |= {*WORD.findall(title[0])}
+        self.side.write(path, text.replace(title[0], f"# Title {self.words.new()}", 1))
+        return self._said(f"retitled {path}")
+
+    def _describe(self) -> bool:
+        path = self.random.choice(self._pages())
+        text = self.side.read(path)
+        if text.startswith("---"):
+            return False
+        self.side.write(path, f"---\ndescription: About {self.words.new()}\n---\n\n{text}")
+        return self._said(f"described {path}")
+
+    def _add_page(self) -> bool:
+        entries = self._entries()
+        word = self.words.new()
+        path = f"{self.random.choice(('', 'more/', 'deep/er/'))}page-{word}.md"
+        self.side.write(path, f"# Page {word}\n\nText {self.words.new()}.\n\nEnd {self.words.new()}.\n")
+        siblings = self.random.choice([entries, *(each.children for each in walk_entries(entries))])
+        siblings.insert(self.random.randint(0, len(siblings)), Entry("document", f"Page {word}", Path(path)))
+        self.side.write("SUMMARY.md", write_summary(entries))
+        return self._said(f"added {path}")
+
+    def _delete_page(self) -> bool:
+        entries = self._entries()
+        pages = [each for each in walk_entries(entries) if each.path is not None and not each.children]
+        if len(pages) < 4:
+            return False
+        page = self.random.choice(pages)
+        assert page.path is not None
+        self.words.deleted |= {*WORD.findall(self.side.read(page.path.as_posix()))}
+        (self.side.top / page.path).unlink()
+        for siblings in [entries, *(each.children for each in walk_entries(entries))]:
+            if page in siblings:
+                siblings.remove(page)
+        self.side.write("SUMMARY.md", write_summary(entries))
+        return self._said(f"deleted {page.path}")
+
+    def _move_page(self) -> bool:
+        entries = self._entries()
+        page = self.random.choice(list(walk_entries(entries)))
+        lists = [entries, *(each.children for each in walk_entries(entries))]
+        next(each for each in lists if any(entry is page for entry in each)).remove(page)
+        inside = [id(each.children) for each in walk_entries([page])]
+        targets = [each for each in lists if id(each) not in inside]
+        siblings = self.random.choice(targets)
+        siblings.insert(self.random.randint(0, len(siblings)), page)
+        self.side.write("SUMMARY.md", write_summary(entries))
+        return self._said(f"moved {page.path}")
+
+    def _rename_file(self) -> bool:
+        entries = self._entries()
+        page = self.random.choice([each for each in walk_entries(entries) if each.path is not None])
+        assert page.path is not None
+        new = page.path.with_name(f"name-{self.random.randint(0, 10**9)}.md")
+        (self.side.top / page.path).rename(self.side.top / new)
+        old, page.path = page.path, new
+        self.side.write("SUMMARY.md", write_summary(entries))
+        return self._said(f"renamed {old} to {new}")
+
+    def _said(self, sentence: str) -> bool:
+        self.log.append(f"{self.side.top.name}: {sentence}")
+        return True
+
+
+async def settle(side: PulledSide) -> None:
+    """Pull, and resolve every conflict: your side, and the other words of main."""
+    await side.pull()
+    for path in (change.split(" ", 1)[1] for change in side.status() if change.startswith("!")):
+        side.write(path, _CONFLICT.sub(_resolved, side.read(path)))
+
+
+def _resolved(conflict: re.Match[str]) -> str:
+    mine = conflict[1].strip("\n")
+    others = [word for word in WORD.findall(conflict[2]) if word not in WORD.findall(mine)]
+    parts = [mine] if mine else []
+    return "\n" + "\n\n".join([*parts, *([" ".join(["And", *others])] if others else [])]) + "\n\n"
+
+
+async def publish(side: PulledSide, desk: Desk) -> None:
+    """Propose the changes of a folder, and merge them."""
+    proposal = Proposal(side.folder, side.live, side.client.download, "Random edits")
+    plan = await proposal.plan()
+    assert plan.blocked == []
+    assert plan.unsupported == []
+    if not plan.is_empty:
+        request = await proposal.send(plan, is_draft=False)
+        merged = await desk.merge(request.ref(desk.space))
+        assert merged.result == "merge"
+
+
+async def words_of(desk: Desk) -> Counter[str]:
+    """How often each word occurs in the pages of main, once for a title that is also a heading."""
+    found: Counter[str] = Counter()
+    for page in (await desk.tree()).walk():
+        whole = await desk.page(page.title)
+        assert whole.id == page.id
+        found.update(WORD.findall(f"{whole.markdown} {whole.description or ''}"))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_no_word_is_lost_doubled_or_invented(
+    ask: Ask, folder_of: Callable[[str], PulledSide], desk: Desk, seed: int
+) -> None:
+    await run(folder_of, desk, seed)
+
+
+async def run(folder_of: Callable[[str], PulledSide], desk: Desk, seed: int) -> None:
+    random, words = Random(seed), Words()
+    left, right = folder_of("left"), folder_of("right")
+    await left.pull()
+    await right.pull()
+    editors = [Editor(side, words, random) for side in (left, right)]
+    for number in range(ROUNDS):
+        logs = []
+        for editor in editors:
+            editor.log.clear()
+            for _ in range(EDITS):
+                editor.edit()
+            logs += editor.log
+        told = f"round {number}: " + "\n".join(logs)
+        first, second = random.sample([left, right], 2)
+        await settle(first)
+        await publish(first, desk)
+        await settle(second)
+        await publish(second, desk)
+        await settle(first)
+        await settle(second)
+        found = await words_of(desk)
+        assert set(found) <= words.written, told
+        assert {word for word, count in found.items() if count > 1} == set(), told
+        assert words.written - set(found) <= words.deleted, told
+        for side in (first, second):
+            assert side.status() == [], told
+            assert (
+                Counter(WORD.findall("".join(text for name, text in side.files().items() if name != "SUMMARY.md")))
+                == found
+            ), told
