@@ -30,6 +30,7 @@ COMMANDS = {
     "config": "list, check, and edit your settings",
     "diff": "print what a change request changes",
     "doctor": "find problems on this computer, and how to fix them",
+    "export": "write merged changes back to an opened folder",
     "inbox": "list what needs you",
     "log": "print what Octavo did",
     "outbox": "list, retry or discard writes that are not confirmed",
