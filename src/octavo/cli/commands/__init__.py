@@ -32,6 +32,7 @@ COMMANDS = {
     "doctor": "find problems on this computer, and how to fix them",
     "inbox": "list what needs you",
     "log": "print what Octavo did",
+    "merge": "check and merge change requests",
     "outbox": "list, retry or discard writes that are not confirmed",
     "propose": "make a change request of your changes in a pulled folder",
     "pull": "write a space as files, or update the files",
