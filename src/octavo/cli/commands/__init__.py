@@ -34,6 +34,7 @@ COMMANDS = {
     "inbox": "list what needs you",
     "log": "print what Octavo did",
     "mcp": "serve tools for agents",
+    "merge": "check and merge change requests",
     "outbox": "list, retry or discard writes that are not confirmed",
     "propose": "make a change request of your changes in a pulled folder",
     "pull": "write a space as files, or update the files",
