@@ -2,12 +2,10 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from pathlib import Path
 
 import pytest
 
-from octavo.api.places import SpaceRef
-from octavo.data.page_queries import get_page_source
+from octavo.api.content import GetRawPage
 from tests.journeys.stage import Stage
 
 
@@ -81,7 +79,7 @@ async def test_old_revision_is_read_compared_and_exported(stage: Stage) -> None:
     assert "* [Welcome](README.md)" in (written / "SUMMARY.md").read_text()
     pages = [path for path in written.rglob("*.md") if path.name != "SUMMARY.md"]
     assert len(pages) == (written / "SUMMARY.md").read_text().count("](") - 1, "one entry leads outside"
-    assert _first_line(written / "how-to/guides/webhooks/retries.md") == "# Retries"
+    assert "# Retries" in (written / "how-to/guides/webhooks/retries.md").read_text().splitlines()
 
 
 @pytest.mark.before_release
@@ -89,7 +87,7 @@ async def test_stopped_export_leaves_no_files(stage: Stage) -> None:
     kept = stage.folder / "kept"
     kept.mkdir()
     async with stage.play() as run:
-        run.gate.shut(type(get_page_source(SpaceRef(space_id="s"), "p")))
+        run.gate.shut(GetRawPage)
         await run.press("ctrl+e", "down", "down", "down", "enter", "ctrl+u")
         await run.type(str(kept / "space"))
         await run.press("enter")
@@ -104,7 +102,3 @@ async def test_stopped_export_leaves_no_files(stage: Stage) -> None:
         await run.see("This page as Markdown")
         assert "Stop saving" not in run.text
         run.gate.open()
-
-
-def _first_line(path: Path) -> str:
-    return path.read_text().splitlines()[0]

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from octavo.api.content import File, Page
+from octavo.api.content import File
 from octavo.data.atomic_files import safe_name
-from octavo.tui.core.file_dialogs import export_path, short_path, slug
+from octavo.tui.core.file_dialogs import short_path, slug
 from octavo.tui.core.item_labels import file_kind, format_size
 
 
@@ -33,13 +33,6 @@ def test_file_size_has_few_digits(size: int, words: str) -> None:
 )
 def test_file_kind_is_one_or_two_words(name: str, content_type: str, kind: str) -> None:
     assert file_kind(File(id="f", name=name, content_type=content_type)) == kind
-
-
-def test_exported_pages_have_the_paths_of_a_repository() -> None:
-    below = Page(id="b", path="guides/setup")
-    assert export_path(below) == ("guides", "setup.md")
-    assert export_path(Page(id="a", path="guides", pages=(below,))) == ("guides", "README.md")
-    assert export_path(Page(id="r", path="")) == ("README.md",)
 
 
 def test_title_becomes_a_file_name() -> None:

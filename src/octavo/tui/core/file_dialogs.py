@@ -5,15 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
-from urllib.parse import quote
 from weakref import WeakKeyDictionary
 
-from octavo.api import content, pdf
+from octavo.api import pdf
 from octavo.api.content import File, Page
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, ContentRef, SpaceRef
@@ -134,43 +133,25 @@ async def _pdf(app: Shell, op: pdf.Get) -> AsyncGenerator[bytes, None]:
 
 
 async def _space_files(app: Shell, at: ContentRef, report: Report) -> AsyncIterator[tuple[tuple[str, ...], bytes]]:
-    """Yield the path and text of every page of a space, and of its table of contents `SUMMARY.md`."""
-    tree = await app.session.live.send(content.ListPages(at=at))
-    pages = [page for page in tree.walk() if page.type == "document"]
+    """Yield the path and bytes of the file of every page of a space, and of its table of contents `SUMMARY.md`."""
+    # lazy: the layout of folders, for exports only
+    from octavo.documents.folders.layout import SUMMARY, FolderLayout
+    from octavo.files.space_reader import SpaceReader
+
+    reader = SpaceReader(app.session.live.send, app.session.download, at)
+    layout = FolderLayout.of(await reader.revision(), at.space_id)
+    pages = [page for page in layout.pages.values() if page.type == "document" and page.id in layout.paths]
     app.say(f"Exporting {plural(len(pages), 'page')}… To stop the export, open Export again.")
-    paths = {page.id: export_path(page) for page in pages}
-    yield ("SUMMARY.md",), "\n".join(["# Table of contents", "", *_contents_lines(tree.pages, paths, 0), ""]).encode()
+    yield (SUMMARY,), layout.summary().encode()
     for first in range(0, len(pages), PARALLEL_PAGES):
         group = pages[first : first + PARALLEL_PAGES]
         report(f"{first} of {plural(len(pages), 'page')}")
-        texts = await asyncio.gather(*(_page_bytes(app, at, page.id) for page in group))
-        for page, text in zip(group, texts, strict=True):
-            yield paths[page.id], text
-
-
-def export_path(page: Page) -> tuple[str, ...]:
-    """Return the path of a page in an export. This is its path in the Git repository, else its path in the space. A
-    page with subpages becomes the README of a folder."""
-    if page.git is not None and page.git.path:
-        return tuple(step for step in page.git.path.split("/") if step) or ("README.md",)
-    steps = tuple(step for step in (page.path or "").split("/") if step)
-    if not steps or any(below.type == "document" for below in page.pages):
-        return (*steps, "README.md")
-    return (*steps[:-1], f"{steps[-1]}.md")
-
-
-def _contents_lines(pages: Iterable[Page], paths: Mapping[str, tuple[str, ...]], depth: int) -> Iterator[str]:
-    for page in pages:
-        title = re.sub(r"([\[\]\\])", r"\\\1", page.title or "Untitled")
-        if page.type == "group":
-            yield from ("", f"## {title}", "")
-            yield from _contents_lines(page.pages, paths, 0)
-            continue
-        if page.id in paths:
-            yield f"{'  ' * depth}* [{title}]({quote('/'.join(map(safe_name, paths[page.id])))})"
-        elif page.href:
-            yield f"{'  ' * depth}* [{title}](<{page.href}>)"
-        yield from _contents_lines(page.pages, paths, depth + 1)
+        texts = await reader.texts(group)
+        for page in group:
+            text = layout.page_file(page.id, texts[page.id])
+            yield tuple(layout.paths[page.id].split("/")), text.encode("utf-8", "replace")
+    for skipped in layout.skipped:
+        app.say(f"{skipped.path}: {skipped.message}", tone="care")
 
 
 def ask_for_path(app: Shell, export: Export, *, path_text: str = "", problem: str = "") -> None:
