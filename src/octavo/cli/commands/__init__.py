@@ -33,6 +33,7 @@ COMMANDS = {
     "export": "write merged changes back to an opened folder",
     "inbox": "list what needs you",
     "log": "print what Octavo did",
+    "mcp": "serve tools for agents",
     "outbox": "list, retry or discard writes that are not confirmed",
     "propose": "make a change request of your changes in a pulled folder",
     "pull": "write a space as files, or update the files",
