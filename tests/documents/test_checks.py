@@ -132,7 +132,7 @@ def test_path_matches_pattern(path: str, pattern: str, is_match: bool) -> None:
     assert matches_path(path, pattern) is is_match
 
 
-def test_anchor_of_a_heading_with_angle_brackets_matches_without_their_names() -> None:
+def test_anchor_of_a_heading_ignores_names_in_angle_brackets() -> None:
     assert match_anchor("less-than-buffer-greater-than-section", ["other", "buffer-section"]) == "buffer-section"
     assert match_anchor("a-and-b", ["a-b"]) == "a-b"
     assert match_anchor("less-than-buffer", ["than-buffer"]) is None
