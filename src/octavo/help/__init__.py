@@ -17,6 +17,7 @@ TOPICS = {
     "folders": "Your own Markdown files, local server",
     "check": "Find broken links and other mistakes",
     "linters": "Programs such as Vale that check pages",
+    "scripts": "Review, comment, wait and merge from the shell",
     "exit-codes": "Exit codes of the commands",
     "security": "What Octavo protects, and what it does not",
     "troubleshooting": "Problems and their solutions",

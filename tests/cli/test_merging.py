@@ -1,0 +1,110 @@
+"""`octavo merge`, the script of the help topic `scripts`, and `octavo inbox --watch`."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from octavo.help import text_of
+from tests.cli.command_process import CommandLine
+from tests.journeys.conftest import library
+
+__all__ = ["library"]
+
+
+@pytest.fixture
+def demo(library: Path, tmp_path: Path) -> CommandLine:
+    return CommandLine(tmp_path).with_demo(library)
+
+
+def test_checks_are_listed_and_nothing_is_merged(demo: CommandLine) -> None:
+    ran = demo.run("merge", "harbour-api/7", "--check", "--demo")
+    assert (ran.code, ran.err) == (0, "")
+    assert "  ! 1 open thread (open-threads)\n" in ran.out
+    row = demo.run("merge", "harbour-api/7", "--check", "--demo", "--json").json
+    assert {"name": "open-threads", "status": "care", "text": "1 open thread"} in row["checks"]
+    assert demo.run("changes", "--demo", "-s", "harbour-api", "--json", "number").json[0] == {"number": 7}
+
+
+def test_merge_needs_yes_without_a_terminal_and_is_done_once(demo: CommandLine) -> None:
+    assert demo.run("merge", "harbour-api/7", "--demo").code == 2
+    merged = demo.run("merge", "harbour-api/7", "--yes", "--demo", "--json", "ref,merged")
+    assert (merged.code, merged.json) == (0, {"ref": "harbour-api/7", "merged": True})
+    again = demo.run("merge", "harbour-api/7", "--yes", "--demo")
+    assert (again.code, again.err) == (
+        6, "octavo: Could not merge harbour-api/7: this change request is already merged.\n",
+    )  # fmt: skip
+
+
+def test_failed_check_blocks_until_it_is_allowed(demo: CommandLine) -> None:
+    blocked = demo.run("merge", "harbour-api/6", "--yes", "--demo")
+    assert blocked.code == 6
+    assert "Noor Haddad requested changes. To merge anyway, use --allow review" in blocked.err
+    assert demo.run("merge", "harbour-api/6", "--yes", "--allow", "review", "--demo").code == 0
+
+
+def test_several_merges_stop_at_the_first_failure(demo: CommandLine) -> None:
+    ran = demo.run("merge", "harbour-api/6", "harbour-api/7", "--yes", "--demo", "--json")
+    assert ran.code == 6
+    assert {"number": 7} in demo.run("changes", "--demo", "-s", "harbour-api", "--json", "number").json
+
+
+def test_terminal_asks_before_merging(demo: CommandLine) -> None:
+    with demo.terminal("merge", "harbour-api/7", "--demo") as shown:
+        shown.wait_for("Merge harbour-api/7? [y/N]", limit=90)
+        shown.write(b"n\r")
+        assert shown.end(limit=60) == 1
+    assert demo.run("merge", "harbour-api/7", "--read-only", "--yes", "--demo").code == 5
+
+
+def test_script_of_the_help_topic_reviews_waits_and_merges(demo: CommandLine) -> None:
+    (script,) = re.findall(r"```sh\n(.*?)```", text_of("scripts"), re.S)
+    lines = script.splitlines()
+    assert len(lines) <= 30
+    file = demo.folder / "review-and-merge"
+    file.write_text(re.sub(r"(?<![\w])octavo (?=[a-z])", "octavo --demo ", script))
+
+    def answer() -> None:
+        """Resolve the question as soon as it is there, as its reader would."""
+        for _ in range(60):
+            rows = demo.run("show", "harbour-api/7", "--threads", "--json", "ref,text", "--demo").json
+            asked = [each["ref"] for each in rows if each["text"] == "Which zone?"]
+            if asked:
+                demo.run("resolve", asked[0], "--demo")
+                return
+            time.sleep(1)
+
+    answering = threading.Thread(target=answer)
+    answering.start()
+    arguments = 'harbour-api/7 help/troubleshooting "drops the zone" "Which zone?"'
+    ran = demo.shell(f"TRIES=40 PAUSE=1 sh {file} {arguments}")
+    answering.join()
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.endswith("Approved harbour-api/7.\nMerged harbour-api/7.\nMerged harbour-api/7.\n")
+
+
+def test_watch_prints_new_rows_until_it_is_interrupted(demo: CommandLine) -> None:
+    with subprocess.Popen(
+        demo.command("inbox", "--demo", "--watch", "--ndjson", "title,reasons"), env=demo.environ,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as watching:  # fmt: skip
+        assert watching.stderr is not None
+        assert watching.stdout is not None
+        assert watching.stderr.readline().startswith("octavo: Watching the inbox. 17 items need you now.")
+        # Text that is pending counts as unsent: the watcher sees it without a request.
+        written = demo.run("comment", "harbour-api/7", "--demo", "-m", "Which zone?", "--pending")
+        assert written.code == 0, written.err
+        row = json.loads(watching.stdout.readline())
+        watching.send_signal(signal.SIGINT)
+        assert watching.wait(60) == 130
+    assert row["reasons"] == ["review-requested", "draft"]
+    refused = demo.run("inbox", "--demo", "--watch", "--json")
+    assert refused.code == 2
