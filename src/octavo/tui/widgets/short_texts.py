@@ -18,22 +18,22 @@ AnyText = str | Content
 _LINE_BREAKS = str.maketrans({"\n": " ", "\t": " "})
 
 
-def safe(words: AnyText) -> Content:
-    """Return `words` as one line without control characters. A `Content` that had any loses its styles."""
-    plain = words if isinstance(words, str) else words.plain
+def safe(text: AnyText) -> Content:
+    """Return `text` as one line without control characters. A `Content` that had any loses its styles."""
+    plain = text if isinstance(text, str) else text.plain
     if plain.isascii() and plain.isprintable():
-        return Content(words) if isinstance(words, str) else words
+        return Content(text) if isinstance(text, str) else text
     clean = safe_text(plain).translate(_LINE_BREAKS)
-    if isinstance(words, Content) and clean == plain:
-        return words
+    if isinstance(text, Content) and clean == plain:
+        return text
     return Content(clean)
 
 
-def safe_lines(words: AnyText) -> Content:
-    """Return `words` without control characters. Line breaks stay."""
-    plain = words if isinstance(words, str) else words.plain
+def safe_lines(text: AnyText) -> Content:
+    """Return `text` without control characters. Line breaks stay."""
+    plain = text if isinstance(text, str) else text.plain
     clean = safe_text(plain)
-    return words if isinstance(words, Content) and clean == plain else Content(clean)
+    return text if isinstance(text, Content) and clean == plain else Content(clean)
 
 
 def fit(content: Content, width: int, *, right: bool = False) -> Content:
