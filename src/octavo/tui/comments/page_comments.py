@@ -177,7 +177,7 @@ COMMENTING: Commands[PageDiscussion] = Commands(
         Command("block", "c", "Comment", "Comment on the block or reply to its thread",
                 writes=True, run=lambda app, discussion: discussion.comment(), why_not=lambda app, discussion: discussion.why_no_comment()),
         Command("page", "C", "Comment on page", "Comment on the page", shown=False,
-                writes=True, run=lambda app, discussion: discussion.comment_on_page(), why_not=lambda _, it: it.why_no_comment(is_whole_page=True)),
+                writes=True, run=lambda app, discussion: discussion.comment_on_page(), why_not=lambda _, discussion: discussion.why_no_comment(is_whole_page=True)),
     ),
     context="pages and diffs",
     find=lambda view: view.page_discussion,
