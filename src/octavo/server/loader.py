@@ -109,6 +109,13 @@ def content(world: World, folder: Path) -> Json:
     return _FolderReader(world, read_folder(folder), {**EMPTY_REVISION, "keys": {}}).content()
 
 
+def loaded_space(world: World, folder: Path) -> str | None:
+    """Return the ID of the space of a folder. None if the folder was never loaded, or its space is deleted. Raises OSError
+    if the folder cannot be opened."""
+    space = _find_space(world, read_folder(folder), None)
+    return str(space["id"]) if space is not None else None
+
+
 def _setting_name(folder: Folder) -> str:
     return "folder:" + hashlib.sha256(os.fsencode(folder.top)).hexdigest()
 

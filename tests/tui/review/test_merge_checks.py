@@ -23,9 +23,9 @@ from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
 from octavo.documents.page_trees import Json
 from octavo.server.app import Platform
-from octavo.tui.review.merge_checks import Checks, run_checks
-from octavo.tui.review.merge_dialog import pages_to_revert, why_blocked
-from octavo.tui.widgets.text_widgets import Fact
+from octavo.tui.review.merge_checks import Checks, run_checks, why_blocked
+from octavo.tui.review.merge_dialog import pages_to_revert
+from octavo.tui.widgets.facts import Fact
 from tests.server.asking import Ask, Clock, small_world
 from tests.server.writing import Desk, insert, update
 

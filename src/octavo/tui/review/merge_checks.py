@@ -30,7 +30,7 @@ from octavo.documents.page_trees import DuplicatePage, find_duplicates
 from octavo.lazy_import import lazy
 from octavo.tui.review import merge_effects
 from octavo.tui.widgets import short_texts
-from octavo.tui.widgets.text_widgets import Fact
+from octavo.tui.widgets.facts import Fact
 
 if TYPE_CHECKING:
     from octavo.documents.merging.conflict_prediction import PredictedConflict
@@ -93,6 +93,26 @@ class Checks:
     def deleted(self) -> tuple[str, ...]:
         """Titles of the pages that the change request deletes."""
         return tuple(title_of(each) for each in self.changes if each.type == "page_deleted")
+
+
+def why_blocked(checks: Checks) -> str:
+    """Return why the change request cannot be merged, in a sentence. Empty if it can."""
+    if not checks.can_merge:
+        reasons = (fact.text for fact in checks.facts if fact.mark == "bad" and fact.label in ("status", "permission"))
+        reason = str(next(reasons, "the server does not allow this merge"))
+        return f"{reason[:1].upper()}{reason[1:]}."
+    return checks.why_no_effect
+
+
+def why_typed(checks: Checks) -> str:
+    """Return why you have to type the number of the change request to merge it. Empty if `y` is enough."""
+    if checks.conflicts:
+        return "Pages may conflict"
+    if checks.with_markers:
+        return "Readers would see conflict markers"
+    if checks.deleted:
+        return f"This change request deletes {short_texts.plural(len(checks.deleted), 'page')}"
+    return ""
 
 
 async def run_checks(live: Live, at: ChangeRequestRef) -> Checks:

@@ -17,15 +17,24 @@ from octavo.data.writes.change_request_writes import merge
 from octavo.data.writes.direct import SendResult
 from octavo.tui.review import merge_effects
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
-from octavo.tui.review.merge_checks import ARCHIVE_HINT, MERGED_TEXT, Checks, change_line, predict_conflicts, run_checks
+from octavo.tui.review.merge_checks import (
+    ARCHIVE_HINT,
+    MERGED_TEXT,
+    Checks,
+    change_line,
+    predict_conflicts,
+    run_checks,
+    why_blocked,
+    why_typed,
+)
 from octavo.tui.review.merge_effects import name_first
 from octavo.tui.review.status_changes import offer_to_archive
 from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog
+from octavo.tui.widgets.facts import Fact, Mark
 from octavo.tui.widgets.notices import Tone
-from octavo.tui.widgets.text_widgets import Fact, Mark
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
@@ -87,30 +96,10 @@ def _dialog_content(app: Shell, at: ChangeRequestRef, checks: Checks) -> DialogC
     )
 
 
-def why_blocked(checks: Checks) -> str:
-    """Return why the change request cannot be merged, in a sentence. Empty if it can."""
-    if not checks.can_merge:
-        reasons = (fact.text for fact in checks.facts if fact.mark == "bad" and fact.label in ("status", "permission"))
-        reason = str(next(reasons, "the server does not allow this merge"))
-        return f"{reason[:1].upper()}{reason[1:]}."
-    return checks.why_no_effect
-
-
 def pages_to_revert(changes: Sequence[Change]) -> str:
     """Return the pages that a revert of `changes` restores, such as `these 2 pages`. Empty if no page changes."""
     pages = len({each.page.id for each in changes if each.page is not None})
     return "this page" if pages == 1 else f"these {pages} pages" if pages else ""
-
-
-def why_typed(checks: Checks) -> str:
-    """Return why you have to type the number of the change request to merge it. Empty if `y` is enough."""
-    if checks.conflicts:
-        return "Pages may conflict"
-    if checks.with_markers:
-        return "Readers would see conflict markers"
-    if checks.deleted:
-        return f"This change request deletes {short_texts.plural(len(checks.deleted), 'page')}"
-    return ""
 
 
 async def send_merge(app: Shell, at: ChangeRequestRef, checked: MergeBasis) -> str:

@@ -27,7 +27,7 @@ from octavo.documents.links import images_without_text, references_in
 from octavo.documents.parse import parse
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
 from octavo.tui.widgets import short_texts
-from octavo.tui.widgets.text_widgets import Fact
+from octavo.tui.widgets.facts import Fact
 
 T = TypeVar("T")
 

@@ -5,41 +5,49 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from functools import partial
-
-from textual.content import Content
-from textual.style import Style
+from typing import TYPE_CHECKING, TypeAlias
 
 from octavo.api.folding import FoldedText
 from octavo.api.safety import text as safe_text
 
-AnyText = str | Content
+if TYPE_CHECKING:
+    from textual.content import Content
+    from textual.style import Style
+
+AnyText: TypeAlias = "str | Content"
 """A `str` is shown as it is. A `Content` has styles, which use theme variables such as `$octavo-note`."""
 
 _LINE_BREAKS = str.maketrans({"\n": " ", "\t": " "})
+
+
+def _content(text: str) -> Content:
+    from textual.content import Content  # lazy: commands use the ages and counts of this module without Textual
+
+    return Content(text)
 
 
 def safe(text: AnyText) -> Content:
     """Return `text` as one line without control characters. A `Content` that had any loses its styles."""
     plain = text if isinstance(text, str) else text.plain
     if plain.isascii() and plain.isprintable():
-        return Content(text) if isinstance(text, str) else text
+        return _content(text) if isinstance(text, str) else text
     clean = safe_text(plain).translate(_LINE_BREAKS)
-    if isinstance(text, Content) and clean == plain:
+    if not isinstance(text, str) and clean == plain:
         return text
-    return Content(clean)
+    return _content(clean)
 
 
 def safe_lines(text: AnyText) -> Content:
     """Return `text` without control characters. Line breaks stay."""
     plain = text if isinstance(text, str) else text.plain
     clean = safe_text(plain)
-    return text if isinstance(text, Content) and clean == plain else Content(clean)
+    return text if not isinstance(text, str) and clean == plain else _content(clean)
 
 
 def fit(content: Content, width: int, *, right: bool = False) -> Content:
     """Return `content` in exactly `width` cells: cut with an ellipsis, or padded with spaces."""
     if width <= 0:
-        return Content("")
+        return _content("")
     missing = width - content.cell_length
     if missing < 0:
         return content.truncate(width, ellipsis=True)
@@ -51,7 +59,7 @@ def spread(left: Content, right: Content, width: int) -> Content:
     if not right:
         return fit(left, width)
     room = max(width - right.cell_length - 1, min(left.cell_length, width // 3))
-    return fit(fit(left, room) + Content(" ") + right, width)
+    return fit(fit(left, room) + _content(" ") + right, width)
 
 
 def highlight(content: Content, words: Iterable[str], style: str | Style) -> Content:
@@ -65,7 +73,7 @@ def highlight(content: Content, words: Iterable[str], style: str | Style) -> Con
 
 def join_texts(pieces: Iterable[AnyText], between: str = " · ") -> Content:
     """Join the pieces that are not empty."""
-    return Content(between).join([safe(piece) for piece in pieces if piece])
+    return _content(between).join([safe(piece) for piece in pieces if piece])
 
 
 clock: Callable[[], datetime] = partial(datetime.now, UTC)

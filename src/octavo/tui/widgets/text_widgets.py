@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 from textual.app import RenderResult
 from textual.content import Content
@@ -13,9 +11,8 @@ from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Static
 
-from octavo.tui.widgets.short_texts import AnyText, safe, safe_lines
-
-Mark = Literal["ok", "care", "bad", "asking", "note"]
+from octavo.tui.widgets.facts import Fact, Mark
+from octavo.tui.widgets.short_texts import safe, safe_lines
 
 _MARKS: dict[Mark, tuple[str, str]] = {
     "ok": ("✓", "$success"),
@@ -25,15 +22,6 @@ _MARKS: dict[Mark, tuple[str, str]] = {
     "note": (" ", ""),
 }
 _MAX_LABEL_WIDTH = 18
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A labeled statement with a status mark: `Fact("care", "approval", "Tom W. approved rev 16, this is rev 18")`."""
-
-    mark: Mark
-    label: str
-    text: AnyText = ""
 
 
 class FactList(Widget):

@@ -1,0 +1,229 @@
+"""`octavo merge`: check and merge change requests."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from octavo.cli.arguments import BLOCKED, FAILED, NOT_ALLOWED, UNKNOWN, USAGE, Failure, write_out
+from octavo.cli.commands import Command
+from octavo.cli.connection import run_connected
+from octavo.cli.output import Field, Output, Style, add_output_options, print_object
+from octavo.cli.refs import References, Target
+from octavo.cli.sending import check_allowed, prepare
+from octavo.data.permissions import why_not_in_space
+from octavo.data.writes.change_request_writes import merge, update
+
+if TYPE_CHECKING:
+    from octavo.api.change_requests import MergeResult
+    from octavo.data.writes.direct import SendResult
+    from octavo.tui.core.session import Session
+    from octavo.tui.review.merge_checks import Checks
+
+FIELDS = (
+    Field("ref", "string"),
+    Field("merged", "boolean"),
+    Field("revision", "string?"),
+    Field("checks", "object[]"),
+    Field("conflicts", "string[]"),
+    Field("effects", "string[]"),
+)
+_NAMES = {
+    "threads": "open-threads",
+    "up to date": "outdated",
+    "merge rules": "merge-rules",
+    "merged text": "merged-text",
+}
+"""Names of checks for `--allow` whose labels differ."""
+_MARKS = {"ok": ("✓", "green"), "care": ("!", "yellow"), "bad": ("✗", "red")}
+_NEVER_ALLOWED = ("status", "permission")
+
+
+def declare(command: argparse.ArgumentParser) -> None:
+    command.add_argument("refs", nargs="+", metavar="REF", help="a change request; several are merged in this order")
+    command.add_argument("--check", action="store_true", help="only print the checks; merge nothing")
+    command.add_argument("--yes", action="store_true", help="merge without asking")
+    command.add_argument(
+        "--allow", action="append", default=[], metavar="CHECK", help="merge although this check failed; repeatable"
+    )
+    command.add_argument("--update", action="store_true", help="first update from main if main has changed")
+    add_output_options(command)
+
+
+def run(options: argparse.Namespace) -> int:
+    has_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stdout is not None and sys.stdout.isatty()
+    if not (options.check or options.yes or has_terminal):
+        raise Failure(
+            "Could not merge: without a terminal, merging needs --yes. To see the checks, use --check.", USAGE
+        )
+
+    async def work(session: Session) -> int:
+        if not options.check:
+            await prepare(session)
+        references = References(session, options)
+        targets = [await references.target(each) for each in options.refs]
+        if len(targets) == 1 and options.ndjson is None:
+            row = await _one(session, options, targets[0])
+            print_object(options, FIELDS, row, lambda: "" if row["printed"] else _sentence(row))
+            return _code(row)
+        codes = []
+        with Output(options, FIELDS, ()) as output:
+            for target in targets:
+                row = await _one(session, options, target)
+                if output.mode != "table":
+                    output.add(row)
+                elif not row["printed"]:
+                    write_out(_sentence(row))
+                codes.append(_code(row))
+        return max(codes, default=0)
+
+    return run_connected(options, work, doing="merge")
+
+
+def _code(row: dict[str, Any]) -> int:
+    return BLOCKED if row["blocked"] else 0
+
+
+async def _one(session: Session, options: argparse.Namespace, target: Target) -> dict[str, Any]:
+    """Check and merge one change request, and return its row. Raises ApiError, or Failure if it was not merged."""
+    from octavo.tui.review.merge_checks import run_checks  # lazy: the renderer of links, after the first request
+
+    change_request = target.change_request
+    if change_request is None:
+        raise Failure(f"Could not merge {target.ref}: it is no change request.", USAGE)
+    name, at = target.ref.place, change_request.ref(target.space.ref)
+    if not options.check:
+        check_allowed(why_not_in_space(target.space, "merge"), f"merge {name}")
+    checks = await run_checks(session.live, at)
+    if options.update and not options.check and checks.change_request.outdated:
+        updated = await update(session.live, at, checks.basis)
+        _check_sent(updated, f"update {name}", "update", name)
+        if updated.result is not None and updated.result.result == "conflicts":
+            message = f"Could not merge {name}: the update from main has conflicts. Resolve them in Octavo: octavo open {name}"
+            raise Failure(message, BLOCKED)
+        checks = await run_checks(session.live, at)
+    row = _row(name, checks)
+    why = _why_not(checks, options.allow, name)
+    if options.check:
+        return {**row, "blocked": bool(why), "printed": _print_checks(options, name, checks)}
+    is_asked = not options.yes
+    if is_asked:
+        _print_checks(options, name, checks)
+    if why:
+        raise Failure(f"Could not merge {name}: {why}", BLOCKED)
+    if is_asked and not _is_confirmed(name):
+        raise Failure(f"Did not merge {name}.")
+    sent = await merge(session.live, at, checks.basis)
+    _check_sent(sent, f"merge {name}", "merge", name)
+    result = sent.result
+    return {
+        **row,
+        "merged": True,
+        "revision": result.revision if result is not None else None,
+        "has_conflicts": result is not None and result.result == "conflicts",
+        "blocked": False,
+        "printed": False,
+    }
+
+
+def _check_sent(sent: SendResult[MergeResult], doing: str, noun: str, name: str) -> None:
+    """Raise Failure if a merge or an update was not done."""
+    match sent.kind:
+        case "unknown":
+            verb = "merge" if noun == "merge" else "update"
+            message = f"The {noun} of {name} did not complete and was not retried. Check it, then {verb} again."
+            raise Failure(message, UNKNOWN)
+        case "changed":
+            raise Failure(f"Could not {doing}: {sent.message}", BLOCKED)
+        case "refused":
+            status = sent.error.status if sent.error is not None else None
+            raise Failure(sent.message or f"Could not {doing}.", NOT_ALLOWED if status == 403 else FAILED)
+
+
+def _why_not(checks: Checks, allowed: Sequence[str], name: str) -> str:
+    """Return why the change request is not merged, as the end of a sentence. Empty if nothing prevents it."""
+    from octavo.tui.review.merge_checks import why_blocked, why_typed  # lazy: see `_one`
+
+    if blocked := why_blocked(checks):
+        return f"{blocked[:1].lower()}{blocked[1:]}"
+    if checks.conflicts and "conflicts" not in allowed:
+        count = "1 conflict" if len(checks.conflicts) == 1 else f"{len(checks.conflicts)} conflicts"
+        return f"{count} with main. Resolve them in Octavo: octavo open {name}"
+    for each in _named_checks(checks):
+        if each["status"] == "bad" and each["name"] not in allowed:
+            return f"{each['text']}. To merge anyway, use --allow {each['name']}"
+    if checks.deleted and "deleted" not in allowed and (typed := why_typed(checks)):
+        return f"{typed[:1].lower()}{typed[1:]}. To merge anyway, use --allow deleted"
+    return ""
+
+
+def _named_checks(checks: Checks) -> list[dict[str, str]]:
+    """Return the checks with the names that `--allow` takes. A check without a label belongs to the one above it."""
+    found: list[dict[str, str]] = []
+    for fact in checks.facts:
+        label = fact.label or (found[-1]["name"] if found else "status")
+        name = _NAMES.get(label, label.replace(" ", "-"))
+        found.append({"name": name, "status": fact.mark, "text": str(fact.text)})
+    return found
+
+
+def _row(name: str, checks: Checks) -> dict[str, Any]:
+    from octavo.tui.review.merge_checks import change_line  # lazy: see `_one`
+
+    effects = [each for each in (checks.live, change_line(checks.changes)) if each]
+    return {
+        "ref": name,
+        "merged": False,
+        "revision": checks.change_request.revision,
+        "checks": _named_checks(checks),
+        "conflicts": list(checks.conflicts),
+        "effects": effects,
+        "has_conflicts": False,
+    }
+
+
+def _print_checks(options: argparse.Namespace, name: str, checks: Checks) -> bool:
+    """Print the checks, unless the output is JSON. Return whether they were printed."""
+    if any(getattr(options, each) is not None for each in ("json", "ndjson", "jq")):
+        return False
+    style, row = Style(options), _row(name, checks)
+    lines = [f"{style.color(name, 'cyan')}  {checks.change_request.title}"]
+    for each in row["checks"]:
+        sign, color = _MARKS.get(each["status"], ("·", ""))
+        lines.append(f"  {style.color(sign, color)} {each['text']} ({each['name']})")
+    lines += [f"  {each}" for each in row["effects"]]
+    write_out("".join(f"{line}\n" for line in lines))
+    return True
+
+
+def _is_confirmed(name: str) -> bool:
+    write_out(f"Merge {name}? [y/N] ")
+    return sys.stdin.readline().strip() in ("y", "Y", "yes")
+
+
+def _sentence(row: dict[str, Any]) -> str:
+    if row["has_conflicts"]:
+        return f"Merged {row['ref']} with conflicts. Resolve them in Octavo: octavo open {row['ref']}\n"
+    return f"Merged {row['ref']}.\n"
+
+
+COMMAND = Command(
+    declare=declare,
+    run=run,
+    details="Octavo runs the merge checks of the app. It stops at the first change request that cannot be merged. A merge is "
+    "never sent twice.",
+    examples=(
+        "octavo merge 7 --check",
+        "octavo merge harbour-api/7 --yes",
+        "octavo merge 2 5 7 --yes --allow open-threads",
+    ),
+    fields=FIELDS,
+    exit_codes={
+        3: "there is no such change request",
+        5: "your role does not allow it",
+        6: "a check failed, or there are conflicts",
+        7: "the merge may have been made",
+    },
+)
