@@ -98,19 +98,19 @@ def opened(document: Document, tab: Block | None = None) -> Folds:
         if block.kind in ("expandable", "code", "prompt", "openapi"):
             folds.opened[block.key] = True
     if tab is not None:
-        folds.reveal(next(path for block in document.blocks if (path := path_to_block(block, tab.key))))
+        folds.expand_path(next(path for block in document.blocks if (path := path_to_block(block, tab.key))))
     return folds
 
 
 def set_lines(document: Document, width: int, look: Styles, *, room: int = 0, folds: Folds | None = None) -> list[Line]:
     """All lines of a page with all open; below them those of tabs that are not chosen."""
     folds = folds or opened(document)
-    lines = lay_out(document.blocks, width, look, folds, room=room).lines
+    lines = lay_out(document.blocks, width, look, folds, available_width=room).lines
     for block in document.walk():
         if block.kind == "tabs":
             chosen = folds.chosen_tab(block)
             for at, tab in enumerate(block.children):
-                lines += lay_out(tab.children, width, look, folds, room=room).lines if at != chosen else []
+                lines += lay_out(tab.children, width, look, folds, available_width=room).lines if at != chosen else []
     return lines
 
 
@@ -259,8 +259,8 @@ def _free(blocks: Iterable[Block]) -> Iterator[int]:
 
 
 def _broken_words(document: Document, width: int) -> Iterator[Fault]:
-    """Words that are broken in a column of a table though the others leave room for the longest one: each of them has that
-    much as its own longest word, and its text, or some of it, needs."""
+    """Words that are broken in a column of a table though the others leave room for the longest one: each of them has
+    that much as its own longest word, and its text, or some of it, needs."""
     look = Styles.plain()
     for block in document.walk():
         columns = visible_columns(block) if block.kind == "table" and len(block.children) <= _MOST_ROWS else []

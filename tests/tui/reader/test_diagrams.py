@@ -125,10 +125,10 @@ async def test_endless_diagram_is_stopped_and_shows_source(monkeypatch: pytest.M
 
 async def test_diagram_program_has_limits_of_memory_and_output() -> None:
     given = json.dumps({"source": WIDE, "ascii": False}).encode()
-    small = await child_programs.run_bounded("draw_diagram", given, seconds=10, memory=16 << 20, most=1 << 20)
+    small = await child_programs.run_bounded("draw_diagram", given, seconds=10, memory=16 << 20, max_bytes=1 << 20)
     assert small.output == b""
     assert not small.exceeded
-    short = await child_programs.run_bounded("draw_diagram", given, seconds=10, memory=diagrams.MEMORY, most=500)
+    short = await child_programs.run_bounded("draw_diagram", given, seconds=10, memory=diagrams.MEMORY, max_bytes=500)
     assert short.exceeded
     assert len(short.output) == 500
 

@@ -50,7 +50,7 @@ def _pages(size: int) -> list[pytest.ParameterSet]:
 @pytest.mark.parametrize("page", _pages(30))
 def test_no_unit_exceeds_layout_limit(page: str) -> None:
     cut = list(split_into_units(parse(page).blocks))
-    setting = LayoutContext(LOOK, Folds(), render_block, room=110)
+    setting = LayoutContext(LOOK, Folds(), render_block, available_width=110)
     for unit in (*cut[:6], *cut[len(cut) // 2 :][:2], *cut[-2:]):
         lines = render_unit(setting, unit, 76)
         assert len(lines) <= MOST_LINES
@@ -75,7 +75,7 @@ CUT = (
 def test_splitting_block_loses_no_words(name: str) -> None:
     blocks = parse(HUGE[name](40)).blocks
     folds = Folds(opened={block.key: True for block in blocks})
-    setting = LayoutContext(LOOK, folds, render_block, room=110, never_wraps_code=False)
+    setting = LayoutContext(LOOK, folds, render_block, available_width=110, never_wraps_code=False)
     said = "".join(line.text for unit in split_into_units(blocks) for line in render_unit(setting, unit, 76))
     letters = re.sub(r"\W", "", said)
     words = [word for block in blocks for word in _WORD.findall(block.plain())]
@@ -115,7 +115,7 @@ def test_search_runs_in_parts_and_finds_each_match_once() -> None:
 
 def test_nested_bars_and_signs_are_measured_once() -> None:
     cut = list(split_into_units(parse(HUGE["hints in hints, much in each"](60)).blocks))
-    setting = LayoutContext(LOOK, Folds(), render_block, room=110)
+    setting = LayoutContext(LOOK, Folds(), render_block, available_width=110)
     with Calls(cell_len) as looked:
         pieces = sum(len(line.pieces) for line in render_unit(setting, cut[len(cut) // 2], 76))
     assert pieces > 500
@@ -131,7 +131,7 @@ def test_search_pauses_for_keys_in_blocks_without_text() -> None:
             yield unit, Block("paragraph", text="" if unit % 100 else "words")
 
     search = BlockTextFinder(blocks(), letters=1).find("words")
-    assert [find.unit for find in search if find is not None] == [0, 100, 200]
+    assert [find.unit_index for find in search if find is not None] == [0, 100, 200]
     read.clear()
     for find in BlockTextFinder(blocks(), letters=1).find("words"):
         if find is None:
@@ -260,7 +260,7 @@ async def test_next_conflict_is_selected_without_layout_between() -> None:
         here, unset = app.pane.cursor.current(), app.pane.virtual_lines.unset
         assert here is not None
         assert unset > 20
-        assert next(app.pane.cursor.spans_from(here.unit, here.block, -1, lambda unit: True), None) is None
+        assert next(app.pane.cursor.spans_from(here.unit_index, here.block, -1, lambda unit: True), None) is None
         assert app.pane.virtual_lines.unset == unset
 
 

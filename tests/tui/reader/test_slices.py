@@ -96,8 +96,8 @@ def test_slices_look_like_whole_block(page: str) -> None:
     for width, room in ((40, 40), (76, 110)):
         for moved in (0, 24, 10_000):
             folds = [Folds(panned={each.key: moved for each in block.walk()}) for _ in range(2)]
-            in_slices = lay_out([block], width, LOOK, folds[0], room=room)
-            whole = render_block(LayoutContext(LOOK, folds[1], render_block, room=room), block, width)
+            in_slices = lay_out([block], width, LOOK, folds[0], available_width=room)
+            whole = render_block(LayoutContext(LOOK, folds[1], render_block, available_width=room), block, width)
             assert [line.text for line in in_slices.lines] == [line.text for line in whole]
             assert painted(in_slices.lines) == painted(whole)
             assert folds[0].hidden == folds[1].hidden

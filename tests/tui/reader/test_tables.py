@@ -221,7 +221,9 @@ NOTES = "what it is for and what becomes of it when nobody says anything about i
 
 
 def widest(markdown: str, width: int, room: int) -> int:
-    return max(line.width for line in lay_out(parse(markdown).blocks, width, Styles.plain(), room=room).lines)
+    return max(
+        line.width for line in lay_out(parse(markdown).blocks, width, Styles.plain(), available_width=room).lines
+    )
 
 
 def test_table_with_broken_words_uses_full_width() -> None:

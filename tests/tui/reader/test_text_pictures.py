@@ -15,7 +15,7 @@ NAMES = sorted(path.stem for path in PAGES.glob("*.md"))
 def set_page(name: str, width: int, look: Styles) -> Layout:
     """Return a page as the page view lays it out in a pane of `width` cells."""
     markdown = (PAGES / f"{name}.md").read_text(encoding="utf-8")
-    return lay_out(parse(markdown).blocks, min(76, width - 6), look, room=width - 6)
+    return lay_out(parse(markdown).blocks, min(76, width - 6), look, available_width=width - 6)
 
 
 @pytest.mark.parametrize("width", WIDTHS)

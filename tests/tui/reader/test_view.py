@@ -400,7 +400,7 @@ async def test_missing_threads_are_reported_once_known() -> None:
     async with app.run_test(size=(40, 10)) as pilot:
         app.pane.show(parse("One.\n"), key="p")
         for is_known in (False, True):
-            app.pane.set_threads({}, known=is_known)
+            app.pane.set_threads({}, is_loaded=is_known)
             await pilot.press("t")
         assert app.explained == [
             "The threads on this page are still loading.",

@@ -32,11 +32,11 @@ def test_code_is_cut_at_its_box_and_uses_the_available_width(room: int, wide: in
     row = "const client = await ServiceClientFactory.init<NetworkIndexer>({ network: Network.MAIN_NETWORK_INDEXER_LONG });"
     block = Block(kind="code", attrs={}, text=row[:109], key="k")
     folds = Folds()
-    lines = lay_out((block,), 60, Styles.plain(), folds, room=room).lines
+    lines = lay_out((block,), 60, Styles.plain(), folds, available_width=room).lines
     shown = row[: wide - 5] + "…" if wide < 113 else row[:109]
     assert [line.text for line in lines][1] == f"│ {shown} │"
     folds.pan_by("k", 10_000)
-    moved = lay_out((block,), 60, Styles.plain(), folds, room=room).lines[1].text
+    moved = lay_out((block,), 60, Styles.plain(), folds, available_width=room).lines[1].text
     assert moved == (f"│ …{row[109 - wide + 5 : 109]} │" if wide < 113 else f"│ {shown} │")
 
 
@@ -70,9 +70,9 @@ def within(container: str, code: str) -> str:
 @pytest.mark.parametrize("container", [pytest.param(page, id=name) for name, page in OPEN.items()])
 def test_code_in_a_container_takes_the_room_at_its_right(container: str) -> None:
     blocks = parse(within(container, f"```js\n{ROW}\n```")).blocks
-    wide = lay_out(blocks, 60, Styles.plain(), room=160).lines
+    wide = lay_out(blocks, 60, Styles.plain(), available_width=160).lines
     assert any(ROW in line.text for line in wide)
-    most = max(line.width for line in lay_out(blocks, 60, Styles.plain(), room=80).lines)
+    most = max(line.width for line in lay_out(blocks, 60, Styles.plain(), available_width=80).lines)
     assert most in (69, 70)  # the left edge stays, and steps keep a blank at their right
     assert max(line.width for line in lay_out(blocks, 60, Styles.plain()).lines) in (59, 60)
 
@@ -80,13 +80,13 @@ def test_code_in_a_container_takes_the_room_at_its_right(container: str) -> None
 @pytest.mark.parametrize("container", [pytest.param(page, id=name) for name, page in CLOSED.items()])
 def test_code_stays_in_a_container_that_ends_at_its_right(container: str) -> None:
     blocks = parse(within(container, f"```js\n{ROW}\n```")).blocks
-    assert max(line.width for line in lay_out(blocks, 72, Styles.plain(), room=130).lines) <= 72
+    assert max(line.width for line in lay_out(blocks, 72, Styles.plain(), available_width=130).lines) <= 72
 
 
 @pytest.mark.parametrize(("room", "rows"), [(60, 2), (80, 2), (len(ROW) + 4, 1), (200, 1)])
 def test_code_that_wraps_is_not_broken_where_it_has_room(room: int, rows: int) -> None:
     block = Block(kind="code", attrs={"wrap": True}, text=ROW, key="k")
-    lines = lay_out((block,), 60, Styles.plain(), room=room).lines
+    lines = lay_out((block,), 60, Styles.plain(), available_width=room).lines
     assert len(lines) == rows + 2
     assert {line.width for line in lines} == {len(ROW) + 4 if rows == 1 else 60}
 
@@ -94,5 +94,5 @@ def test_code_that_wraps_is_not_broken_where_it_has_room(room: int, rows: int) -
 def test_a_table_in_a_list_takes_the_room_at_its_right() -> None:
     names = [f"ServiceClientFactoryOptions{at}" for at in "ABC"]
     page = f"* item\n\n  | a | b | c |\n  | --- | --- | --- |\n  | {' | '.join(names)} |\n"
-    lines = lay_out(parse(page).blocks, 60, Styles.plain(), room=200).lines
+    lines = lay_out(parse(page).blocks, 60, Styles.plain(), available_width=200).lines
     assert any(all(name in line.text for name in names) for line in lines)

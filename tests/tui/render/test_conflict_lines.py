@@ -21,7 +21,7 @@ def test_huge_conflict_builds_a_limited_number_of_lines(width: int) -> None:
     text = HUGE["formula of words"](100)
     pieces = prepare_conflicts(merge(text, edited(text), edited(text, "y")), edited(text))
     conflict = next(each for each in pieces if isinstance(each, ConflictView))
-    setting = LayoutContext(Styles(), Folds(), render_block, room=width)
+    setting = LayoutContext(Styles(), Folds(), render_block, available_width=width)
     with Calls(Line.__init__) as made:
         lines = render_conflict(setting, conflict, ConflictDecision(None, ("main", "#1")), (1, 1), width)
     assert len(lines) > 160
@@ -37,7 +37,7 @@ def test_edited_huge_block_differs_from_the_block(name: str) -> None:
 def lines_of(page: MergedPage, choice: MergeChoice | None = None, width: int = 80, **titles: str) -> list[str]:
     """The lines of the only conflict of a page."""
     (conflict,) = (each for each in prepare_conflicts(page, titles=titles) if isinstance(each, ConflictView))
-    setting = LayoutContext(Styles(), Folds(), render_block, room=width)
+    setting = LayoutContext(Styles(), Folds(), render_block, available_width=width)
     decided = ConflictDecision(choice, ("main", "this change request"))
     return [line.text.strip() for line in render_conflict(setting, conflict, decided, (1, 1), width)]
 
@@ -76,7 +76,7 @@ def test_text_that_main_moved_names_the_page() -> None:
 
 
 def test_a_question_without_answers_is_not_unresolved() -> None:
-    setting = LayoutContext(Styles(), Folds(), render_block, room=60)
+    setting = LayoutContext(Styles(), Folds(), render_block, available_width=60)
     decided = ConflictDecision(None, ("main", "this change request"))
     said = [
         " ".join(

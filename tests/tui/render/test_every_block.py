@@ -1,5 +1,5 @@
-"""Every block that the model allows is set, painted and compared: each kind with each attribute, folded, opened, annotated,
-empty and huge, in any width."""
+"""Every block that the model allows is set, painted and compared: each kind with each attribute, folded, opened,
+annotated, empty and huge, in any width."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def set_a_page(document: Document, data: st.DataObject) -> None:
         look,
         folds,
         render_block,
-        room=room,
+        available_width=room,
         never_wraps_code=data.draw(st.booleans()),
         deferred=deferred_content() if room else None,
     )
@@ -106,7 +106,9 @@ def compare_pages(document: Document, data: st.DataObject) -> None:
     found = PageComparison(diff(document, other), document, other)
     folds, split = folds_of(document, random), data.draw(st.booleans())
     room = SideWidths.for_width(max(24, width), split=split and width >= 76)
-    setting = LayoutContext(look, folds, render_block, room=room.side, deferred=deferred_content(diagrams=False))
+    setting = LayoutContext(
+        look, folds, render_block, available_width=room.side, deferred=deferred_content(diagrams=False)
+    )
     unfolding = ContextSize()
     unfolding.step = data.draw(st.integers(0, len(ContextSize.STEPS) - 1))
     every = list(other.walk())
@@ -153,7 +155,7 @@ def changed_lines(old: Block, new: Block, width: int) -> list[list[Line]]:
     """Return the lines of the units of a change, and of the slices of the new block."""
     before, after = page_of([old]), page_of([new])
     room = SideWidths.for_width(width, split=False)
-    setting = LayoutContext(LOOKS["plain"], Folds(), render_block, room=width)
+    setting = LayoutContext(LOOKS["plain"], Folds(), render_block, available_width=width)
     lines = [
         render_diff_unit_or_threads(setting, each, room)
         for each in build_diff(diff(before, after), ContextSize(), {}).complete().units

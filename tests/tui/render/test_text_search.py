@@ -20,8 +20,8 @@ def test_text_is_found_and_marked_in_every_notation(pair: tuple[str, str], store
     there, typed = pair[stored], pair[1 - stored]
     blocks = parse(f"İß before {there} ßİ after\n\n* also {there}\n").blocks
     finds = [find for find in BlockTextFinder(enumerate(blocks)).find(typed) if find is not None]
-    assert [find.unit for find in finds] == [0, 1]
-    setting = LayoutContext(Styles.plain(), Folds(), render_block, room=110)
+    assert [find.unit_index for find in finds] == [0, 1]
+    setting = LayoutContext(Styles.plain(), Folds(), render_block, available_width=110)
     for unit in split_into_units(blocks):
         lines = render_unit(setting, unit, 76)
         (mark,) = match_spans(lines, typed)
@@ -33,7 +33,7 @@ def test_text_is_found_and_marked_in_every_notation(pair: tuple[str, str], store
 
 def test_text_across_a_line_break_is_found() -> None:
     blocks = parse("Die große Straße " * 20).blocks
-    setting = LayoutContext(Styles.plain(), Folds(), render_block, room=110)
+    setting = LayoutContext(Styles.plain(), Folds(), render_block, available_width=110)
     (unit,) = split_into_units(blocks)
     lines = render_unit(setting, unit, 30)
     finds = [find for find in BlockTextFinder(enumerate(blocks)).find("GROSSE STRASSE") if find is not None]

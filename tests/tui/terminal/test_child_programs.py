@@ -32,7 +32,7 @@ def ours() -> dict[str, str]:
 
 
 def ask(given: bytes = SMALL, seconds: float = 20) -> Coroutine[Any, Any, child_programs.ProgramOutput]:
-    return child_programs.run_bounded("draw_diagram", given, seconds=seconds, memory=PLENTY, most=1 << 20)
+    return child_programs.run_bounded("draw_diagram", given, seconds=seconds, memory=PLENTY, max_bytes=1 << 20)
 
 
 @pytest.mark.parametrize("after", [0, 0.001, 0.02])

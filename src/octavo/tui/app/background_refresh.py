@@ -81,8 +81,8 @@ class BackgroundRefresh:
     """Periodic refreshes of the current session."""
 
     def __init__(self, app: Shell, terminal: App[int], *, check_interval: float | None) -> None:
-        """`terminal` knows whether the terminal has the focus. `check_interval` is in seconds. None: `refresh_if_due` is
-        called only from outside."""
+        """`terminal` knows whether the terminal has the focus. `check_interval` is in seconds. None: `refresh_if_due`
+        is called only from outside."""
         self.poller: Poller | None = None
         """Decides when to refresh and which operations. None before the first check."""
         self._session: Session | None = None
@@ -117,8 +117,8 @@ class BackgroundRefresh:
             self.poller.key_pressed()
             self._app.workspace.news.dismiss()
 
-    def hide(self) -> None:
-        """Stop refreshes, because the terminal lost the focus. Hooks and notifications need them."""
+    def on_terminal_hidden(self) -> None:
+        """Stop refreshes, because the terminal lost the focus. If hooks or notifications need them, they continue."""
         if self._hooks is not None:
             return
         if self._session is not None:
@@ -126,7 +126,7 @@ class BackgroundRefresh:
         if self.poller is not None:
             self.poller.on_terminal_hidden()
 
-    def show(self) -> None:
+    def on_terminal_shown(self) -> None:
         """Refresh everything, because the terminal got the focus."""
         if self._session is not None:
             self._session.live.syncer.on_terminal_shown()

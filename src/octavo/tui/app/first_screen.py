@@ -1,4 +1,5 @@
-"""Painting the first screen only when it is complete, and recording it as rows of text and styles for the next start."""
+"""Painting the first screen only when it is complete, and recording it as rows of text and styles for the next
+start."""
 
 from __future__ import annotations
 
@@ -123,7 +124,7 @@ class StartView(Protocol):
     def is_as_at_start(self) -> bool:
         """Return whether the view looks as it would after a start."""
 
-    def keep_place(self) -> None:
+    def save_position(self) -> None:
         """Save the current position, as quitting does."""
 
 
@@ -152,7 +153,7 @@ class PictureRecorder:
     def end(self) -> None:
         """Save the position in the view. Update or delete the picture if the next start will look different."""
         if (screen := self._start_view) is not None:
-            screen.keep_place()
+            screen.save_position()
         if self._recorded != self._next_start() and not self._take():
             self._picture.delete()
 
@@ -161,7 +162,7 @@ class PictureRecorder:
         screen = self._start_view
         if screen is None or not screen.is_as_at_start or not (rows := rows_of(self._app.screen)):
             return False
-        screen.keep_place()
+        screen.save_position()
         self._picture.save(rows)
         self._recorded = self._next_start()
         return True

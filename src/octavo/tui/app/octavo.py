@@ -186,10 +186,10 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         check_interval: float | None = CHECK_INTERVAL,
         find_first_route: Callable[[Session], Awaitable[Route]] | None = None,
     ) -> None:
-        """`start` is the first view; if empty, `first_view` decides. `find_first_route` finds the screen to go to from there,
-        and raises ApiError, or ValueError with a message. `picture` may be on the terminal already, and is updated
-        for the next start. `check_interval` is the time in seconds between two checks whether a refresh is due. None: only
-        the caller refreshes."""
+        """`start` is the first view; if empty, `first_view` decides. `find_first_route` finds the screen to go to from
+        there, and raises ApiError, or ValueError with a message. `picture` may be on the terminal already, and is
+        updated for the next start. `check_interval` is the time in seconds between two checks whether a refresh is due.
+        None: only the caller refreshes."""
         self.DEFAULT_MODE = (start or first_view(session)) if session else "sign_in"  # type: ignore[misc]  # read once by App.__init__
         super().__init__()
         self._type_ahead = TypeAhead(self, super().on_event)
@@ -215,7 +215,8 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         self.background_refresh = BackgroundRefresh(self, self, check_interval=check_interval)
         self._session = session
         self.open_next: Callable[[], SignInState] | None = None
-        """Function that returns the session to open after this app has ended. Raises OSError, ValueError or NotSaved."""
+        """Function that returns the session to open after this app has ended. Raises OSError, ValueError or
+        NotSaved."""
         self.settings_errors: tuple[str, ...] = settings.problems
         """Invalid settings, a sentence each."""
         self._quitting = False
@@ -310,10 +311,10 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         await self._type_ahead.handle(event)
 
     def on_app_blur(self) -> None:
-        self.background_refresh.hide()
+        self.background_refresh.on_terminal_hidden()
 
     def on_app_focus(self) -> None:
-        self.background_refresh.show()
+        self.background_refresh.on_terminal_shown()
 
     def on_load(self) -> None:
         # Subscribe before the first screen is built, so that the first paint shows cached responses.

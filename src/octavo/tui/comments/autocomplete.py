@@ -178,9 +178,9 @@ class EmojiSuggestions:
         await asyncio.to_thread(emoji.search, "tada")
         self._is_loaded = True
 
-    def matching(self, words: str) -> list[NamedEmoji]:
+    def matching(self, text: str) -> list[NamedEmoji]:
         """Return the emoji that match these words, best first."""
-        return emoji.search(words) if self._is_loaded else []
+        return emoji.search(text) if self._is_loaded else []
 
     def choices(self, query: str) -> list[tuple[Choice[NamedEmoji], FuzzyMatch | None]]:
         return [(Choice(each, emoji_label(each.character, each.name)), None) for each in self.matching(query)]

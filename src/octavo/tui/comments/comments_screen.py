@@ -245,7 +245,7 @@ class CommentsScreen(ListView[Thread]):
         return f"{len(self.threads.requested)} of {plural(self.threads.source_count, 'space or change request', 'spaces and change requests')}"
 
     def _headings(self, thread: Thread) -> Sequence[RowHeading]:
-        return [self._places[thread.place], RowHeading(thread.page)] if self.list_order == "place" else []
+        return [self._places[thread.location], RowHeading(thread.page)] if self.list_order == "place" else []
 
     def _set_empty_text(self) -> None:
         remaining = self.threads.has_more
@@ -334,7 +334,7 @@ class CommentsScreen(ListView[Thread]):
         if item is None:
             self.thread.clear()
         else:
-            self.thread.show(item.at, item.comment, title=f"{item.place} › {item.page}")
+            self.thread.show(item.at, item.comment, title=f"{item.location} › {item.page}")
         self.refresh_bindings()
 
     @on(LineList.Opened, "#list")

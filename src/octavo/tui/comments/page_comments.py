@@ -66,8 +66,9 @@ class DiscussionView(Protocol):
     def why_no_block(self) -> str | None:
         """Return why keys do not act on the selected block: the focus is elsewhere. None if they do."""
 
-    def why_not_commentable(self, *, whole: bool) -> str | None:
-        """Return why you cannot comment on the selected block, or on the `whole` page. None if you can."""
+    def why_not_commentable(self, *, is_whole_page: bool) -> str | None:
+        """Return why you cannot comment on the selected block. With `is_whole_page`, return why you cannot comment on
+        the page. None if you can."""
 
 
 class PageDiscussion:
@@ -107,15 +108,18 @@ class PageDiscussion:
         block = self._pages.visible_block
         return self.thread_on(block) if block is not None and block.kind == "thread" else None
 
-    def why_no_comment(self, *, whole: bool = False) -> str | None:
-        """Return why you cannot comment on the selected block, or on the `whole` page. None if you can."""
+    def why_no_comment(self, *, is_whole_page: bool = False) -> str | None:
+        """Return why you cannot comment on the selected block. With `is_whole_page`, return why you cannot comment on
+        the page. None if you can."""
         pages = self._pages
-        if why := (None if whole else self._why_no_block) or pages.why_not_commentable(whole=whole):
+        if why := (None if is_whole_page else self._why_no_block) or pages.why_not_commentable(
+            is_whole_page=is_whole_page
+        ):
             return why
-        at, page = pages.discussion, pages.target_page if whole else pages.visible_page
+        at, page = pages.discussion, pages.target_page if is_whole_page else pages.visible_page
         if at is None or page is None:
             return "To comment on a page, open the page first."
-        thread = None if whole else self.selected_thread_line()
+        thread = None if is_whole_page else self.selected_thread_line()
         return why_not_in_discussion(self._view.shell, at, "reply" if thread else "comment", thread)
 
     def comment(self) -> None:
@@ -173,7 +177,7 @@ COMMENTING: Commands[PageDiscussion] = Commands(
         Command("block", "c", "Comment", "Comment on the block or reply to its thread",
                 writes=True, run=lambda app, discussion: discussion.comment(), why_not=lambda app, discussion: discussion.why_no_comment()),
         Command("page", "C", "Comment on page", "Comment on the page", shown=False,
-                writes=True, run=lambda app, discussion: discussion.comment_on_page(), why_not=lambda app, discussion: discussion.why_no_comment(whole=True)),
+                writes=True, run=lambda app, discussion: discussion.comment_on_page(), why_not=lambda _, discussion: discussion.why_no_comment(is_whole_page=True)),
     ),
     context="pages and diffs",
     find=lambda view: view.page_discussion,

@@ -69,19 +69,19 @@ class ReactionPicker(Chooser[str | None, str]):
 
 
 def choose_emoji(
-    app: Shell, title: str, own: Collection[str], existing: Collection[str], on_chosen: Callable[[str], None]
+    app: Shell, title: str, own_reactions: Collection[str], existing: Collection[str], on_chosen: Callable[[str], None]
 ) -> None:
     """Ask for an emoji and call `on_chosen` with its code. The list shows recently used emoji first, then common emoji,
-    then the `existing` reactions. Choosing one of your `own` reactions removes it."""
+    then the `existing` reactions. `own_reactions` are the reactions of the user. Choosing one of them removes it."""
     state, common = app.session.state, dict(COMMON_REACTIONS)
-    server_codes = {api_code(to_emoji(each)): each for each in (*existing, *own)}
+    server_codes = {api_code(to_emoji(each)): each for each in (*existing, *own_reactions)}
     """Codes in the spelling of the server, which is needed to remove a reaction."""
     codes = dict.fromkeys((*recent_emoji(state), *common, *server_codes))
     choices = [
         Choice(
             code,
             _reaction_label(code, common),
-            right="your reaction · press enter to remove it" if server_codes.get(code) in own else "",
+            right="your reaction · press enter to remove it" if server_codes.get(code) in own_reactions else "",
         )
         for code in codes
     ]

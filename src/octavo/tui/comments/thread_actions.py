@@ -1,4 +1,5 @@
-"""Actions in threads: comment, reply, resolve, react, edit, delete. Pending comments are edited and removed here too."""
+"""Actions in threads: comment, reply, resolve, react, edit, delete. Pending comments are edited and removed here
+too."""
 
 from __future__ import annotations
 
@@ -81,7 +82,7 @@ def start_thread(
         excerpt,
         make_operation,
         doing="comment",
-        said="Sending comment…",
+        message="Sending comment…",
         label=title,
         source=source,
     )
@@ -108,9 +109,9 @@ def reply(app: Shell, at: Discussion, comment: Comment, *, resolve: bool = False
         comment.body.text,
         make_operation,
         doing="reply",
-        said="Sending reply and resolving thread…" if resolves else "Sending reply…",
+        message="Sending reply and resolving thread…" if resolves else "Sending reply…",
         label=label,
-        after=(resolution,) if resolves else (),
+        later_writes=(resolution,) if resolves else (),
     )
 
 
@@ -181,7 +182,7 @@ def edit(app: Shell, at: Discussion, comment: Comment, message: Comment | Reply)
         "",
         make_operation,
         doing=f"edit the {kind}",
-        said=f"Saving {kind}…",
+        message=f"Saving {kind}…",
         label=thread_label(comment),
         start=message.body.text,
         basis=Basis(message.body.markdown),
@@ -233,20 +234,20 @@ def _compose(
     make_operation: Callable[[str], DurableWrite],
     *,
     doing: str,
-    said: str,
+    message: str,
     label: str,
     start: str = "",
     basis: Basis | None = None,
-    after: Sequence[NewWrite] = (),
+    later_writes: Sequence[NewWrite] = (),
     source: str = "",
 ) -> None:
     def send(text: str) -> None:
-        app.writes.queue(NewWrite(make_operation(text), doing, draft_key, basis, label), *after, message=said)
+        app.writes.queue(NewWrite(make_operation(text), doing, draft_key, basis, label), *later_writes, message=message)
 
     def add_to_review(text: str) -> None:
         app.writes.queue(NewWrite(make_operation(text), doing, draft_key, basis, label), in_review=True)
 
-    can_add_to_review = isinstance(at, ChangeRequestRef) and doing in ("comment", "reply") and not after
+    can_add_to_review = isinstance(at, ChangeRequestRef) and doing in ("comment", "reply") and not later_writes
     _open_composer(
         app,
         at,

@@ -27,15 +27,15 @@ _NEVER, _ALWAYS = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=
 
 @dataclass(frozen=True)
 class Thread:
-    """A comment thread, the space or change request it belongs to (`at`), and the label of that (`place`)."""
+    """A comment thread. It belongs to the space or change request `at`, whose label is `location`."""
 
     comment: Comment
     at: Discussion
-    place: str
+    location: str
 
     @property
     def key(self) -> str:
-        return f"{self.place} {self.comment.id}"
+        return f"{self.location} {self.comment.id}"
 
     @property
     def page(self) -> str:
@@ -116,7 +116,7 @@ def _all_filters(threads: Sequence[Thread], now: datetime, me: str) -> list[Thre
     people = Counter((thread.comment.posted_by.id, thread.comment.posted_by.name) for thread in threads)
     for (user_id, name), _ in people.most_common():
         filters.append(ThreadFilter("Author", f"by {name}", partial(_is_by, user_id)))
-    for place in dict.fromkeys(thread.place for thread in threads):
+    for place in dict.fromkeys(thread.location for thread in threads):
         filters.append(ThreadFilter("Location", f"in {place}", partial(_is_in, place)))
     return filters
 
@@ -130,7 +130,7 @@ def _is_by(user_id: str, thread: Thread) -> bool:
 
 
 def _is_in(place: str, thread: Thread) -> bool:
-    return thread.place == place
+    return thread.location == place
 
 
 def filter_threads(threads: Iterable[Thread], filters: Collection[ThreadFilter]) -> list[Thread]:
@@ -142,7 +142,7 @@ def place_summaries(threads: Iterable[Thread]) -> dict[str, str]:
     """Return a summary of each place: its number of threads and the age of the oldest."""
     by_place: dict[str, list[Thread]] = {}
     for thread in threads:
-        by_place.setdefault(thread.place, []).append(thread)
+        by_place.setdefault(thread.location, []).append(thread)
     return {
         place: f"{plural(len(each), 'thread')} · oldest {long_age(min(one.posted_at for one in each))}"
         for place, each in by_place.items()
@@ -150,7 +150,7 @@ def place_summaries(threads: Iterable[Thread]) -> dict[str, str]:
 
 
 ORDERS: dict[str, tuple[str, Callable[[Thread], tuple[object, ...]]]] = {
-    "place": ("by space and page", lambda each: (each.place, each.page)),
+    "place": ("by space and page", lambda each: (each.location, each.page)),
     "newest": ("newest first", lambda each: (_NEVER - each.posted_at,)),
     "oldest": ("oldest first", lambda each: (each.posted_at,)),
     "answers": ("most replies first", lambda each: (-each.comment.replies,)),
@@ -218,7 +218,7 @@ class ThreadSearchText:
 
 
 def _own_text(thread: Thread) -> str:
-    return f"{thread.comment.body.text} {thread.comment.posted_by.name} {thread.page} {thread.place}"
+    return f"{thread.comment.body.text} {thread.comment.posted_by.name} {thread.page} {thread.location}"
 
 
 def _quoted_text(thread: Thread) -> str:

@@ -311,7 +311,7 @@ class ContentScreen(View, CopiesWhenReady):
             self.view.focus()
         return not node or self.view.navigation.go_to_block(node)
 
-    def keep_place(self) -> None:
+    def save_position(self) -> None:
         self.open_space.history.save()
 
     @property
@@ -382,11 +382,11 @@ class ContentScreen(View, CopiesWhenReady):
         self.page_discussion.comment()
 
     @on(Reader.ThreadRequested)
-    def _on_thread_wanted(self, message: Reader.ThreadRequested) -> None:
+    def _on_thread_requested(self, message: Reader.ThreadRequested) -> None:
         self.page_discussion.open_block_thread(message.block)
 
     @on(PageView.TableRowRequested)
-    def _on_row_wanted(self, message: PageView.TableRowRequested) -> None:
+    def _on_row_requested(self, message: PageView.TableRowRequested) -> None:
         _open_row(self.app, message)
 
     @on(Reader.Copied)

@@ -89,7 +89,8 @@ class PageVersion:
 
 
 class PageRevisionFinder:
-    """Walks back from the current revision of a space. `found` has the revisions that changed the page, newest first."""
+    """Walks back from the current revision of a space. `found` has the revisions that changed the page, newest
+    first."""
 
     def __init__(self, live: Live, space: Space, page_id: str) -> None:
         self._live, self._space, self._page = live, space, page_id
@@ -436,7 +437,7 @@ class PageHistoryScreen(View):
                 shown = link_opening.show_reusable_content(self.shell, target, pages, sources, self._link_followed)
                 self.shell.background(shown)
             case target:
-                link_opening.open_target(self.shell, target, href=message.href, words=message.words, at=self.space.ref)
+                link_opening.open_target(self.shell, target, href=message.href, text=message.words, at=self.space.ref)
 
     @on(CopyUrlRequested)
     def _copy_url(self, message: CopyUrlRequested) -> None:

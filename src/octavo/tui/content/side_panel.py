@@ -31,7 +31,8 @@ MAX_HEADING_LEVEL = 3
 
 
 class SidePanel(Vertical):
-    """The right column of a page. Its two lists send `LineList.Opened`: `#outline` an anchor, `#threads` a comment id."""
+    """The right column of a page. Its two lists send `LineList.Opened`: `#outline` an anchor, `#threads` a comment
+    id."""
 
     DEFAULT_CSS = """
     SidePanel {
@@ -86,17 +87,17 @@ class SidePanel(Vertical):
         threads: Iterable[Comment] | None,
         page: Page,
         *,
-        whole: bool = True,
+        is_complete: bool = True,
         block_change: Callable[[Comment], str] = lambda thread: "",
         drafts_in: Callable[[Comment], Sequence[UnsentText]] = lambda thread: (),
     ) -> None:
         """Show the outline, threads and facts of `page`.
 
-        `threads` is None while they are loading. `whole` means that the document is complete. `block_change` returns what
-        happened to the block of an outdated thread, `drafts_in` your drafts in a thread.
+        `threads` is None while they are loading. `is_complete` says that the whole document is loaded. `block_change`
+        returns what happened to the block of an outdated thread, `drafts_in` your drafts in a thread.
         """
         self._block_change, self._drafts_in = block_change, drafts_in
-        self.outline.state.empty = "No headings." if whole else "The page is still loading."
+        self.outline.state.empty = "No headings." if is_complete else "The page is still loading."
         is_other_page = page.id != self._page
         if is_other_page:
             self.outline.set_filter("")
@@ -158,9 +159,12 @@ class SidePanel(Vertical):
         self.threads.can_focus = bool(threads)
         self.threads.show(threads)
 
-    def show_threads_error(self, sentence: str, *, known: bool) -> None:
-        """Show that the threads could not be loaded, or not refreshed if they are `known`."""
-        self.threads.state.fail("Could not refresh the threads" if known else "Could not load the threads", sentence)
+    def show_threads_error(self, sentence: str, *, is_loaded: bool) -> None:
+        """Show that the threads could not be loaded, or not refreshed. `is_loaded` says that older threads are
+        shown."""
+        self.threads.state.fail(
+            "Could not refresh the threads" if is_loaded else "Could not load the threads", sentence
+        )
 
     def _draw_heading(self, heading: Heading) -> Row:
         return Row(text="  " * max(0, heading.level - 2) + heading.title, dim=heading.level > 2)

@@ -55,19 +55,19 @@ class SpaceThreads:
             threads_by_block = self._anchors.by_likely_block(threads)
             unsent = self._drafts_by_block(page.id, threads_by_block)
             view.set_threads(
-                threads_by_block, {key: len(drafts) for key, drafts in unsent.items()}, known=self._are_loaded
+                threads_by_block, {key: len(drafts) for key, drafts in unsent.items()}, is_loaded=self._are_loaded
             )
             known = threads if self._are_loaded else None
             side_panel.show(
                 view.document,
                 known,
                 page,
-                whole=whole,
+                is_complete=whole,
                 block_change=self._anchors.block_change,
                 drafts_in=self.drafts_in,
             )
         if self._refresh_error:
-            side_panel.show_threads_error(self._refresh_error, known=self._are_loaded)
+            side_panel.show_threads_error(self._refresh_error, is_loaded=self._are_loaded)
 
     # Unsent drafts
 
@@ -160,10 +160,10 @@ class SpaceThreads:
     def why_no_block(self) -> str | None:
         return self._target.why_no_block()
 
-    def why_not_commentable(self, *, whole: bool) -> str | None:
+    def why_not_commentable(self, *, is_whole_page: bool) -> str | None:
         page = self._open_space.page
         if self._target.row is not None:
-            return self._target.why_no_page_text("text to comment on") if whole else None
+            return self._target.why_no_page_text("text to comment on") if is_whole_page else None
         if page is not None and not self._open_space.shows_open_page:
             return f"{page.title or 'This page'} is still loading."
         return None

@@ -471,7 +471,7 @@ class InboxScreen(ListView[InboxRow]):
         is_changed = any(notices.display for notices in self.query(Notices)) or self.rows.has_filter
         return self.sections.current == "all" and not (is_changed or self.narrowing.filters or self.preview.has_focus)
 
-    def keep_place(self) -> None:
+    def save_position(self) -> None:
         """Save nothing: the inbox always starts at the top."""
 
     def _select_pending(self) -> None:

@@ -70,7 +70,7 @@ class BlockCursor:
         if not is_shown:
             self._bar_block = None
 
-    def with_bar(self, strip: Strip, unit: int, line: Line) -> Strip:
+    def with_bar(self, strip: Strip, unit_index: int, line: Line) -> Strip:
         """Return the strip of a line, with the cursor bar if the line belongs to the selected block."""
         pane = self.pane
         at = pane.contents.bar_column(line, self._selected_ids) if self._bar_block is not None else None
@@ -81,7 +81,7 @@ class BlockCursor:
             return cached[1]
         styles = pane.text_styles
         style = pane.base_style + (styles.accent if pane.has_focus else styles.muted)
-        strip_with_bar = overlay_text(strip, max(0, pane.contents.margin_of(unit) + at), styles.glyphs.bar, style)
+        strip_with_bar = overlay_text(strip, max(0, pane.contents.margin_of(unit_index) + at), styles.glyphs.bar, style)
         if len(self._strips_with_bar) >= _MOST_BARS:
             self._strips_with_bar.clear()
         self._strips_with_bar[id(line)] = (strip, strip_with_bar)
@@ -89,34 +89,37 @@ class BlockCursor:
 
     # Selectable blocks
 
-    def spans_of(self, unit: int) -> list[BlockSpan]:
+    def spans_of(self, unit_index: int) -> list[BlockSpan]:
         """Return the selectable blocks of a unit."""
-        lines = self.pane.virtual_lines.lines(unit)
-        cached = self._spans.get(unit)
+        lines = self.pane.virtual_lines.lines(unit_index)
+        cached = self._spans.get(unit_index)
         if cached is None or cached[0] is not lines:
             if cached is not None:
-                self._forget_spans(unit)
+                self._forget_spans(unit_index)
             while self._spans and (len(self._spans) >= _MOST_UNITS or self._cached_lines > _MOST_LINES):
                 self._forget_spans(next(iter(self._spans)))
             self._cached_lines += len(lines)
-            cached = self._spans[unit] = (
+            cached = self._spans[unit_index] = (
                 lines,
-                [BlockSpan(unit, first, last, block) for first, last, block in self.pane.contents.spans_in(lines)],
+                [
+                    BlockSpan(unit_index, first, last, block)
+                    for first, last, block in self.pane.contents.spans_in(lines)
+                ],
             )
         return cached[1]
 
-    def _forget_spans(self, unit: int) -> None:
-        self._cached_lines -= len(self._spans.pop(unit)[0])
+    def _forget_spans(self, unit_index: int) -> None:
+        self._cached_lines -= len(self._spans.pop(unit_index)[0])
 
     def spans_from(
-        self, unit: int, block: Block | None, step: int, may_match: Callable[[int], bool]
+        self, unit_index: int, block: Block | None, step: int, may_match: Callable[[int], bool]
     ) -> Iterator[BlockSpan]:
-        """Yield the selectable blocks after a block, or before it if `step` is negative. Units that fail `may_match` are
-        skipped without being laid out."""
-        found = self.spans_of(unit) if 0 <= unit < len(self.pane.virtual_lines) else []
+        """Yield the selectable blocks after a block, or before it if `step` is negative. Units that fail `may_match`
+        are skipped without being laid out."""
+        found = self.spans_of(unit_index) if 0 <= unit_index < len(self.pane.virtual_lines) else []
         at = next((index for index, span in enumerate(found) if span.block is block), -1 if step > 0 else len(found))
         yield from found[at + 1 :] if step > 0 else reversed(found[: max(0, at)])
-        for following in range(unit + step, len(self.pane.virtual_lines) if step > 0 else -1, step):
+        for following in range(unit_index + step, len(self.pane.virtual_lines) if step > 0 else -1, step):
             if may_match(following) and self.pane.contents.has_spans(following):
                 found = self.spans_of(following)
                 yield from found if step > 0 else reversed(found)
@@ -148,7 +151,7 @@ class BlockCursor:
         if not len(virtual_lines):
             return []
         out: list[BlockSpan] = []
-        unit, start = pane.top.unit, -pane.top.line
+        unit, start = pane.top.unit_index, -pane.top.line
         sticky_rows = pane.contents.sticky_rows(pane.top)
         while unit < len(virtual_lines) and start < pane.rows:
             out += [
@@ -198,9 +201,9 @@ class BlockCursor:
         if last - first < room or not is_read:
             self.scroll_to_lines(unit, first, last, "near")
 
-    def scroll_to_lines(self, unit: int, first: int, last: int, scroll_to: ScrollTo) -> None:
+    def scroll_to_lines(self, unit_index: int, first: int, last: int, scroll_to: ScrollTo) -> None:
         """Scroll to lines of a unit, below the sticky table head."""
-        pane, start = self.pane, LinePosition(unit, first)
+        pane, start = self.pane, LinePosition(unit_index, first)
         top = scrolled_top(pane.virtual_lines, pane.top, pane.rows, start, last - first + 1, scroll_to)
         covered = pane.contents.sticky_rows(top)
         if 0 <= lines_between(pane.virtual_lines, top, start, pane.rows) < covered:
@@ -218,7 +221,7 @@ class BlockCursor:
         """Select the next block, or the previous block if `step` is negative."""
         selected = self.current()
         if selected is not None:
-            following = next(self.spans_from(selected.unit, selected.block, step, lambda unit: True), None)
+            following = next(self.spans_from(selected.unit_index, selected.block, step, lambda unit: True), None)
             self.select(following or selected)
 
     def pan(self, step: int) -> None:
@@ -230,19 +233,19 @@ class BlockCursor:
             if wide:
                 has_moved = [pane.folds.pan_by(key, step * _PAN) for key in sorted(wide)]
                 if any(has_moved):
-                    pane.lay_out_unit(span.unit)
+                    pane.lay_out_unit(span.unit_index)
                 return
         pane.explain("Nothing to scroll here: no code or table is wider than the pane.")
 
     def find_next(
         self, step: int, wanted: Callable[[BlockSpan], bool], may_match: Callable[[int], bool]
     ) -> BlockSpan | None:
-        """Return the next selectable block that passes `wanted`, or the previous. Units that fail `may_match` are skipped
-        without being laid out."""
+        """Return the next selectable block that passes `wanted`, or the previous. Units that fail `may_match` are
+        skipped without being laid out."""
         selected = self.current()
         if selected is None:
             return None
-        return next(filter(wanted, self.spans_from(selected.unit, selected.block, step, may_match)), None)
+        return next(filter(wanted, self.spans_from(selected.unit_index, selected.block, step, may_match)), None)
 
 
 def _pan(step: int) -> Callable[[object, BlockCursor], None]:
@@ -313,10 +316,10 @@ class BlockCommands:
         if (span := self.pane.cursor.current()) is not None:
             self.copy_as(copied_text(span.block), _NAMES.get(span.block.kind, span.block.kind))
 
-    def copy_as(self, text: str, what: str) -> None:
-        """Copy text. `what` names the text in the message."""
+    def copy_as(self, text: str, content_kind: str) -> None:
+        """Copy `text` to the clipboard. `content_kind` names it in the notification."""
         self.pane.app.copy_to_clipboard(text)
-        self.pane.post_message(self.pane.Copied(text, what))
+        self.pane.post_message(self.pane.Copied(text, content_kind))
 
     def comment(self) -> None:
         """Request a comment on the block."""

@@ -87,11 +87,11 @@ class Contents:
         """Return the index of the unit with the block `key`, or `near` if there is none."""
         return near
 
-    def slices_of_block(self, unit: int) -> range:
-        """Return the indices of all slices of the block that `unit` is a slice of."""
-        return range(unit, unit + 1)
+    def slices_of_block(self, unit_index: int) -> range:
+        """Return the indices of all slices of the block that `unit_index` is a slice of."""
+        return range(unit_index, unit_index + 1)
 
-    def margin_of(self, unit: int) -> int:
+    def margin_of(self, unit_index: int) -> int:
         """Return the blank cells at the left of a unit."""
         return self.margin
 
@@ -104,7 +104,7 @@ class Contents:
         """Return the blocks of a unit's lines, each with its first and last line."""
         return block_ranges(lines)
 
-    def has_spans(self, unit: int) -> bool:
+    def has_spans(self, unit_index: int) -> bool:
         """Return False if a unit cannot have selectable blocks. The cursor skips such units without laying them out."""
         return True
 
@@ -117,9 +117,9 @@ class Contents:
         not in `block_ids`."""
         return -2 if id(line.block) in block_ids else None
 
-    def reachable_spans(self, found: list[BlockSpan]) -> list[BlockSpan]:
+    def reachable_spans(self, spans: list[BlockSpan]) -> list[BlockSpan]:
         """Return the visible blocks that scrolling may select."""
-        return found
+        return spans
 
     def block_with_thread(self, span: BlockSpan) -> Block | None:
         """Return the block with an open thread that is shown at a selectable block. None if there is none."""
@@ -138,7 +138,7 @@ class Contents:
     def before_painting(self) -> None:
         """Prepare for the next frame."""
 
-    def with_marks(self, strip: Strip, unit: int, number: int, line: Line) -> Strip:
+    def with_marks(self, strip: Strip, unit_index: int, number: int, line: Line) -> Strip:
         """Return the strip of a line with its thread marks."""
         return strip
 
@@ -151,10 +151,10 @@ class Contents:
     def text_finder(self) -> BlockTextFinder:
         """Return a search over the text of all lines."""
 
-        def shown(unit: int) -> Block:
+        def shown(unit_index: int) -> Block:
             rows = [
                 "".join(each.text for each in line.pieces if not each.is_decoration)
-                for line in self.pane.virtual_lines.lines(unit)
+                for line in self.pane.virtual_lines.lines(unit_index)
             ]
             return Block("paragraph", text="\n".join(rows))
 

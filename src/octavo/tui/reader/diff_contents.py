@@ -146,7 +146,9 @@ class DiffContents(Contents):
         styles, deferred, source_of = self.pane.text_styles, self.deferred, self.block_markdown
 
         def renderer_with(deferred: DeferredContent | None) -> Callable[[DiffUnit], list[Line]]:
-            context = LayoutContext(styles, folds, render_block, room=room.side, deferred=deferred, source_of=source_of)
+            context = LayoutContext(
+                styles, folds, render_block, available_width=room.side, deferred=deferred, source_of=source_of
+            )
             return lambda unit: render_diff_unit_or_threads(context, unit, room)
 
         key = (width, is_split, styles, id(folds), deferred, deferred.targets)
@@ -184,8 +186,8 @@ class DiffContents(Contents):
         document = self.compared.old if self.compared.is_old(whole_block(block)) else self.compared.new
         return block_source(document.source, block)
 
-    def slices_of_block(self, unit: int) -> range:
-        units, first, last = self.shown_diff.units, unit, unit
+    def slices_of_block(self, unit_index: int) -> range:
+        units, first, last = self.shown_diff.units, unit_index, unit_index
         while units[first].slice_number > 1:
             first -= 1
         while last + 1 < len(units) and units[last + 1].slice_number > 1:
@@ -208,10 +210,10 @@ class DiffContents(Contents):
     def bar_column(self, line: Line, block_ids: Container[int]) -> int | None:
         return diff_cursor_bar(line, block_ids)
 
-    def reachable_spans(self, found: list[BlockSpan]) -> list[BlockSpan]:
+    def reachable_spans(self, spans: list[BlockSpan]) -> list[BlockSpan]:
         # Scrolling never selects a block of the old version. Keys that move the cursor do.
         selected = self.pane.cursor.selected[1] if self.pane.cursor.selected is not None else None
-        return [span for span in found if span.block is selected or not self.is_old(span.block)] or found
+        return [span for span in spans if span.block is selected or not self.is_old(span.block)] or spans
 
     def set_threads(self, threads: Mapping[str, Sequence[ThreadSummary]]) -> None:
         """Show threads below their blocks, by block key. Threads with the key "" are at the top."""
@@ -239,7 +241,7 @@ class DiffContents(Contents):
         return next((each for each in span.block.walk() if each.key and self.has_open_on(each.key)), None)
 
     def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:
-        return [each for block in self.shown_diff.units[span.unit].blocks for each in block.walk()]
+        return [each for block in self.shown_diff.units[span.unit_index].blocks for each in block.walk()]
 
 
 class _Build:
@@ -273,8 +275,8 @@ class DiffBuilder:
         return self._build is not None
 
     def build(self, on_shown: Callable[[], object] | None = None) -> None:
-        """Build all units, and call `on_shown` once they are shown. Without `on_shown`, the callback of a canceled build is
-        called."""
+        """Build all units, and call `on_shown` once they are shown. Without `on_shown`, the callback of a canceled
+        build is called."""
         self._on_shown = on_shown or self._on_shown
         self.stop()
         changes, size = self.pane.contents.units_to_build()

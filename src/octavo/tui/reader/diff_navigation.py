@@ -60,7 +60,7 @@ class DiffNavigation:
     def change_number(self) -> int:
         """Number of the selected change, or of the last change above the cursor. 0 above the first change."""
         selected = self.cursor.current()
-        unit = selected.unit if selected is not None else 0
+        unit = selected.unit_index if selected is not None else 0
         units = self.contents.shown_diff.units
         before = (units[at].change_number for at in range(min(unit, len(units) - 1), -1, -1))
         return 1 + next((change for change in before if change >= 0), -1)
@@ -169,7 +169,7 @@ class DiffNavigation:
             span = self._find_span(self._current_block(Block("", key=thread_block)))
         if span is not None:
             if self.cursor.selected is not None:  # None: the cursor follows the first visible block.
-                self.cursor.selected = (span.unit, span.block)
+                self.cursor.selected = (span.unit_index, span.block)
             self.pane.show_in_row(span.start, row)
             if self.pane.covered_rows:
                 self.cursor.scroll_into_view()  # New replies of the thread may be covered.
@@ -222,7 +222,7 @@ class DiffNavigation:
         if selected is not None and step > 0 and is_at_first_change and selected.block.kind != "thread":
             selected = None
         if selected is not None:
-            span = self._thread_from(selected.unit, selected.block, step)
+            span = self._thread_from(selected.unit_index, selected.block, step)
         else:
             span = self._thread_from(-1 if step > 0 else len(self.pane.virtual_lines), None, step)
         if span is not None:
@@ -239,10 +239,10 @@ class DiffNavigation:
             self.cursor.select(span, scroll_to=None)
         return span is not None
 
-    def _thread_from(self, unit: int, block: Block | None, step: int) -> BlockSpan | None:
+    def _thread_from(self, unit_index: int, block: Block | None, step: int) -> BlockSpan | None:
         """Return the next or previous open thread from a block on. None if there is none."""
         units = self.contents.shown_diff.units
-        spans = self.cursor.spans_from(unit, block, step, lambda unit: bool(units[unit].threads))
+        spans = self.cursor.spans_from(unit_index, block, step, lambda unit_index: bool(units[unit_index].threads))
         return next((span for span in spans if span.block.kind == "thread" and span.block.attrs["open"]), None)
 
     def go_to_change(self, step: int) -> None:
@@ -251,7 +251,7 @@ class DiffNavigation:
             self.pane.find_bar.step(step)
             return
         selected = self.cursor.current() if self.cursor.selected is not None else None
-        at = selected.unit if selected is not None else -1 if step > 0 else len(self.pane.virtual_lines)
+        at = selected.unit_index if selected is not None else -1 if step > 0 else len(self.pane.virtual_lines)
         span = self._change_from(at, step)
         if span is not None:
             self.cursor.select(span, scroll_to="third")
@@ -263,18 +263,18 @@ class DiffNavigation:
             )
             self.pane.explain(f"This is the {which} change on this page.{way if is_more else ''}")
 
-    def _change_from(self, unit: int, step: int) -> BlockSpan | None:
+    def _change_from(self, unit_index: int, step: int) -> BlockSpan | None:
         """Return the next or previous change from a unit on, with all its lines. None if there is none.
 
         The block is of the new version if there is one: comments are usually about the new version."""
         units = self.contents.shown_diff.units
-        following = range(unit + step, len(units) if step > 0 else -1, step)
+        following = range(unit_index + step, len(units) if step > 0 else -1, step)
         changes = (self.cursor.spans_of(index) for index in following if units[index].change_number >= 0)
         found = next(filter(None, changes), None)
         if not found:
             return None
         span = next((span for span in found if not self.contents.is_old(span.block)), found[0])
-        return span._replace(first=found[0].first, last=len(self.pane.virtual_lines.lines(span.unit)) - 1)
+        return span._replace(first=found[0].first, last=len(self.pane.virtual_lines.lines(span.unit_index)) - 1)
 
     def open_fold(self, key: str) -> None:
         """Expand collapsed lines, and select the first block of them."""

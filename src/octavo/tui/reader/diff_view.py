@@ -83,7 +83,7 @@ class DiffBlockCommands(BlockCommands):
         selected = self.pane.cursor.current()
         if selected is None:
             return None
-        unit, block = self.pane.contents.shown_diff.units[selected.unit], selected.block
+        unit, block = self.pane.contents.shown_diff.units[selected.unit_index], selected.block
         if unit.lines:
             first = next((line for line in unit.lines if line.op != "equal"), unit.lines[0]).new_number
             return Block("change", lines=(first, first + 1))

@@ -121,8 +121,8 @@ class FindBar:
 
     def _go_to_first(self, known: int) -> None:
         """Go to the first match after the original scroll position, if it is not among the first `known` matches."""
-        here = self._position_before.unit
-        found = next((match for match in self.matches[known:] if match.unit >= here), None)
+        here = self._position_before.unit_index
+        found = next((match for match in self.matches[known:] if match.unit_index >= here), None)
         if found is None and self._search is None:
             found = next(iter(self.matches), None)
         if found is not None or self._search is None:
@@ -157,27 +157,29 @@ class FindBar:
         self.pane.contents.expand_to(match)
         known: dict[tuple[int, int], bool] = {}
         shown = [
-            each for each in self.matches if each.unit == match.unit and not self.pane.contents.is_hidden(each, known)
+            each
+            for each in self.matches
+            if each.unit_index == match.unit_index and not self.pane.contents.is_hidden(each, known)
         ]
         nth = shown.index(match) if match in shown else 0
-        found = self._match_spans(match.unit)
+        found = self._match_spans(match.unit_index)
         mark = next((mark for mark in found if mark.nth == min(nth, found[-1].nth)), None) if found else None
         line = mark.line if mark is not None else 0
-        lines = self.pane.virtual_lines.lines(match.unit)
+        lines = self.pane.virtual_lines.lines(match.unit_index)
         block = self.pane.contents.block_at(lines[line], mark.start if mark is not None else 0) if lines else None
         if block is not None:
-            self.pane.cursor.selected = (match.unit, block)
-        rows, position = self.pane.rows, LinePosition(match.unit, line)
+            self.pane.cursor.selected = (match.unit_index, block)
+        rows, position = self.pane.rows, LinePosition(match.unit_index, line)
         if not 1 <= self.pane.row_of(position) < rows - 2:
             self.pane.show_in_row(position, rows // 3)
-        self._current = (match.unit, mark.nth if mark is not None else -1)
+        self._current = (match.unit_index, mark.nth if mark is not None else -1)
         self.pane.repaint()
         self.pane.notify_moved()
 
-    def _match_spans(self, unit: int) -> list[MatchSpan]:
-        if unit not in self._spans:
-            self._spans[unit] = match_spans(self.pane.virtual_lines.lines(unit), self.needle)
-        return self._spans[unit]
+    def _match_spans(self, unit_index: int) -> list[MatchSpan]:
+        if unit_index not in self._spans:
+            self._spans[unit_index] = match_spans(self.pane.virtual_lines.lines(unit_index), self.needle)
+        return self._spans[unit_index]
 
     def content_changed(self) -> None:
         """Search again after the content changed."""
@@ -256,15 +258,15 @@ class FindBar:
 
     # Painting
 
-    def with_matches(self, strip: Strip, unit: int, number: int) -> Strip:
+    def with_matches(self, strip: Strip, unit_index: int, number: int) -> Strip:
         """Return the strip of a line with highlighted matches."""
-        styles, margin = self.pane.text_styles, self.pane.contents.margin_of(unit)
+        styles, margin = self.pane.text_styles, self.pane.contents.margin_of(unit_index)
         spans: list[tuple[int, int, Style]] = []
-        found = self._match_spans(unit)  # Sorted by line: a row skips the matches of other rows.
+        found = self._match_spans(unit_index)  # Sorted by line: a row skips the matches of other rows.
         for at in range(bisect_left(found, number, key=attrgetter("line")), len(found)):
             if (mark := found[at]).line != number:
                 break
-            style = styles.hit_now if (unit, mark.nth) == self._current else styles.hit
+            style = styles.hit_now if (unit_index, mark.nth) == self._current else styles.hit
             spans.append((mark.start + margin, mark.end + margin, style))
         return restyle(strip, spans)
 

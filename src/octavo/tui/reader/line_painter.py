@@ -1,4 +1,5 @@
-"""Painter of a pane: builds the strips of a frame, each line once per width, and copies selected text without borders and bullets."""
+"""Painter of a pane: builds the strips of a frame, each line once per width, and copies selected text without borders
+and bullets."""
 
 from __future__ import annotations
 
@@ -117,11 +118,11 @@ class LinePainter:
         strip = pane.contents.with_marks(pane.cursor.with_bar(strip, unit, line), unit, number, line)
         return pane.clickables.with_hints(pane.contents.with_sticky_head(strip, y), y)
 
-    def strip_of(self, unit: int, line: Line, width: int, base_style: Style) -> Strip:
+    def strip_of(self, unit_index: int, line: Line, width: int, base_style: Style) -> Strip:
         """Return the strip of a line without marks over it."""
         strip = line.strip
         if strip is None or strip.cell_length != width:
-            strip = line.strip = paint_line(line, self.pane.contents.margin_of(unit), width, base_style)
+            strip = line.strip = paint_line(line, self.pane.contents.margin_of(unit_index), width, base_style)
         return strip
 
     def _message_strip(self, content: Content, width: int, base_style: Style) -> Strip:

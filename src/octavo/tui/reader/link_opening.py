@@ -72,7 +72,7 @@ def _follow_target(screen: ShowsPage, message: LinkFollowed) -> None:
             deferred = screen.view.contents.deferred
             _show_dialog(screen.shell, deferred, shared, partial(follow_link, screen), f"Reusable content {path}")
         case _:
-            open_target(screen.shell, target, href=message.href, words=message.words, at=_files_of(screen))
+            open_target(screen.shell, target, href=message.href, text=message.words, at=_files_of(screen))
 
 
 def _files_of(screen: ShowsPage) -> SpaceRef | None:
@@ -80,13 +80,13 @@ def _files_of(screen: ShowsPage) -> SpaceRef | None:
 
 
 def open_target(
-    app: Shell, target: links.Target, *, href: str = "", words: str = "", at: ContentRef | None = None
+    app: Shell, target: links.Target, *, href: str = "", text: str = "", at: ContentRef | None = None
 ) -> None:
     """Open a link that leaves the page, or explain why it cannot be opened. `href`: the link as written; `at`: the
     space with the files."""
     if _is_outside_folder(app, target):
         if "://" in href:
-            confirm_link(app, href, text=words)
+            confirm_link(app, href, text=text)
         else:
             app.say("This link goes to another space. Octavo has only this folder open.", tone="care")
         return
@@ -96,7 +96,7 @@ def open_target(
         case links.ChangeRequestLink(space=other, number=number):
             app.go(ToChangeRequest(ChangeRequestRef(space_id=other, change_request_id=str(number))))
         case links.UrlLink(url=url):
-            confirm_link(app, url, text=words)
+            confirm_link(app, url, text=text)
         case links.FileLink() if at is not None:
             app.background(_save_file(app, at, target))
         case links.FileLink(name=name):

@@ -1,4 +1,5 @@
-"""Files that a page links to: images and OpenAPI specifications, downloaded with limits and decoded by a child process."""
+"""Files that a page links to: images and OpenAPI specifications, downloaded with limits and decoded by a child
+process."""
 
 from __future__ import annotations
 
@@ -108,8 +109,8 @@ async def download_image(session: Session, location: ImageLocation) -> bytes:
 async def scale_image(
     data: bytes, columns: int, rows: int, background: tuple[int, int, int], *, pixel_scale: int = 1
 ) -> ScaledPicture:
-    """Decode and scale an image to fit into cells of a terminal, with two pixels per cell, or `pixel_scale` times as many in
-    each direction."""
+    """Decode and scale an image to fit into cells of a terminal, with two pixels per cell, or `pixel_scale` times as
+    many in each direction."""
     width, height = max(1, columns) * pixel_scale, max(1, rows) * 2 * pixel_scale
     while width * height > 2 * MOST_CELLS * pixel_scale * pixel_scale:
         width, height = width * 19 // 20, height * 19 // 20
@@ -120,7 +121,7 @@ async def scale_image(
             request + b"\n" + data,
             seconds=DECODE_SECONDS,
             memory=MEMORY,
-            most=_HEAD + 3 * width * height,
+            max_bytes=_HEAD + 3 * width * height,
         )
     except OSError as error:
         return ScaledPicture(trouble=f"Could not start the program that decodes images: {error.strerror}.")
@@ -247,7 +248,7 @@ async def parse_file(content: bytes, named: str, *, seconds: float = SECONDS) ->
     """Parse an OpenAPI file. The `error` of the result says why it cannot be parsed."""
     try:
         result = await child_programs.run_bounded(
-            "read_specification", content, seconds=seconds, memory=MEMORY, most=_MOST_READ
+            "read_specification", content, seconds=seconds, memory=MEMORY, max_bytes=_MOST_READ
         )
     except OSError as failure:
         return Specification(

@@ -66,7 +66,7 @@ class PageContents(Contents):
     def has_content(self) -> bool:
         return self.document is not None
 
-    def next_line_width(self) -> None:
+    def switch_line_width(self) -> None:
         """Switch to the next text width."""
         self._line_width_index = (self._line_width_index + 1) % len(LINE_WIDTHS)
         self.pane.lay_out_again()
@@ -84,7 +84,7 @@ class PageContents(Contents):
                 folds,
                 render_block,
                 # In a narrow pane, a thread mark at a wide block has no count.
-                room=room if width >= 60 else max(room, width - 4),
+                available_width=room if width >= 60 else max(room, width - 4),
                 never_wraps_code=wraps_no_code,
                 deferred=deferred,
                 source_of=self.block_markdown,
@@ -140,31 +140,31 @@ class PageContents(Contents):
     def find_unit(self, near: int, key: str) -> int:
         virtual_lines = self.pane.virtual_lines
 
-        def contains(unit: int) -> bool:
-            return 0 <= unit < len(virtual_lines) and bool(
-                path_to_block(virtual_lines.units[unit].slice or virtual_lines.units[unit].block, key)
+        def contains(unit_index: int) -> bool:
+            return 0 <= unit_index < len(virtual_lines) and bool(
+                path_to_block(virtual_lines.units[unit_index].slice or virtual_lines.units[unit_index].block, key)
             )
 
         around = (unit for away in range(len(virtual_lines)) for unit in (near - away, near + away))
         return next(filter(contains, around), near) if key else near
 
-    def slices_of_block(self, unit: int) -> range:
-        units, first, last = self.pane.virtual_lines.units, unit, unit
-        while first and units[first - 1].block is units[unit].block:
+    def slices_of_block(self, unit_index: int) -> range:
+        units, first, last = self.pane.virtual_lines.units, unit_index, unit_index
+        while first and units[first - 1].block is units[unit_index].block:
             first -= 1
-        while last + 1 < len(units) and units[last + 1].block is units[unit].block:
+        while last + 1 < len(units) and units[last + 1].block is units[unit_index].block:
             last += 1
         return range(first, last + 1)
 
-    def margin_of(self, unit: int) -> int:
-        margin = self._margins.get(unit)
+    def margin_of(self, unit_index: int) -> int:
+        margin = self._margins.get(unit_index)
         if margin is None:
             # All slices of a table have the margin of the first, which has the head.
-            first = self.slices_of_block(unit)[0]
+            first = self.slices_of_block(unit_index)[0]
             widest = max((line.width for line in self.pane.virtual_lines.lines(first)), default=0)
             wide = widest > self.line_width
             room = max(2, self.pane.layout_width - widest - MARK_WIDTH)
-            margin = self._margins[unit] = min(self.margin, room) if wide else self.margin
+            margin = self._margins[unit_index] = min(self.margin, room) if wide else self.margin
         return margin
 
     def lines_changed(self) -> None:
@@ -201,13 +201,13 @@ class PageContents(Contents):
     def before_painting(self) -> None:
         self._head = sticky_head(self.pane, self.pane.top)
 
-    def with_marks(self, strip: Strip, unit: int, number: int, line: Line) -> Strip:
-        return self.pane.threads.with_mark(strip, unit, number, line, self.line_width)
+    def with_marks(self, strip: Strip, unit_index: int, number: int, line: Line) -> Strip:
+        return self.pane.threads.with_mark(strip, unit_index, number, line, self.line_width)
 
     def with_sticky_head(self, strip: Strip, row: int) -> Strip:
         if row >= len(self._head.lines):
             return strip
-        styles, margin = self.pane.text_styles, self.margin_of(self._head.unit)
+        styles, margin = self.pane.text_styles, self.margin_of(self._head.unit_index)
         strip = paint_line(self._head.lines[row], margin, strip.cell_length, self.pane.base_style)
         style = Style(underline=True) if styles.mono else styles.panel
         return restyle(strip, [(margin, margin + self._head.width + 1, style)])
@@ -224,19 +224,19 @@ class PageContents(Contents):
         return self.pane.folds.hides(match.path, known)
 
     def expand_to(self, match: Match) -> bool:
-        changed = self.pane.folds.reveal(match.path)
+        changed = self.pane.folds.expand_path(match.path)
         if changed:
-            self.pane.lay_out_unit(match.unit)
+            self.pane.lay_out_unit(match.unit_index)
         return changed
 
 
-def blocks_with_title(blocks: Sequence[Block], head: PageHead, *, whole: bool) -> list[Block]:
-    """Return the blocks of a page below its title. `whole`: no more blocks follow."""
+def blocks_with_title(blocks: Sequence[Block], head: PageHead, *, is_complete: bool) -> list[Block]:
+    """Return the blocks of a page below its title. `is_complete` says that no more blocks follow."""
     title, description = head
     if not blocks or not title:
         return list(blocks)
     rest = blocks[1:] if blocks[0] is repeated_title(blocks, head) else blocks
-    if not rest and not description and whole:
+    if not rest and not description and is_complete:
         return []
     return [Block("page-title", runs=(Run(title),), text=description), *rest]
 
@@ -282,7 +282,7 @@ _MOST_HEAD_LINES = 4
 class TableHead(NamedTuple):
     """Head of a long table, which covers the first rows while rows of the table are at the top."""
 
-    unit: int
+    unit_index: int
     lines: Sequence[Line]
     width: int
 
@@ -292,7 +292,7 @@ NO_HEAD = TableHead(0, (), 0)
 
 def blocks_around(pane: PageView, span: BlockSpan) -> list[Block]:
     """Return the blocks around a selectable block, outermost first, and the block itself."""
-    unit = pane.virtual_lines.units[span.unit]
+    unit = pane.virtual_lines.units[span.unit_index]
     return [whole_block(each) for each in path_to_block(unit.slice or unit.block, span.block.key)] or [span.block]
 
 
@@ -304,7 +304,8 @@ def table_of(pane: PageView, span: BlockSpan) -> Block | None:
 
 
 def sticky_head(pane: PageView, top: LinePosition) -> TableHead:
-    """Return the head of the table whose rows are at `top`. It has no lines if the head itself is visible or too high."""
+    """Return the head of the table whose rows are at `top`. It has no lines if the head itself is visible or too
+    high."""
     if not len(pane.virtual_lines):
         return NO_HEAD
     unit, line = top
@@ -326,18 +327,21 @@ def sticky_head(pane: PageView, top: LinePosition) -> TableHead:
     return TableHead(unit, head, lines[rule].width)
 
 
-def _unit_with_head(pane: PageView, unit: int) -> int:
+def _unit_with_head(pane: PageView, unit_index: int) -> int:
     """Return the index of the unit with the head of the table that a unit begins with."""
-    bounds = _table_bounds(pane, unit)
+    bounds = _table_bounds(pane, unit_index)
     if bounds is None:
-        return unit
-    slices = ((each, _table_bounds(pane, each)) for each in pane.contents.slices_of_block(unit))
-    return next((each for each, other in slices if other and other.is_first and other.whole is bounds.whole), unit)
+        return unit_index
+    slices = ((each, _table_bounds(pane, each)) for each in pane.contents.slices_of_block(unit_index))
+    return next(
+        (each for each, other in slices if other and other.is_first and other.whole_block is bounds.whole_block),
+        unit_index,
+    )
 
 
-def _table_bounds(pane: PageView, unit: int) -> SliceBounds | None:
+def _table_bounds(pane: PageView, unit_index: int) -> SliceBounds | None:
     """Return the bounds of the table slice that a unit begins with. None if it begins with another block."""
-    block = pane.virtual_lines.units[unit].slice
+    block = pane.virtual_lines.units[unit_index].slice
     while block is not None and block.kind != "table":
         at = pane.folds.chosen_tab(block) if block.kind == "tabs" else 0
         block = block.children[at] if block.children else None

@@ -51,8 +51,8 @@ class PageLoad:
     def __init__(
         self, markdown: str, head: PageHead, key: str, restore_key: str, folds: Folds, *, replaces: bool
     ) -> None:
-        """`restore_key`: key of the block to restore, which the first screen waits for. `folds`: expanded blocks. `replaces`:
-        the page on screen stays until the whole page is parsed."""
+        """`restore_key`: key of the block to restore, which the first screen waits for. `folds`: expanded blocks.
+        `replaces`: the page on screen stays until the whole page is parsed."""
         self.markdown, self.head, self.key, self.folds, self.replaces = markdown, head, key, folds, replaces
         self.layout: UnitLayout | None = None
         """Layout for the thread. None if the thread does not lay out the page."""
@@ -98,7 +98,7 @@ class PageLoad:
         if known:
             self._units += split_into_units(blocks[known:], blocks[known - 1])
         else:
-            self._units += split_into_units(blocks_with_title(blocks, self.head, whole=parse.is_done))
+            self._units += split_into_units(blocks_with_title(blocks, self.head, is_complete=parse.is_done))
         return ParsedPage(parse.document, [*self._units])
 
 
@@ -115,7 +115,7 @@ class PageLoader:
     def show(self, document: Document, head: PageHead, key: str) -> None:
         """Show a parsed page."""
         self.cancel()
-        page = ParsedPage(document, list(split_into_units(blocks_with_title(document.blocks, head, whole=True))))
+        page = ParsedPage(document, list(split_into_units(blocks_with_title(document.blocks, head, is_complete=True))))
         self._show_whole(page, head, key, Folds())
 
     def load(self, markdown: str, head: PageHead, key: str) -> None:
@@ -148,7 +148,9 @@ class PageLoader:
         if not is_shown:
             if load.first_screen is None:
                 self.pane.painter.keep_frame(RESTORE_WAIT)
-            self._show(load.first_screen or ParsedPage(Document("", (), ""), []), head, key, load.folds, whole=False)
+            self._show(
+                load.first_screen or ParsedPage(Document("", (), ""), []), head, key, load.folds, is_complete=False
+            )
 
     def steps(self, load: PageLoad) -> Iterator[None]:
         """Parse a page in the thread, and show it on the event loop."""
@@ -163,7 +165,7 @@ class PageLoader:
     def _raise(self, error: Exception) -> None:
         raise_in_pane(self.pane, error)
 
-    def _show(self, page: ParsedPage, head: PageHead, key: str, folds: Folds, *, whole: bool) -> None:
+    def _show(self, page: ParsedPage, head: PageHead, key: str, folds: Folds, *, is_complete: bool) -> None:
         """Show a page or its first screen."""
         pane, contents, document = self.pane, self.contents, page.document
         same = key == contents.key and contents.document is not None
@@ -175,7 +177,7 @@ class PageLoader:
             self.navigation.pending_jump = self.navigation.pending_jump if contents.document is None else None
             pane.selection.cancel_copy()
             self.free_page()
-        contents.document, contents.head, contents.is_whole = document, head, whole
+        contents.document, contents.head, contents.is_whole = document, head, is_complete
         contents.page_units = page.units
         contents.discard_source_units()
         if not same:
@@ -196,7 +198,7 @@ class PageLoader:
         pane.notify_moved()
 
     def _show_whole(self, page: ParsedPage, head: PageHead, key: str, folds: Folds) -> None:
-        self._show(page, head, key, folds, whole=True)
+        self._show(page, head, key, folds, is_complete=True)
         self._finish(page.document)
 
     def _finish(self, document: Document) -> None:
@@ -257,7 +259,7 @@ class PageLoader:
         self._current = self._work = None
         wants_end = self.position_at_end is not None and not self.navigation.position().has_moved(self.position_at_end)
         if load.replaces:
-            self._show(page, load.head, load.key, load.folds, whole=True)
+            self._show(page, load.head, load.key, load.folds, is_complete=True)
         else:
             known = len(pane.virtual_lines)
             contents.document, contents.page_units, contents.is_whole = page.document, page.units, True

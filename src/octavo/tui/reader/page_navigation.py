@@ -85,8 +85,8 @@ class PageNavigation:
     def go_to_heading(self, step: int) -> None:
         """Select the next heading, or the previous heading if `step` is negative."""
 
-        def may_contain_heading(unit: int) -> bool:
-            block = units[unit].slice or units[unit].block
+        def may_contain_heading(unit_index: int) -> bool:
+            block = units[unit_index].slice or units[unit_index].block
             return any(each.kind == "heading" for each in block.walk())
 
         units = self.pane.virtual_lines.units
@@ -146,7 +146,7 @@ class PageNavigation:
             path = path_to_block(top, key)
             if not path:
                 continue
-            if self.pane.folds.reveal(path):
+            if self.pane.folds.expand_path(path):
                 self.pane.lay_out_unit(unit)
             # Some blocks are not selectable: select a block inside or around them.
             around = {block.key for block in path if block.key}
@@ -239,7 +239,7 @@ class PageNavigation:
             self.position_to_restore = None if self.contents.is_whole else (page, position)
         elif (span := self.cursor.current()) is not None:
             lines, rows = self.pane.virtual_lines, self.pane.rows
-            if not self.contents.is_whole and count_lines(lines, LinePosition(span.unit, span.last), rows) < rows:
+            if not self.contents.is_whole and count_lines(lines, LinePosition(span.unit_index, span.last), rows) < rows:
                 self.position_to_restore, self.cursor.selected = (page, position), cursor
                 return  # The block cannot scroll to its old row before more lines follow it.
             self.pane.show_in_row(span.start, min(max(position.below, span.first - span.last), rows - 1))

@@ -196,7 +196,7 @@ WIDTH: Commands[PageView] = Commands(
     "page",
     (
         Command("wrap", "W", "Width", "Change the text width",
-                run=lambda _, page: page.contents.next_line_width(), why_not=_why_no_width, shown=False),
+                run=lambda _, page: page.contents.switch_line_width(), why_not=_why_no_width, shown=False),
     ),
     find=lambda view: view,
 )  # fmt: skip
@@ -342,11 +342,11 @@ class PageView(Reader):
         threads: Mapping[str, int | Sequence[Comment]],
         drafts: Mapping[str, int] = MappingProxyType({}),
         *,
-        known: bool = True,
+        is_loaded: bool = True,
     ) -> None:
-        """Set the number of open threads and of drafts by block key. `known` is False while threads of the page are
+        """Set the number of open threads and of drafts by block key. `is_loaded` is False while threads of the page are
         still loading."""
-        self.threads.set(threads, drafts, known=known)
+        self.threads.set(threads, drafts, is_loaded=is_loaded)
 
     def clear(self) -> None:
         """Show an empty view."""

@@ -99,10 +99,10 @@ class Reader(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
     class Copied(Message):
         """Text was copied to the clipboard. `what` names it, for example “code” or “paragraph”."""
 
-        def __init__(self, text: str, what: str) -> None:
+        def __init__(self, text: str, content_kind: str) -> None:
             super().__init__()
             self.text = text
-            self.what = what
+            self.what = content_kind
 
     def __init__(self, *, ascii: bool = False, mono: bool = False, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -223,11 +223,11 @@ class Reader(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
         self.clickables.hints = None
         self.contents.lines_changed()
 
-    def lay_out_unit(self, unit: int) -> None:
+    def lay_out_unit(self, unit_index: int) -> None:
         """Lay out a unit and the other slices of its block again."""
-        for each in self.contents.slices_of_block(unit):
+        for each in self.contents.slices_of_block(unit_index):
             self.virtual_lines.forget(each)
-        self.virtual_lines.lines(unit)
+        self.virtual_lines.lines(unit_index)
         self.lines_changed()
         self.paint_version += 1
         self.update_scroll_bar()
@@ -268,7 +268,7 @@ class Reader(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
     @property
     def lines_above(self) -> int:
         """Number of lines above the first row. Estimated if lines above are not laid out."""
-        return self.virtual_lines.top(self.top.unit) + self.top.line
+        return self.virtual_lines.top(self.top.unit_index) + self.top.line
 
     def go_to(self, top: LinePosition) -> None:
         """Scroll to a position, or as far as there are lines below it."""
@@ -286,9 +286,10 @@ class Reader(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
         """Scroll down by a number of lines, or up if negative."""
         self.go_to(position_after(self.virtual_lines, self.top, lines))
 
-    def row_of(self, position: LinePosition, most: int | None = None) -> int:
-        """Return the row of a position, negative above the first row. Counting stops beyond `most`, by default the rows."""
-        return lines_between(self.virtual_lines, self.top, position, self.rows if most is None else most)
+    def row_of(self, position: LinePosition, max_rows: int | None = None) -> int:
+        """Return the row of a position, negative above the first row. Counting stops beyond `max_rows`, by default the
+        rows."""
+        return lines_between(self.virtual_lines, self.top, position, self.rows if max_rows is None else max_rows)
 
     def show_in_row(self, position: LinePosition, row: int) -> None:
         """Scroll until a position is in a row, limited by the first and last line."""

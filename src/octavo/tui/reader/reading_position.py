@@ -106,7 +106,7 @@ down the pane unless the block is in the upper two thirds."""
 class LinePosition(NamedTuple):
     """A line of a unit, usually that of the first row. Layout of lines above does not change it."""
 
-    unit: int = 0
+    unit_index: int = 0
     line: int = 0
     """Line within the unit, counted from 0."""
 
@@ -114,7 +114,7 @@ class LinePosition(NamedTuple):
 class BlockSpan(NamedTuple):
     """A selectable block and its lines."""
 
-    unit: int
+    unit_index: int
     first: int
     """First line in the unit."""
     last: int
@@ -123,7 +123,7 @@ class BlockSpan(NamedTuple):
     @property
     def start(self) -> LinePosition:
         """Position of the first line."""
-        return LinePosition(self.unit, self.first)
+        return LinePosition(self.unit_index, self.first)
 
 
 START = LinePosition()
@@ -143,7 +143,7 @@ def rows_from(lines: Lines, top: LinePosition, count: int) -> list[tuple[int, in
 
 def position_after(lines: Lines, top: LinePosition, step: int) -> LinePosition:
     """Return the position `step` lines further down, or up if negative, limited to the first and last unit."""
-    unit, line = top.unit, top.line + step
+    unit, line = top.unit_index, top.line + step
     while line < 0 and unit > 0:
         unit -= 1
         line += len(lines.lines(unit))
@@ -155,7 +155,7 @@ def position_after(lines: Lines, top: LinePosition, step: int) -> LinePosition:
 def count_lines(lines: Lines, top: LinePosition, limit: int) -> int:
     """Return the number of lines from a position to the end, but at most `limit`."""
     count = -top.line
-    for unit in range(top.unit, len(lines)):
+    for unit in range(top.unit_index, len(lines)):
         count += len(lines.lines(unit))
         if count >= limit:
             return limit
@@ -167,7 +167,7 @@ def lines_between(lines: Lines, top: LinePosition, position: LinePosition, limit
     if position < top:
         return -lines_between(lines, position, top, limit)
     count = -top.line
-    for unit in range(top.unit, position.unit):
+    for unit in range(top.unit_index, position.unit_index):
         count += len(lines.lines(unit))
         if count > limit:
             return count
@@ -221,13 +221,13 @@ def reading_position_of(lines: Lines, top: LinePosition, width: int) -> ReadingP
     return ReadingPosition(unit=unit, top=key, offset=line - first, place=line, width=width)
 
 
-def top_of_position(lines: Lines, position: ReadingPosition, unit: int, width: int) -> LinePosition:
+def top_of_position(lines: Lines, position: ReadingPosition, unit_index: int, width: int) -> LinePosition:
     """Return the top that shows a reading position in lines of `width` cells. The block of the position is in
-    `unit`."""
-    found = (first for first, _, block in block_ranges(lines.lines(unit)) if block.key == position.top)
+    `unit_index`."""
+    found = (first for first, _, block in block_ranges(lines.lines(unit_index)) if block.key == position.top)
     first = next(found, -1) if position.top else -1
     is_same = position.width == width
     if first < 0:
         first = position.place - position.offset if is_same else 0
     line = first + (position.offset if is_same else min(0, position.offset))
-    return position_after(lines, LinePosition(unit, max(0, line)), 0)
+    return position_after(lines, LinePosition(unit_index, max(0, line)), 0)

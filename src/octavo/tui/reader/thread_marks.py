@@ -40,11 +40,11 @@ class PageThreads:
         threads: Mapping[str, int | Sequence[Comment]],
         drafts: Mapping[str, int] = MappingProxyType({}),
         *,
-        known: bool = True,
+        is_loaded: bool = True,
     ) -> None:
-        """Set the number of open threads and of drafts by block key. `known` is False while threads of the page are
+        """Set the number of open threads and of drafts by block key. `is_loaded` is False while threads of the page are
         still loading."""
-        self._is_loading = not (known and self.pane.contents.is_whole)
+        self._is_loading = not (is_loaded and self.pane.contents.is_whole)
         counts = {
             key: count if isinstance(count, int) else sum(each.is_open for each in count)
             for key, count in threads.items()
@@ -76,7 +76,7 @@ class PageThreads:
         units = self.pane.virtual_lines.units
         found = self.pane.cursor.find_next(
             step,
-            lambda span: span.block.key in self._paths_by_block(span.unit, self.marks),
+            lambda span: span.block.key in self._paths_by_block(span.unit_index, self.marks),
             lambda unit: self.marks.has_threads(units[unit].block, units[unit].slice),
         )
         if found is None:
@@ -94,27 +94,27 @@ class PageThreads:
     def _marked_blocks(self, span: BlockSpan, *, hidden: bool) -> list[Block]:
         """Return the blocks with an open thread that are marked at a selectable block: the visible blocks, or the
         collapsed blocks if `hidden`."""
-        paths = self._paths_by_block(span.unit, self.marks).get(span.block.key, ())
+        paths = self._paths_by_block(span.unit_index, self.marks).get(span.block.key, ())
         return [path[-1] for path in paths if self.pane.folds.hides(path) == hidden]
 
-    def _paths_by_block(self, unit: int, marks: ThreadMarks) -> dict[str, list[tuple[Block, ...]]]:
+    def _paths_by_block(self, unit_index: int, marks: ThreadMarks) -> dict[str, list[tuple[Block, ...]]]:
         if not marks:
             return {}
-        spans = {span.block.key for span in self.pane.cursor.spans_of(unit)}
-        return marks.paths_at(spans, self.pane.virtual_lines.units[unit].slice)
+        spans = {span.block.key for span in self.pane.cursor.spans_of(unit_index)}
+        return marks.paths_at(spans, self.pane.virtual_lines.units[unit_index].slice)
 
-    def with_mark(self, strip: Strip, unit: int, number: int, line: Line, line_width: int) -> Strip:
+    def with_mark(self, strip: Strip, unit_index: int, number: int, line: Line, line_width: int) -> Strip:
         """Return the strip of a line with the thread mark of the block that begins there. Text lines are `line_width`
         cells wide."""
         if not (self.marks or self.drafts) or line.block is None:
             return strip
-        first_lines = {id(span.block): span.first for span in self.pane.cursor.spans_of(unit)}
+        first_lines = {id(span.block): span.first for span in self.pane.cursor.spans_of(unit_index)}
         keys = [block.key for block in line_blocks(line) if first_lines.get(id(block)) == number]
-        threads, drafts = (self._count(keys, unit, marks) for marks in (self.marks, self.drafts))
+        threads, drafts = (self._count(keys, unit_index, marks) for marks in (self.marks, self.drafts))
         if not (threads or drafts):
             return strip
         glyphs, end = self.pane.text_styles.glyphs, strip.cell_length
-        at = self.pane.contents.margin_of(unit) + max(line_width, line.width) + 1
+        at = self.pane.contents.margin_of(unit_index) + max(line_width, line.width) + 1
         marks = _mark_texts(glyphs.dot, threads, glyphs.pen, drafts)
         mark = next((mark for mark in marks if at + cells(mark) <= end), marks[-1])
         return overlay_text(
@@ -124,9 +124,9 @@ class PageThreads:
             self.pane.base_style + self.pane.text_styles.note + Style(bold=True),
         )
 
-    def _count(self, keys: Sequence[str], unit: int, marks: ThreadMarks) -> int:
+    def _count(self, keys: Sequence[str], unit_index: int, marks: ThreadMarks) -> int:
         """Return the number of threads or drafts marked at some blocks."""
-        paths = self._paths_by_block(unit, marks)
+        paths = self._paths_by_block(unit_index, marks)
         return sum(marks.counts[path[-1].key] for key in keys for path in paths.get(key, ()))
 
 

@@ -1,4 +1,5 @@
-"""`ThreeWayView` shows a page with conflicts: each conflict with its result and its sides, and unchanged text collapsed."""
+"""`ThreeWayView` shows a page with conflicts: each conflict with its result and its sides, and unchanged text
+collapsed."""
 
 from __future__ import annotations
 
@@ -104,7 +105,7 @@ class ConflictContents(Contents):
         inner, styles = min(WIDEST, max(24, width - 4)), self.pane.text_styles
 
         def renderer_with(deferred: DeferredContent | None) -> Callable[[_Unit], list[Line]]:
-            context = LayoutContext(styles, folds, render_block, room=inner, deferred=deferred)
+            context = LayoutContext(styles, folds, render_block, available_width=inner, deferred=deferred)
             return lambda unit: self._render_guarded(context, unit, inner)
 
         return UnitLayout((width, styles, id(folds)), _estimate_height, renderer_with, margin=2, measure=0)
@@ -172,15 +173,15 @@ class ConflictContents(Contents):
     def empty_lines(self) -> list[Content]:
         return empty_lines("No conflicts on this page.", "Press J for the next page")
 
-    def has_spans(self, unit: int) -> bool:
-        return self.pane.virtual_lines.units[unit].conflict is not None  # Only conflicts are selectable.
+    def has_spans(self, unit_index: int) -> bool:
+        return self.pane.virtual_lines.units[unit_index].conflict is not None  # Only conflicts are selectable.
 
     def find_unit(self, near: int, key: str) -> int:
         units = self.pane.virtual_lines.units
         return next((at for at, each in enumerate(units) if each.block is not None and each.block.key == key), near)
 
     def wide_blocks(self, span: BlockSpan) -> Iterable[Block]:
-        unit = self.pane.virtual_lines.units[span.unit]
+        unit = self.pane.virtual_lines.units[span.unit_index]
         if not isinstance(unit.conflict, ConflictView):
             return (block for each in (unit.diff.blocks if unit.diff is not None else ()) for block in each.walk())
         conflict = unit.conflict
@@ -251,7 +252,7 @@ class ThreeWayView(Reader):
     def selected_conflict(self) -> ConflictView | PageConflict | None:
         """The selected conflict."""
         selected = self.cursor.current() if self.contents.pieces else None
-        unit = self.virtual_lines.units[selected.unit] if selected is not None else None
+        unit = self.virtual_lines.units[selected.unit_index] if selected is not None else None
         every = self.contents.conflicts
         conflict = unit.conflict if isinstance(unit, _Unit) else None
         return every[max(0, self.contents.index_of(conflict))] if every else None

@@ -67,7 +67,7 @@ LONGEST_DIAGRAM = 6000
 class SliceBounds(NamedTuple):
     """Position of a slice within its block."""
 
-    whole: Block
+    whole_block: Block
     start: int
     """Index of the first child or row in the slice."""
     previous: Block | None = None
@@ -89,7 +89,7 @@ def slice_bounds(block: Block) -> SliceBounds | None:
 def whole_block(block: Block) -> Block:
     """Return the block that a slice belongs to, or the block itself if it is not a slice."""
     cut = slice_bounds(block)
-    return block if cut is None else cut.whole
+    return block if cut is None else cut.whole_block
 
 
 def has_start(block: Block) -> bool:
@@ -153,7 +153,7 @@ def _with_bounds(piece: Block, *, is_first: bool, is_last: bool) -> Block:
     """Return a slice with its source lines, marked as first or last."""
     cut = slice_bounds(piece)
     assert cut is not None, "the block must be a slice of another block"
-    whole, children = cut.whole, piece.children
+    whole, children = cut.whole_block, piece.children
     first = whole.lines[0] if is_first else children[0].lines[0] if children else piece.lines[0]
     last = whole.lines[1] if is_last else children[-1].lines[1] if children else piece.lines[1]
     cut = cut._replace(is_first=is_first, is_last=is_last)
@@ -207,7 +207,9 @@ def _split_rows(table: Block, limit: float) -> Iterator[Block]:
     for piece in _split_children(unmerge_cells(table), limit):
         cut = slice_bounds(piece)
         assert cut is not None, "the block must be a slice of another block"
-        yield from _split_long_cells(piece._replace(attrs={**piece.attrs, "cut": cut._replace(whole=table)}), limit)
+        yield from _split_long_cells(
+            piece._replace(attrs={**piece.attrs, "cut": cut._replace(whole_block=table)}), limit
+        )
 
 
 def unmerge_cells(table: Block) -> Block:
@@ -301,15 +303,15 @@ def split_text(text: str) -> Iterator[str]:
         yield runs[0].text
 
 
-def _line_edge(text: str, room: int, word: int) -> tuple[int, int] | None:
-    """Return where a part of `text` ends at or soon after `room`, and where the next part begins. None if the text ends
-    before."""
-    end = text.find(" ", room, room + word)
+def _line_edge(text: str, available_width: int, word: int) -> tuple[int, int] | None:
+    """Return where a part of `text` ends, at or soon after `available_width`, and where the next part begins. None if
+    the text ends before."""
+    end = text.find(" ", available_width, available_width + word)
     if end >= 0:
         return end, end + 1
-    if len(text) <= room + word:
+    if len(text) <= available_width + word:
         return None
-    end = room
+    end = available_width
     while end < len(text) and (combining(text[end]) or text[end] in _JOINERS):
         end += 1
     return end, end
@@ -369,7 +371,7 @@ def _split_argument(block: Block, limit: float) -> Iterator[Block]:
     for piece in _split_code(inner, limit):
         cut = slice_bounds(piece)
         assert cut is not None, "the block must be a slice of another block"
-        yield piece._replace(kind=block.kind, attrs={**block.attrs, "cut": cut._replace(whole=block)})
+        yield piece._replace(kind=block.kind, attrs={**block.attrs, "cut": cut._replace(whole_block=block)})
 
 
 def _split_integration(block: Block, limit: float) -> Iterator[Block]:

@@ -53,7 +53,7 @@ def render_code(context: LayoutContext, block: Block, width: int) -> list[Line]:
     styles, attrs, cut_at = context.styles, block.attrs, slice_bounds(block)
     rows = flatten_emoji(block.text).expandtabs(4).split("\n")
     first = cut_at.start if cut_at is not None else 0
-    whole = CodeSize(len(rows), 0, {}) if cut_at is None else code_size(cut_at.whole)
+    whole = CodeSize(len(rows), 0, {}) if cut_at is None else code_size(cut_at.whole_block)
     count = whole.rows
     fold = None
     if attrs.get("expandable") and count > COLLAPSED_LINES + 2:
@@ -183,7 +183,9 @@ def _title(block: Block, styles: Styles) -> Sequence[Piece]:
     return [Piece(" ".join(title.split()), styles.strong)] if title.strip() else []
 
 
-def _foot(fold: Clickable | None, hidden: int, over: int, pan: int, styles: Styles, room: int) -> list[Piece]:
+def _foot(
+    fold: Clickable | None, hidden: int, over: int, pan: int, styles: Styles, available_width: int
+) -> list[Piece]:
     glyphs = styles.glyphs
     out = [Piece(hidden_columns_text(pan, over - pan, glyphs), styles.muted, None, True)] if over else []
     if fold is None:
@@ -195,7 +197,7 @@ def _foot(fold: Clickable | None, hidden: int, over: int, pan: int, styles: Styl
     )
     lines = [Piece(words, styles.accent, fold, True)]
     both = [*lines, Piece(f" {glyphs.between} ", styles.muted, None, True), *out] if out else lines
-    return both if width_of(both) <= room else lines
+    return both if width_of(both) <= available_width else lines
 
 
 def _highlight(line: Line, styles: Styles, width: int) -> None:
@@ -260,7 +262,7 @@ def render_prompt(context: LayoutContext, block: Block, width: int) -> list[Line
         if not has_start(block):
             return []
         below = (
-            context.shared_by_slices("rows", cut_at.whole, _row_count) - text.count("\n") - 1
+            context.shared_by_slices("rows", cut_at.whole_block, _row_count) - text.count("\n") - 1
             if cut_at is not None
             else 0
         )

@@ -62,21 +62,22 @@ class TableGrid:
     def width(self) -> int:
         return sum(self.widths) + COLUMN_GAP * (len(self.widths) - 1)
 
-    def hidden_columns(self, pan: int, room: int) -> tuple[int, int]:
-        """Return how many columns begin left of cell `pan`, and how many end right of the `room` cells after it."""
+    def hidden_columns(self, pan: int, available_width: int) -> tuple[int, int]:
+        """Return how many columns begin left of cell `pan`, and how many end right of the `available_width` cells after
+        it."""
         ends = [end + COLUMN_GAP * at for at, end in enumerate(accumulate(self.widths))]
         left = sum(end - width < pan for end, width in zip(ends, self.widths, strict=True))
-        return left, sum(end > pan + room for end in ends)
+        return left, sum(end > pan + available_width for end in ends)
 
 
 def fit_columns(
     head: list[list[list[Piece]]],
     body: list[list[list[Piece]]],
     aligns: list[str | None],
-    room: int,
+    available_width: int,
     hints: Sequence[int] = (),
 ) -> TableGrid:
-    """Return a grid with column widths that fit `room` cells, if possible.
+    """Return a grid with column widths that fit `available_width` cells, if possible.
 
     Columns that are wider than their hint shrink first. A hint of 0 is none. The remaining width is shared by the
     amount of text, and words stay whole if there is room.
@@ -87,7 +88,7 @@ def fit_columns(
     natural = [
         _readable_width(column, max(column_sizes, default=1)) for column, column_sizes in zip(texts, sizes, strict=True)
     ]
-    if _excess(natural, room) <= 0:
+    if _excess(natural, available_width) <= 0:
         return TableGrid(head, body, aligns, natural)
     longest_of = list(map(_longest_words, texts, natural))
     least = [each[0] for each in longest_of]
@@ -96,7 +97,7 @@ def fit_columns(
         for low, wide, hint in zip_longest(least, natural, hints[: len(least)], fillvalue=0)
     ]
     text_sizes = [sum(column) for column in sizes]
-    widths = _share_widths(natural, hinted, text_sizes, room)
+    widths = _share_widths(natural, hinted, text_sizes, available_width)
     has_long_words = any(word > _LONG_LABEL for _, word, _ in longest_of)
     for whole, longest, prose, counted in _COLUMN_LIMITS:
         if counted == 2 and longest == _ANY_LENGTH and not has_long_words:
@@ -105,28 +106,28 @@ def fit_columns(
             wide if wide <= whole else min(max(each[0], each[counted]), longest)
             for wide, each in zip(widths, longest_of, strict=True)
         ]
-        if _excess([max(low, min(wide, prose)) for wide, low in zip(widths, kept, strict=True)], room) <= 0:
+        if _excess([max(low, min(wide, prose)) for wide, low in zip(widths, kept, strict=True)], available_width) <= 0:
             break
     else:
         kept = least
-    widths = _share_widths(widths, kept, text_sizes, room)
-    if _excess(widths, room) > 0:
+    widths = _share_widths(widths, kept, text_sizes, available_width)
+    if _excess(widths, available_width) > 0:
         # Breaking long words is better than scrolling the table, if the table fits then.
         words = [word if word <= _NARROW + 2 else _NARROW for _, word, _ in longest_of]
         tight = _share_widths(
-            widths, [min(width, word) for width, word in zip(widths, words, strict=True)], text_sizes, room
+            widths, [min(width, word) for width, word in zip(widths, words, strict=True)], text_sizes, available_width
         )
-        widths = tight if _excess(tight, room) <= 0 else widths
+        widths = tight if _excess(tight, available_width) <= 0 else widths
     broken = {at: word for at, (_, word, _) in enumerate(longest_of) if word > widths[at]}
-    if broken and _excess(widths, room) <= 0:
-        least = _widths_around_words(every, widths, broken, room)
+    if broken and _excess(widths, available_width) <= 0:
+        least = _widths_around_words(every, widths, broken, available_width)
         most = [least[at] if at in broken else wide for at, wide in enumerate(natural)]
-        widths = _share_widths(most, least, text_sizes, room)
+        widths = _share_widths(most, least, text_sizes, available_width)
     return TableGrid(head, body, aligns, widths)
 
 
 def _widths_around_words(
-    rows: list[list[list[Piece]]], widths: list[int], broken: dict[int, int], room: int
+    rows: list[list[list[Piece]]], widths: list[int], broken: dict[int, int], available_width: int
 ) -> list[int]:
     """Return the smallest widths in which no cell takes more lines than in `widths`, while breaking fewer words.
 
@@ -135,7 +136,7 @@ def _widths_around_words(
     """
     lines = [[wrap_items(row[at], width) for row in rows] for at, width in enumerate(widths)]
     least = [max(width_of(line) for cell in column for line in cell) for column in lines]
-    free = -_excess(least, room)
+    free = -_excess(least, available_width)
     for at, word in sorted(broken.items(), key=lambda each: each[1] - least[each[0]]):
         if word - least[at] <= free:
             free -= word - least[at]
@@ -148,8 +149,8 @@ def _widths_around_words(
     return least
 
 
-def _excess(widths: Sequence[int], room: int) -> int:
-    return sum(widths) + COLUMN_GAP * (len(widths) - 1) - room
+def _excess(widths: Sequence[int], available_width: int) -> int:
+    return sum(widths) + COLUMN_GAP * (len(widths) - 1) - available_width
 
 
 def cell_text(cell: list[Piece]) -> str:
@@ -187,11 +188,13 @@ def _longest_words(texts: Sequence[str], natural: int) -> tuple[int, int, int]:
     return min(natural, part), min(natural, word), min(natural, label)
 
 
-def _share_widths(natural: Sequence[int], least: Sequence[int], text_sizes: Sequence[int], room: int) -> list[int]:
+def _share_widths(
+    natural: Sequence[int], least: Sequence[int], text_sizes: Sequence[int], available_width: int
+) -> list[int]:
     """Return widths between `least` and `natural` that fit, in proportion to the text. Returns `least` if even that
     does not fit."""
-    if _excess(natural, room) <= 0 or _excess(least, room) >= 0:
-        return list(natural if _excess(natural, room) <= 0 else least)
+    if _excess(natural, available_width) <= 0 or _excess(least, available_width) >= 0:
+        return list(natural if _excess(natural, available_width) <= 0 else least)
 
     def at(level: float) -> list[int]:
         return [
@@ -201,9 +204,11 @@ def _share_widths(natural: Sequence[int], least: Sequence[int], text_sizes: Sequ
     low, high = 0.0, 1.0  # No column needs more cells than its text has.
     for _ in range(_HALVINGS):
         level = (low + high) / 2
-        low, high = (low, level) if _excess(at(level), room) > 0 else (level, high)
+        low, high = (low, level) if _excess(at(level), available_width) > 0 else (level, high)
     widths = at(low)
-    for index in sorted(range(len(widths)), key=lambda index: (-text_sizes[index], -index))[: -_excess(widths, room)]:
+    for index in sorted(range(len(widths)), key=lambda index: (-text_sizes[index], -index))[
+        : -_excess(widths, available_width)
+    ]:
         widths[index] += widths[index] < natural[index]
     return widths
 

@@ -53,7 +53,7 @@ async def draw_diagram(diagram: DiagramQuery) -> DrawnDiagram:
     request = json.dumps({"source": diagram.source, "ascii": diagram.ascii}).encode()
     try:
         result = await child_programs.run_bounded(
-            "draw_diagram", request, seconds=SECONDS, memory=MEMORY, most=ANSWER_BYTES
+            "draw_diagram", request, seconds=SECONDS, memory=MEMORY, max_bytes=ANSWER_BYTES
         )
     except OSError as error:
         return DrawnDiagram(problem=f"the program that draws diagrams could not be started ({error.strerror}).")
@@ -206,12 +206,12 @@ def normalize_diagram(text: str) -> tuple[str, str]:
     return title, text
 
 
-def _shorten_arrow(found: re.Match[str]) -> str:
+def _shorten_arrow(regex_match: re.Match[str]) -> str:
     """Return an arrow of minimal length, and labels unchanged. The drawing program fails on a longer arrow that leaves
     a rank without a box."""
-    arrow = found["arrow"]
+    arrow = regex_match["arrow"]
     if arrow is None:
-        return found[0]
+        return regex_match[0]
     sign, head = arrow.strip("<>ox")[1], arrow.lstrip("<")[-1:].strip("-=")
     line = {"-": "--" if head else "---", "=": "==" if head else "===", ".": "-.-"}[sign]
     return f"{'<' if arrow[0] == '<' else ''}{line}{head}"

@@ -49,10 +49,10 @@ class UnchangedRange(NamedTuple):
     """Indexes of the blocks at which `section_paths` changes."""
     section_paths: Sequence[tuple[str, ...]]
 
-    def unit_at(self, at: int) -> PlacedUnit:
+    def unit_at(self, position: int) -> PlacedUnit:
         """Return one of the blocks as a unit."""
-        unit = DiffUnit("block", self.news[at], self.olds[at], None, self.ancestors, self.old_ancestors)
-        return PlacedUnit(unit, self.section_paths[bisect_right(self.starts, at) - 1], self.container, True)
+        unit = DiffUnit("block", self.news[position], self.olds[position], None, self.ancestors, self.old_ancestors)
+        return PlacedUnit(unit, self.section_paths[bisect_right(self.starts, position) - 1], self.container, True)
 
     def visible_units(self, context_size: ContextSize) -> Iterator[PlacedUnit | CollapsedBlocks]:
         """Yield the blocks that may be visible, and the blocks between that are collapsed in any case."""

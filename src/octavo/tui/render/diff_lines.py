@@ -61,16 +61,20 @@ def estimate_height(unit: DiffUnit) -> int:
     return 2 * max(1, span) if unit.kind == "entry" else max(1, span) + 1
 
 
-def render_diff_unit(context: LayoutContext, unit: DiffUnit, room: SideWidths) -> list[Line]:
+def render_diff_unit(context: LayoutContext, unit: DiffUnit, side_widths: SideWidths) -> list[Line]:
     """Render a unit of a diff, including the gutter."""
     block = unit.block or Block(unit.kind)
-    fallback = partial(render_failed_block, block, context.source_of, context.styles, max(room.width, NARROWEST))
-    return run_guarded(lambda: _render_unit(context, unit, room), fallback)
+    fallback = partial(render_failed_block, block, context.source_of, context.styles, max(side_widths.width, NARROWEST))
+    return run_guarded(lambda: _render_unit(context, unit, side_widths), fallback)
 
 
-def _render_unit(context: LayoutContext, unit: DiffUnit, room: SideWidths) -> list[Line]:
-    styles, width = context.styles, room.width
-    space = [] if unit.is_tight else [Line([]) if unit.kind in ("title", "fold", "label") else blank_line(room, styles)]
+def _render_unit(context: LayoutContext, unit: DiffUnit, side_widths: SideWidths) -> list[Line]:
+    styles, width = context.styles, side_widths.width
+    space = (
+        []
+        if unit.is_tight
+        else [Line([]) if unit.kind in ("title", "fold", "label") else blank_line(side_widths, styles)]
+    )
     match unit.kind:
         case "title":
             return [Line(part) for part in wrap([Piece(unit.text, styles.strong)], width)]
@@ -79,17 +83,21 @@ def _render_unit(context: LayoutContext, unit: DiffUnit, room: SideWidths) -> li
         case "note":
             return [*space, *assign_block(note_lines(unit.text, styles, width), unit.block)]
         case "lines":
-            return assign_block(join_sides(render_source_change(unit.lines, styles, room), room, styles), unit.block)
+            return assign_block(
+                join_sides(render_source_change(unit.lines, styles, side_widths), side_widths, styles), unit.block
+            )
         case "setting" if unit.setting is not None:
             return [
                 *space,
-                *join_sides(render_setting_changes([unit.setting], "page", styles, room, unit.block), room, styles),
+                *join_sides(
+                    render_setting_changes([unit.setting], "page", styles, side_widths, unit.block), side_widths, styles
+                ),
             ]
         case "exchange":
-            return [*space, *join_sides([_render_replacement(context, unit, room)], room, styles)]
+            return [*space, *join_sides([_render_replacement(context, unit, side_widths)], side_widths, styles)]
         case "entry" if unit.entry is not None:
-            return [*space, *join_sides(_render_entry(context, unit, unit.entry, room), room, styles)]
-    return [*space, *join_sides(_render_unchanged(context, unit, room), room, styles)]
+            return [*space, *join_sides(_render_entry(context, unit, unit.entry, side_widths), side_widths, styles)]
+    return [*space, *join_sides(_render_unchanged(context, unit, side_widths), side_widths, styles)]
 
 
 def _render_separator(unit: DiffUnit, styles: Styles, width: int) -> Line:
@@ -113,19 +121,25 @@ def _render_separator(unit: DiffUnit, styles: Styles, width: int) -> Line:
     return Line(pieces, unit.block)
 
 
-def _section_text(place: Sequence[str], styles: Styles, room: int = 1 << 30) -> str:
+def _section_text(place: Sequence[str], styles: Styles, available_width: int = 1 << 30) -> str:
     """Return a path of sections as text. If it does not fit, the outermost sections are left out."""
     between = f" {styles.glyphs.right} "
     path = between.join(drawable_text(styles, name) for name in place)
     for first in range(1, len(place)):
-        if cells(path) <= room:
+        if cells(path) <= available_width:
             break
         path = between.join([styles.glyphs.more, *(drawable_text(styles, name) for name in place[first:])])
     return path
 
 
 def _render_side(
-    context: LayoutContext, unit: DiffUnit, block: Block, sign: str, room: SideWidths, *, is_old_side: bool = False
+    context: LayoutContext,
+    unit: DiffUnit,
+    block: Block,
+    sign: str,
+    side_widths: SideWidths,
+    *,
+    is_old_side: bool = False,
 ) -> list[Line]:
     """Render a block as on a page, with a sign in the gutter. Added and removed blocks are fully expanded.
     `is_old_side`: the block belongs to the old version."""
@@ -137,7 +151,7 @@ def _render_side(
     context.list_depth = sum(each.kind == "list" for each in path) - any(
         each.kind == "list" != block.kind for each in whole[:1]
     )
-    wide = room.text_width - cells(prefix)
+    wide = side_widths.text_width - cells(prefix)
     lines = context.flow(whole, wide)
     context.list_depth = 0
     if wide < NARROWEST:
@@ -151,7 +165,9 @@ def _render_side(
                 else piece
                 for piece in line.pieces
             ]
-    return add_gutter(hang_indent(lines, prefix, context.styles), sign, block.lines[0] + 1, context.styles, room.side)
+    return add_gutter(
+        hang_indent(lines, prefix, context.styles), sign, block.lines[0] + 1, context.styles, side_widths.side
+    )
 
 
 def _list_prefix(block: Block, path: Sequence[Block], styles: Styles) -> str:
@@ -189,43 +205,45 @@ def _expand_all(block: Block) -> list[Block]:
     return [block._replace(children=tuple(children))]
 
 
-def _render_unchanged(context: LayoutContext, unit: DiffUnit, room: SideWidths) -> list[SidePair]:
+def _render_unchanged(context: LayoutContext, unit: DiffUnit, side_widths: SideWidths) -> list[SidePair]:
     """Render a block that is the same in both versions."""
     if unit.block is None:
         return []
     sides = [
         _clip(
-            _render_side(context, unit, block, " ", room, is_old_side=is_old_side),
+            _render_side(context, unit, block, " ", side_widths, is_old_side=is_old_side),
             unit.line_limit,
             context.styles,
-            room,
+            side_widths,
         )
         if block is not None
         else []
-        for block, is_old_side in ((unit.old if room.is_split else None, True), (unit.block, False))
+        for block, is_old_side in ((unit.old if side_widths.is_split else None, True), (unit.block, False))
     ]
     return [SidePair(sides[0], sides[1], is_same=True)]
 
 
-def _clip(lines: list[Line], clip: int, styles: Styles, room: SideWidths) -> list[Line]:
+def _clip(lines: list[Line], clip: int, styles: Styles, side_widths: SideWidths) -> list[Line]:
     """Return the first or the last lines of a block, with an ellipsis for the others."""
     if not clip or len(lines) <= abs(clip) + 1:
         return lines
     block = lines[0].block
     number = block.lines[0] + 1 if block is not None and clip < 0 else None
     sign = add_gutter(
-        [Line([Piece(styles.glyphs.more, styles.muted, None, True)], block)], " ", number, styles, room.side
+        [Line([Piece(styles.glyphs.more, styles.muted, None, True)], block)], " ", number, styles, side_widths.side
     )
     return [*lines[:clip], *sign] if clip > 0 else [*sign, *lines[clip:]]
 
 
-def _render_replacement(context: LayoutContext, unit: DiffUnit, room: SideWidths) -> SidePair:
+def _render_replacement(context: LayoutContext, unit: DiffUnit, side_widths: SideWidths) -> SidePair:
     """Render removed blocks next to the blocks that were added in their place."""
 
     def side(blocks: Sequence[Block], sign: str) -> list[Line]:
         lines: list[Line] = []
-        for block in blocks if sign == "+" or not room.only_new else ():
-            lines += [Line([])] * bool(lines) + _render_side(context, unit, block, sign, room, is_old_side=sign == "-")
+        for block in blocks if sign == "+" or not side_widths.only_new else ():
+            lines += [Line([])] * bool(lines) + _render_side(
+                context, unit, block, sign, side_widths, is_old_side=sign == "-"
+            )
         return lines
 
     return SidePair(side(unit.removed, "-"), side(unit.added, "+"))
@@ -243,45 +261,49 @@ def _within_parent(block: Block, path: Sequence[Block]) -> Block:
     return path[-1]._replace(children=(block,), attrs={**path[-1].attrs, "cut": place})
 
 
-def _render_entry(context: LayoutContext, unit: DiffUnit, entry: model.Entry, room: SideWidths) -> list[SidePair]:
+def _render_entry(
+    context: LayoutContext, unit: DiffUnit, entry: model.Entry, side_widths: SideWidths
+) -> list[SidePair]:
     styles = context.styles
     if unit.slice_number > 1 and isinstance(entry, (model.ChangedBlock, model.MovedBlock)):
-        return _render_parts(context, unit, entry.old, entry.new, entry.parts, room)
+        return _render_parts(context, unit, entry.old, entry.new, entry.parts, side_widths)
     match entry:
         case model.AddedBlock() | model.RemovedBlock() if unit.is_container_change:
-            return [_render_container_change(unit, entry, room, styles)]
+            return [_render_container_change(unit, entry, side_widths, styles)]
         case model.AddedBlock(block=block):
-            return [SidePair(new=_render_side(context, unit, block, "+", room))]
-        case model.RemovedBlock() | model.MovedBlock(is_arrival=False) if room.only_new:
+            return [SidePair(new=_render_side(context, unit, block, "+", side_widths))]
+        case model.RemovedBlock() | model.MovedBlock(is_arrival=False) if side_widths.only_new:
             return []
         case model.RemovedBlock(block=block):
-            return [SidePair(old=_render_side(context, unit, block, "-", room, is_old_side=True))]
+            return [SidePair(old=_render_side(context, unit, block, "-", side_widths, is_old_side=True))]
         case model.MovedBlock(is_arrival=False):
             to = f"{_move_note('to', unit.added or (entry.new,))}: "
-            pieces = truncate([Piece(to + block_summary(entry.old))], room.text_width, styles.glyphs.more)
-            return note_sides(["".join(piece.text for piece in pieces)], styles, room, entry.old, ">", is_old_side=True)
+            pieces = truncate([Piece(to + block_summary(entry.old))], side_widths.text_width, styles.glyphs.more)
+            return note_sides(
+                ["".join(piece.text for piece in pieces)], styles, side_widths, entry.old, ">", is_old_side=True
+            )
         case model.MovedBlock():
             text = f"{_move_note('from', unit.removed or (entry.old,))}{', and edited' if entry.is_edited else ''}"
             if unit.follows_move:
                 text = "edited" if entry.is_edited else ""
             above = [
-                *note_sides([text] if text else [], styles, room, entry.new, ">"),
-                *render_setting_changes(entry.settings, entry.new.kind, styles, room, entry.new),
+                *note_sides([text] if text else [], styles, side_widths, entry.new, ">"),
+                *render_setting_changes(entry.settings, entry.new.kind, styles, side_widths, entry.new),
             ]
             if entry.parts is None:
-                return [*above, SidePair(new=_render_side(context, unit, entry.new, " ", room))]
-            return [*above, *_render_parts(context, unit, entry.old, entry.new, entry.parts, room)]
+                return [*above, SidePair(new=_render_side(context, unit, entry.new, " ", side_widths))]
+            return [*above, *_render_parts(context, unit, entry.old, entry.new, entry.parts, side_widths)]
         case model.ChangedBlock():
-            sides = _render_parts(context, unit, entry.old, entry.new, entry.parts, room)
+            sides = _render_parts(context, unit, entry.old, entry.new, entry.parts, side_widths)
             unseen = [each for each in entry.settings if not _is_visible(each, entry.new, sides)]
             return [
                 *note_sides(
                     [f"{entry.old.kind} → {entry.new.kind}"] * (entry.old.kind != entry.new.kind),
                     styles,
-                    room,
+                    side_widths,
                     entry.new,
                 ),
-                *render_setting_changes(unseen, entry.new.kind, styles, room, entry.new),
+                *render_setting_changes(unseen, entry.new.kind, styles, side_widths, entry.new),
                 *sides,
             ]
     return []
@@ -320,7 +342,7 @@ def _move_note(direction: str, blocks: Sequence[Block]) -> str:
 
 
 def _render_container_change(
-    unit: DiffUnit, entry: model.AddedBlock | model.RemovedBlock, room: SideWidths, styles: Styles
+    unit: DiffUnit, entry: model.AddedBlock | model.RemovedBlock, side_widths: SideWidths, styles: Styles
 ) -> SidePair:
     """Render the line for a container that was added or removed around its content: its name and settings."""
     block, is_new = entry.block, isinstance(entry, model.AddedBlock)
@@ -330,13 +352,15 @@ def _render_container_change(
         name = f"step {_child_index(block, path[-2]) + 1}" if len(path) > 1 else name
     given = changed_attributes(Block(block.kind), block)
     text = ", ".join([name, *(f"{each.name} {each.new}" for each in given if each.name != "title")])
-    lines = [Line(part, block) for part in wrap([Piece(drawable_text(styles, text), styles.strong)], room.text_width)]
-    shown = add_gutter(lines, "+" if is_new else "-", block.lines[0] + 1, styles, room.side)
+    lines = [
+        Line(part, block) for part in wrap([Piece(drawable_text(styles, text), styles.strong)], side_widths.text_width)
+    ]
+    shown = add_gutter(lines, "+" if is_new else "-", block.lines[0] + 1, styles, side_widths.side)
     return SidePair(new=shown) if is_new else SidePair(old=shown)
 
 
 def _render_parts(
-    context: LayoutContext, unit: DiffUnit, old: Block, new: Block, parts: model.Parts, room: SideWidths
+    context: LayoutContext, unit: DiffUnit, old: Block, new: Block, parts: model.Parts, side_widths: SideWidths
 ) -> list[SidePair]:
     match parts:
         case model.TextChange() if not parts.is_rewritten:
@@ -344,28 +368,30 @@ def _render_parts(
                 _list_prefix(old, unit.old_ancestors, context.styles),
                 _list_prefix(new, unit.ancestors, context.styles),
             )
-            return render_word_changes(context.styles, old, new, parts, room, prefixes)
+            return render_word_changes(context.styles, old, new, parts, side_widths, prefixes)
         case model.CodeChange():
-            return render_code_change(context, old, new, parts.lines, room, unit.slice_number)
+            return render_code_change(context, old, new, parts.lines, side_widths, unit.slice_number)
         case model.TableChange():
-            return render_table_change(context, old, new, parts, room, unit.slice_number)
+            return render_table_change(context, old, new, parts, side_widths, unit.slice_number)
         case model.ContainerChange(title=title):
             return (
-                render_word_changes(context.styles, old, new, title, room) if title is not None and title.kinds else []
+                render_word_changes(context.styles, old, new, title, side_widths)
+                if title is not None and title.kinds
+                else []
             )
     if parts is None and old.kind == new.kind and old.plain() == new.plain() and old.kind not in ("image", "figure"):
         return [
             SidePair(
-                [] if room.only_new else _render_side(context, unit, old, " ", room, is_old_side=True),
-                _render_side(context, unit, new, " ", room),
+                [] if side_widths.only_new else _render_side(context, unit, old, " ", side_widths, is_old_side=True),
+                _render_side(context, unit, new, " ", side_widths),
                 is_same=True,
             )
         ]
     before, after = (
-        _render_side(context, unit, old, "-", room, is_old_side=True),
-        _render_side(context, unit, new, "+", room),
+        _render_side(context, unit, old, "-", side_widths, is_old_side=True),
+        _render_side(context, unit, new, "+", side_widths),
     )
     if [line.text[GUTTER:] for line in before] != [line.text[GUTTER:] for line in after]:
         return [SidePair(before, after)]
-    is_old_side = [] if room.only_new else _render_side(context, unit, old, "~", room, is_old_side=True)
-    return [SidePair(is_old_side, _render_side(context, unit, new, "~", room), is_same=True)]
+    is_old_side = [] if side_widths.only_new else _render_side(context, unit, old, "~", side_widths, is_old_side=True)
+    return [SidePair(is_old_side, _render_side(context, unit, new, "~", side_widths), is_same=True)]

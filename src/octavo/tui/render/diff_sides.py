@@ -69,24 +69,24 @@ class SideBySideLine(Line):
     """First cell of the right side."""
 
 
-def join_sides(parts: Iterable[SidePair], room: SideWidths, styles: Styles) -> list[Line]:
+def join_sides(parts: Iterable[SidePair], side_widths: SideWidths, styles: Styles) -> list[Line]:
     """Return the lines of all pairs, split or unified."""
     out: list[Line] = []
     for part in parts:
-        if room.is_split:
-            out += _side_by_side(part, room, styles)
+        if side_widths.is_split:
+            out += _side_by_side(part, side_widths, styles)
         else:
-            out += part.new if part.is_same or room.only_new else [*part.old, *part.new]
+            out += part.new if part.is_same or side_widths.only_new else [*part.old, *part.new]
     return out
 
 
-def merge_replacements(parts: Iterable[SidePair], room: SideWidths) -> list[SidePair]:
+def merge_replacements(parts: Iterable[SidePair], side_widths: SideWidths) -> list[SidePair]:
     """Return the pairs with consecutive changes merged, so that all removed lines precede all added lines. In a split
     diff, lines that correspond stay next to each other."""
     out: list[SidePair] = []
     for part in parts:
         last = out[-1] if out else None
-        stays = room.is_split and last is not None and bool(last.new and part.old)
+        stays = side_widths.is_split and last is not None and bool(last.new and part.old)
         if last is not None and not last.is_same and not part.is_same and not stays:
             last.old += part.old
             last.new += part.new
@@ -95,20 +95,22 @@ def merge_replacements(parts: Iterable[SidePair], room: SideWidths) -> list[Side
     return out
 
 
-def blank_line(room: SideWidths, styles: Styles) -> Line:
+def blank_line(side_widths: SideWidths, styles: Styles) -> Line:
     """Return the empty line between two changes."""
-    return _side_by_side(SidePair([Line([])]), room, styles)[0] if room.is_split else Line([])
+    return _side_by_side(SidePair([Line([])]), side_widths, styles)[0] if side_widths.is_split else Line([])
 
 
-def _side_by_side(part: SidePair, room: SideWidths, styles: Styles) -> list[Line]:
+def _side_by_side(part: SidePair, side_widths: SideWidths, styles: Styles) -> list[Line]:
     rule = Piece(f" {styles.glyphs.down} ", styles.line, None, True)
     out: list[Line] = []
     for old, new in zip_longest(part.old, part.new):
-        left = pad(old.pieces if old is not None else [], room.side)
+        left = pad(old.pieces if old is not None else [], side_widths.side)
         # The cursor visits identical blocks only once.
         about = old.block if old is not None and not part.is_same else None
         pieces = [*left, rule, *(new.pieces if new is not None else [Piece("", PLAIN)])]
-        out.append(SideBySideLine(pieces, new.block if new is not None else None, None, about, room.side + SIDE_GAP))
+        out.append(
+            SideBySideLine(pieces, new.block if new is not None else None, None, about, side_widths.side + SIDE_GAP)
+        )
     return out
 
 
@@ -207,21 +209,21 @@ def drawable_text(styles: Styles, text: str) -> str:
 def note_sides(
     texts: Iterable[str],
     styles: Styles,
-    room: SideWidths,
+    side_widths: SideWidths,
     block: Block | None = None,
     sign: str = "~",
     *,
     is_old_side: bool = False,
 ) -> list[SidePair]:
     """Return notes about a change on the new side. `is_old_side`: on the old side."""
-    lines = assign_block([line for text in texts for line in note_lines(text, styles, room.side, sign)], block)
+    lines = assign_block([line for text in texts for line in note_lines(text, styles, side_widths.side, sign)], block)
     if not lines:
         return []
     return [SidePair(old=lines) if is_old_side else SidePair(new=lines)]
 
 
 def render_setting_changes(
-    changed: Iterable[model.AttributeChange], kind: str, styles: Styles, room: SideWidths, block: Block | None
+    changed: Iterable[model.AttributeChange], kind: str, styles: Styles, side_widths: SideWidths, block: Block | None
 ) -> list[SidePair]:
     """Render changed settings on one line each, or as an old and a new side if a line is too short. Settings of code
     share lines."""
@@ -237,22 +239,24 @@ def render_setting_changes(
         if old == new:
             old, new = each.old, each.new  # They differ in white space only.
         text = f"{name}: {'none' if old is None else old} → {'none' if new is None else new}"
-        if cells(text) <= room.text_width:
+        if cells(text) <= side_widths.text_width:
             longer = f"{line} {styles.glyphs.between} {text.removeprefix('code ')}"
-            if line and kind == "code" and cells(longer) <= room.text_width:
+            if line and kind == "code" and cells(longer) <= side_widths.text_width:
                 out.pop()
                 text = longer
-            out += note_sides([text], styles, room, block)
+            out += note_sides([text], styles, side_widths, block)
             line = text
             continue
         line = ""
         sides = []
         prefix = f"{name}: "
-        prefix, before = (prefix, "") if cells(prefix) <= room.text_width // 2 else ("", prefix)
+        prefix, before = (prefix, "") if cells(prefix) <= side_widths.text_width // 2 else ("", prefix)
         for sign, value in (("-", old), ("+", new)):
             pieces = [Piece(before + value, styles.text)] if value is not None else []
-            lines = [Line(part, block) for part in wrap(pieces, room.text_width - cells(prefix))] if pieces else []
-            sides.append(add_gutter(hang_indent(lines, prefix, styles), sign, None, styles, room.side))
+            lines = (
+                [Line(part, block) for part in wrap(pieces, side_widths.text_width - cells(prefix))] if pieces else []
+            )
+            sides.append(add_gutter(hang_indent(lines, prefix, styles), sign, None, styles, side_widths.side))
         out.append(SidePair(sides[0], sides[1]))
     return out
 

@@ -38,7 +38,7 @@ def render_word_changes(
     old: Block,
     new: Block,
     parts: model.TextChange,
-    room: SideWidths,
+    side_widths: SideWidths,
     prefixes: tuple[str, str] = ("", ""),
 ) -> list[SidePair]:
     """Render the old and the new text, or only one of them if they look the same, and the settings that differ.
@@ -53,7 +53,9 @@ def render_word_changes(
         runs = [word.old or word.run if op == "delete" else word.run for word in kept]
         base = styles.heading(int(block.attrs.get("level", 2))) if block.kind == "heading" else None
         pieces = mark_words(kept, runs, styles, base, {op: style, **others})
-        rows = wrap(pieces, room.text_width - cells(prefix)) if any(piece.text.strip() for piece in pieces) else []
+        rows = (
+            wrap(pieces, side_widths.text_width - cells(prefix)) if any(piece.text.strip() for piece in pieces) else []
+        )
         sides.append(hang_indent([Line(row, block) for row in rows], prefix, styles))
     text = list(changed_run_attributes(parts.words))
     is_same = look_the_same(*sides)
@@ -62,10 +64,15 @@ def render_word_changes(
     is_same = is_same or "words" not in parts.kinds
     signs = ("-", "+") if not is_same else ("~", "~") if parts.kinds else (" ", " ")
     numbered = [
-        add_gutter(lines, sign, block.lines[0] + 1, styles, room.side)
-        for lines, sign, block in zip(([] if room.only_new else sides[0], sides[1]), signs, (old, new), strict=True)
+        add_gutter(lines, sign, block.lines[0] + 1, styles, side_widths.side)
+        for lines, sign, block in zip(
+            ([] if side_widths.only_new else sides[0], sides[1]), signs, (old, new), strict=True
+        )
     ]
-    return [SidePair(numbered[0], numbered[1], is_same=is_same), *render_setting_changes(text, "", styles, room, new)]
+    return [
+        SidePair(numbered[0], numbered[1], is_same=is_same),
+        *render_setting_changes(text, "", styles, side_widths, new),
+    ]
 
 
 def look_the_same(old: Sequence[Line], new: Sequence[Line]) -> bool:
@@ -103,63 +110,73 @@ def mark_words(
 
 
 def render_code_change(
-    context: LayoutContext, old: Block, new: Block, lines: Sequence[model.LineChange], room: SideWidths, part: int = 0
+    context: LayoutContext,
+    old: Block,
+    new: Block,
+    lines: Sequence[model.LineChange],
+    side_widths: SideWidths,
+    part: int = 0,
 ) -> list[SidePair]:
     """Render the changed lines of code and the lines around them, or the lines of slice number `part`."""
     styles, tokens = context.styles, [code_tokens(context, block) or [] for block in (old, new)]
-    was, now = (_muted_line(_title(block), block, block.lines[0] + 1, styles, room) for block in (old, new))
+    was, now = (_muted_line(_title(block), block, block.lines[0] + 1, styles, side_widths) for block in (old, new))
     parts = [SidePair(was, now, is_same=True)] if part < 2 else []
     for line in lines if part else near_changes(lines):
         if not line.omitted:
-            parts += _render_line(line, styles, room, (old, new), tokens)
+            parts += _render_line(line, styles, side_widths, (old, new), tokens)
             continue
         words = f"{styles.glyphs.more} {line.omitted} unchanged {'line' if line.omitted == 1 else 'lines'}"
-        was, now = (_muted_line(words, block, None, styles, room) for block in (old, new))
+        was, now = (_muted_line(words, block, None, styles, side_widths) for block in (old, new))
         parts.append(SidePair(was, now, is_same=True))
-    return merge_replacements(parts, room)
+    return merge_replacements(parts, side_widths)
 
 
 def _title(block: Block) -> str:
     return str(block.attrs.get("title") or block.attrs.get("language") or block.kind)
 
 
-def _muted_line(words: str, block: Block | None, number: int | None, styles: Styles, room: SideWidths) -> list[Line]:
-    pieces = truncate([Piece(words, styles.muted, None, True)], room.text_width, styles.glyphs.more)
-    return add_gutter([Line(pieces, block)], " ", number, styles, room.side)
+def _muted_line(
+    text: str, block: Block | None, number: int | None, styles: Styles, side_widths: SideWidths
+) -> list[Line]:
+    pieces = truncate([Piece(text, styles.muted, None, True)], side_widths.text_width, styles.glyphs.more)
+    return add_gutter([Line(pieces, block)], " ", number, styles, side_widths.side)
 
 
-def render_source_change(lines: Sequence[model.LineChange], styles: Styles, room: SideWidths) -> list[SidePair]:
+def render_source_change(lines: Sequence[model.LineChange], styles: Styles, side_widths: SideWidths) -> list[SidePair]:
     """Render the lines of a hunk of a source diff."""
     return merge_replacements(
-        (part for line in lines for part in _render_line(line, styles, room, (None, None), ([], []))), room
+        (part for line in lines for part in _render_line(line, styles, side_widths, (None, None), ([], []))),
+        side_widths,
     )
 
 
 def _render_line(
     line: model.LineChange,
     styles: Styles,
-    room: SideWidths,
+    side_widths: SideWidths,
     blocks: tuple[Block | None, Block | None],
     tokens: Sequence[Tokens],
 ) -> list[SidePair]:
-    def side(sign: str, at: int, style: Style) -> list[Line]:
-        if room.only_new and not at:
+    def side(sign: str, position: int, style: Style) -> list[Line]:
+        if side_widths.only_new and not position:
             return []
-        number, text, op = ((line.old_number, line.old, "delete"), (line.new_number, line.new, "insert"))[at]
+        number, text, op = ((line.old_number, line.old, "delete"), (line.new_number, line.new, "insert"))[position]
         words = [(style if word.op == op else PLAIN, word.run.text) for word in line.words if word.op in ("equal", op)]
-        row = tokens[at][number] if number < len(tokens[at]) else []
+        row = tokens[position][number] if number < len(tokens[position]) else []
         pieces = _pieces(row if "".join(part for _, part in row) == text else [("", text)], words, styles)
-        block = blocks[at]
+        block = blocks[position]
         ground = sign_background(sign, styles) or (styles.panel if block is not None else PLAIN)
         first = block.text_line + 1 if block is not None else 1
-        rows = wrap(pieces, room.text_width) if block is None else wrap_code(pieces, room.text_width, styles)
+        rows = (
+            wrap(pieces, side_widths.text_width) if block is None else wrap_code(pieces, side_widths.text_width, styles)
+        )
         lines = [Line(part, block) for part in rows]
-        return add_gutter_on(lines, sign, first + number, styles, room.side, ground)
+        return add_gutter_on(lines, sign, first + number, styles, side_widths.side, ground)
 
     if line.op == "equal":
         return [SidePair(side(" ", 0, PLAIN), side(" ", 1, PLAIN), is_same=True)]
     if line.op == "change" and _displayed_text(line.old) == _displayed_text(line.new):
-        text = render_setting_changes([invisible_change(line.words)], "", styles, room, blocks[1])
+        text = render_setting_changes([invisible_change(line.words)], "", styles, side_widths, blocks[1])
         return [
             SidePair(
                 side("~", 0, in_place_styles(styles)["format"]),
@@ -218,11 +235,11 @@ class _ChangedRow:
 
 
 def render_table_change(
-    context: LayoutContext, old: Block, new: Block, table: model.TableChange, room: SideWidths, part: int = 0
+    context: LayoutContext, old: Block, new: Block, table: model.TableChange, side_widths: SideWidths, part: int = 0
 ) -> list[SidePair]:
     """Render the header and the changed rows of a table, or the rows of slice number `part`. Counters stand for
     unchanged rows."""
-    styles, inner = context.styles, room.text_width
+    styles, inner = context.styles, side_widths.text_width
     pairs = table.columns[:_MOST_COLUMNS]
     was = [_run_pieces(_column_title(pair.old), styles, styles.strong) for pair in pairs]
     now = [_run_pieces(_column_title(pair.new), styles, styles.strong) for pair in pairs]
@@ -248,7 +265,7 @@ def render_table_change(
     def side(cells: Cells | None, block: Block, sign: str, number: int | None) -> list[Line]:
         lines = row_lines(cells, grid) if cells is not None else []
         seen = [Line(pan_pieces(line, pan, inner, styles.glyphs.more, at_words=True), block) for line in lines]
-        return add_gutter(seen, sign, number, styles, room.side)
+        return add_gutter(seen, sign, number, styles, side_widths.side)
 
     def shown(row: _ChangedRow) -> SidePair:
         before = side(row.old, row.old_block, row.signs[0], row.numbers[0])
@@ -257,7 +274,7 @@ def render_table_change(
 
     def both(piece: Piece) -> SidePair:
         pieces = truncate([piece], inner, styles.glyphs.more)
-        lines = [add_gutter([Line(pieces, block)], " ", None, styles, room.side) for block in (old, new)]
+        lines = [add_gutter([Line(pieces, block)], " ", None, styles, side_widths.side) for block in (old, new)]
         return SidePair(lines[0], lines[1], is_same=True)
 
     hair = both(Piece(styles.glyphs.across * min(inner, grid.width), styles.line, None, True))
@@ -283,17 +300,17 @@ def render_table_change(
                 )
             )
         )
-    parts += render_setting_changes(dict.fromkeys(elsewhere), "", styles, room, new)
+    parts += render_setting_changes(dict.fromkeys(elsewhere), "", styles, side_widths, new)
     parts += note_sides(
         dict.fromkeys(entry.note for entry in table.rows if isinstance(entry, model.RestructuredBlocks)),
         styles,
-        room,
+        side_widths,
         new,
     )
     moved = sum(isinstance(entry, model.MovedBlock) and entry.is_arrival for entry in table.rows)
     rows_moved, places = ("1 row", "position") if moved == 1 else (f"{moved} rows", "positions")
     text = f"{rows_moved} moved. {styles.glyphs.into} marks the old {places}."
-    return parts + note_sides([text] * bool(moved), styles, room, new)
+    return parts + note_sides([text] * bool(moved), styles, side_widths, new)
 
 
 def _changed_rows(

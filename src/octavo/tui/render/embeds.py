@@ -99,10 +99,10 @@ def render_file(context: LayoutContext, block: Block, width: int) -> list[Line]:
     return add_caption(context, block, render_bar(context, left, right, width), width)
 
 
-def _render_broken(context: LayoutContext, words: str, trouble: str, width: int) -> list[Line]:
+def _render_broken(context: LayoutContext, text: str, trouble: str, width: int) -> list[Line]:
     """Render a broken link with the reason."""
     styles, why = context.styles, as_clause(trouble)
-    left = [Piece(f"{styles.glyphs.no} ", styles.error, None, True), Piece(words, styles.error)]
+    left = [Piece(f"{styles.glyphs.no} ", styles.error, None, True), Piece(text, styles.error)]
     if width_of(left) + cells(why) + 2 > width - 2:
         why = why.partition(" at ")[0]  # The full reason is shown when the link is opened.
     return render_bar(context, left, [Piece(why, styles.muted, None, True)], width)

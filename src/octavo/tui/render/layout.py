@@ -104,14 +104,14 @@ def _render(context: LayoutContext, block: Block, width: int) -> list[Line]:
         renderer = embeds.render_unknown if is_box else _render_children
     width = max(width, NARROWEST)
     if context.depth == 0:
-        context.spare = max(0, context.room - width)
+        context.spare = max(0, context.available_width - width)
     lines = renderer(context, block, width)
     if width < _SQUEEZED_WIDTH:
         lines = [squeeze(line, context.widest(width)) for line in lines]
     own: Block | None = block
     if (cut := slice_bounds(block)) is not None:
         # The cursor can be on the start of a long block and on its children.
-        own = cut.whole if cut.is_first or not block.children else None
+        own = cut.whole_block if cut.is_first or not block.children else None
     for line in lines:
         if line.block is None or line.block is block:
             line.block = own
@@ -204,15 +204,23 @@ def block_ranges(lines: Sequence[Line], first: int = 0) -> list[tuple[int, int, 
 
 
 def lay_out(
-    blocks: Iterable[Block], width: int, styles: Styles, folds: Folds | None = None, *, room: int = 0, source: str = ""
+    blocks: Iterable[Block],
+    width: int,
+    styles: Styles,
+    folds: Folds | None = None,
+    *,
+    available_width: int = 0,
+    source: str = "",
 ) -> Layout:
-    """Lay out all blocks in `width` cells. Wide tables and code at the top level may take `room` cells. `source` is the
-    text of the page.
+    """Lay out all blocks in `width` cells. Wide tables and code at the top level may take `available_width` cells.
+    `source` is the text of the page.
 
     Painting is tried too, so that a faulty block is found here.
     """
     source_of = partial(block_source, source)
-    context = LayoutContext(styles, folds or Folds(), render_block, room=room, source_of=source_of)
+    context = LayoutContext(
+        styles, folds or Folds(), render_block, available_width=available_width, source_of=source_of
+    )
     lines: list[Line] = []
     for unit in split_into_units(blocks):
         fallback = partial(render_failed_block, unit.block, source_of, styles, max(width, NARROWEST))

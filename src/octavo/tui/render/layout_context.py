@@ -94,7 +94,7 @@ class Folds:
                 return True
         return False
 
-    def reveal(self, path: Sequence[Block]) -> bool:
+    def expand_path(self, path: Sequence[Block]) -> bool:
         """Expand all blocks on a path that hide its end, and return whether any was closed."""
         changed = False
         for parent, child in pairwise(path):
@@ -137,7 +137,7 @@ class LayoutContext:
     folds: Folds
     render_block: Callable[[LayoutContext, Block, int], list[Line]]
     """Function that renders a block in a width."""
-    room: int = 0
+    available_width: int = 0
     """Cells that a wide block at the top level may take."""
     spare: int = 0
     """Cells that a wide block may take beyond its width. 0 in containers with a right border."""
@@ -216,9 +216,9 @@ class LayoutContext:
         """Return runs as styled text, with links under the titles of their targets."""
         return render_runs(runs, self.styles, style, self.link_targets)
 
-    def shared_by_slices(self, name: str, whole: Block, compute: Callable[[Block], T], room: int = 0) -> T:
-        """Return the result of `compute` for a block, which all its slices share for the same `room`."""
-        key = name, id(whole), room
+    def shared_by_slices(self, name: str, whole: Block, compute: Callable[[Block], T], available_width: int = 0) -> T:
+        """Return the result of `compute` for a block, which all its slices share for the same `available_width`."""
+        key = name, id(whole), available_width
         if key not in self._known:
             self._known[key] = whole, compute(whole)
         found: T = self._known[key][1]

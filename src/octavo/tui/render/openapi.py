@@ -1,4 +1,5 @@
-"""Rendering of OpenAPI blocks: one line per operation, with details when expanded. Also of operations that are written out on the page."""
+"""Rendering of OpenAPI blocks: one line per operation, with details when expanded. Also of operations that are written
+out on the page."""
 
 from __future__ import annotations
 
@@ -289,8 +290,8 @@ def _render_all_operations(context: LayoutContext, specification: Specification,
     return out
 
 
-def _group_heading(words: str, styles: Styles, above: list[Line], beside: str = "") -> list[Line]:
-    head = [Piece(words.upper(), styles.muted + Style(bold=True), None, True)]
+def _group_heading(text: str, styles: Styles, above: list[Line], beside: str = "") -> list[Line]:
+    head = [Piece(text.upper(), styles.muted + Style(bold=True), None, True)]
     if beside:
         head += [Piece("  ", PLAIN, None, True), Piece(beside, styles.muted, None, True)]
     return [*([Line([])] if above else []), Line(head)]
@@ -373,8 +374,8 @@ def _render_markdown(context: LayoutContext, markdown: str, width: int, *, gap: 
     return [*([Line([])] if gap else []), *lines]
 
 
-def _wrapped_text(words: str, style: Style, width: int) -> list[Line]:
-    return [Line(part) for part in wrap([Piece(words, style)], width)]
+def _wrapped_text(text: str, style: Style, width: int) -> list[Line]:
+    return [Line(part) for part in wrap([Piece(text, style)], width)]
 
 
 def render_operation_block(context: LayoutContext, block: Block, width: int) -> list[Line]:

@@ -22,14 +22,14 @@ faster."""
 class LinkFollowed(Message):
     """Message: a link, image, file or note was opened, or a button pressed. `outside`: in the browser."""
 
-    def __init__(self, href: str, outside: bool, kind: str, words: str = "") -> None:
+    def __init__(self, href: str, outside: bool, kind: str, text: str = "") -> None:
         super().__init__()
         self.href = href
         """Address of a link, label of a note, or query of a button. Empty for the page itself."""
         self.outside = outside
         self.kind = kind
         """One of link, image, file, note, ask, search and page."""
-        self.words = words
+        self.words = text
         """Text of the link."""
 
 

@@ -30,24 +30,24 @@ def paint_line(line: Line, margin: int, width: int, base: Style) -> Strip:
 def unpaintable_units(rows: Iterable[tuple[int, int, Line]], paint: Callable[[int, Line], Strip]) -> set[int]:
     """Return the units with a line that cannot be painted."""
 
-    def is_painted(unit: int, line: Line) -> bool:
-        return paint(unit, line) is not None
+    def is_painted(unit_index: int, line: Line) -> bool:
+        return paint(unit_index, line) is not None
 
     return {unit for unit, _, line in rows if not run_guarded(partial(is_painted, unit, line), bool)}
 
 
-def overlay_text(strip: Strip, at: int, text: str, style: Style) -> Strip:
+def overlay_text(strip: Strip, position: int, text: str, style: Style) -> Strip:
     """Return a strip with `text` over it from a cell on. A negative cell counts as 0, and the text is cut at the end of
     the strip."""
     width = strip.cell_length
-    at = max(0, at)
-    room = width - at
+    position = max(0, position)
+    room = width - position
     if room <= 0 or not text:
         return strip
     wide = cells(text)
     if wide > room:
         text, wide = set_cell_size(text, room), room
-    before, _, after = Segment.divide(strip, (at, at + wide, width))
+    before, _, after = Segment.divide(strip, (position, position + wide, width))
     return Strip([*before, Segment(text, style), *after], width)
 
 

@@ -121,9 +121,9 @@ def render_list(context: LayoutContext, block: Block, width: int) -> list[Line]:
     return out
 
 
-def item_marker(block: Block, at: int, level: int, styles: Styles) -> str:
-    """Return the bullet, number or checkbox of item `at` in a list at nesting level `level`."""
-    glyphs, item = styles.glyphs, block.children[at]
+def item_marker(block: Block, position: int, level: int, styles: Styles) -> str:
+    """Return the bullet, number or checkbox of item `position` in a list at nesting level `level`."""
+    glyphs, item = styles.glyphs, block.children[position]
     if item.kind == "task":
         done = bool(item.attrs.get("checked"))
         mark = glyphs.done if done else glyphs.todo
@@ -131,7 +131,7 @@ def item_marker(block: Block, at: int, level: int, styles: Styles) -> str:
     if not block.attrs.get("ordered"):
         return glyphs.bullets[level % len(glyphs.bullets)]
     first = int(block.attrs.get("start") or 1)
-    return f"{first + at}.".rjust(len(str(first + len(block.children) - 1)) + 1)
+    return f"{first + position}.".rjust(len(str(first + len(block.children) - 1)) + 1)
 
 
 def _starts_right_to_left(item: Block) -> bool:

@@ -27,11 +27,11 @@ def flatten_emoji(text: str) -> str:
     return text if text.isascii() else _EMOJI_MODIFIERS.sub(_replace_modifier, text).translate(_FLAGS)
 
 
-def _replace_modifier(found: re.Match[str]) -> str:
+def _replace_modifier(regex_match: re.Match[str]) -> str:
     """Return the joiner if it joins letters, which many scripts need, else an empty text."""
-    text, at = found.string, found.start()
+    text, at = regex_match.string, regex_match.start()
     joins_signs = text[at - 1 : at] > _LAST_LETTER and text[at + 1 : at + 2] > _LAST_LETTER
-    return found[0] if found[0] == _JOINER and not joins_signs else ""
+    return regex_match[0] if regex_match[0] == _JOINER and not joins_signs else ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

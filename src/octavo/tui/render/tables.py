@@ -146,17 +146,17 @@ def grid_for(
     ]
     hints = [column.width // _PIXELS_PER_CELL if column.width else 0 for _, column in columns]
 
-    def grid(room: int) -> TableGrid:
-        table_grid = fit_columns(head, body, aligns, room, hints)
+    def grid(available_width: int) -> TableGrid:
+        table_grid = fit_columns(head, body, aligns, available_width, hints)
         table_grid.rows, table_grid.omitted_rows = shown, len(block.children) - len(rows)
         return table_grid
 
     return grid
 
 
-def _reads_from_right(rows: Sequence[Sequence[list[Piece]]], at: int) -> bool:
+def _reads_from_right(rows: Sequence[Sequence[list[Piece]]], position: int) -> bool:
     """Return whether most cells of a column read from right to left."""
-    texts = [text for row in rows if (text := cell_text(row[at])) and not text.isascii()]
+    texts = [text for row in rows if (text := cell_text(row[position])) and not text.isascii()]
     return 2 * sum(map(reads_from_right, texts)) > len(rows) if texts else False
 
 
@@ -214,16 +214,16 @@ def render_table(context: LayoutContext, block: Block, width: int) -> list[Line]
 
 
 def _fit_table(
-    context: LayoutContext, block: Block, columns: Sequence[tuple[int, TableColumn]], width: int, room: int
+    context: LayoutContext, block: Block, columns: Sequence[tuple[int, TableColumn]], width: int, available_width: int
 ) -> tuple[TableGrid, bool]:
     """Return the table with its column widths, and whether any row takes several lines. The full room is used only if
     that helps."""
     grid = grid_for(block, columns, context.styles, context.link_targets)
     table_grid = grid(width - 2)
-    if room > width and (
+    if available_width > width and (
         table_grid.width > width - 2 or any(row_wraps(row, table_grid.widths) for row in table_grid.body)
     ):
-        table_grid = grid(room - 2)
+        table_grid = grid(available_width - 2)
     return table_grid, any(row_wraps(row, table_grid.widths) for row in table_grid.body)
 
 

@@ -21,7 +21,7 @@ _SECTION_LETTERS, _SECTION_ENTRIES = 10_000, 200
 class Match(NamedTuple):
     """A match: its unit, its number within the unit, and the block that contains it."""
 
-    unit: int
+    unit_index: int
     nth: int
     block: Block
     path: tuple[Block, ...]
@@ -44,7 +44,7 @@ def pattern(needle: str) -> re.Pattern[str]:
 
 
 class _BlockText(NamedTuple):
-    unit: int
+    unit_index: int
     block: Block
     path: tuple[Block, ...]
 
@@ -78,9 +78,9 @@ class BlockTextFinder:
         for stretch in self._iterate_sections() if fold(needle).strip() else ():
             for match in pattern(needle).finditer(stretch.text):
                 entry = stretch.entries[bisect_right(stretch.starts, match.start()) - 1]
-                nth = counts.get(entry.unit, 0)
-                counts[entry.unit] = nth + 1
-                yield Match(entry.unit, nth, entry.block, entry.path)
+                nth = counts.get(entry.unit_index, 0)
+                counts[entry.unit_index] = nth + 1
+                yield Match(entry.unit_index, nth, entry.block, entry.path)
                 found += 1
                 if found >= _MOST_MATCHES:
                     return
@@ -118,19 +118,21 @@ class BlockTextFinder:
             self._sections.append(_Section("\0".join(texts), starts, entries))
         return bool(entries)
 
-    def _block_texts(self, unit: int, block: Block, ancestors: tuple[Block, ...]) -> Iterator[tuple[_BlockText, str]]:
+    def _block_texts(
+        self, unit_index: int, block: Block, ancestors: tuple[Block, ...]
+    ) -> Iterator[tuple[_BlockText, str]]:
         path = (*ancestors, block)
         own = [self._text_of(block.runs), block.text]
         if has_start(block):
             own += [value for name in _NAMES if isinstance(value := block.attrs.get(name), str)]
             if block.kind in ("table", "cards"):
                 own += [plain_text(column.title) for column in block.attrs.get("columns") or () if not column.hidden]
-        entry = _BlockText(unit, block, path)
+        entry = _BlockText(unit_index, block, path)
         for text in own:
             if text:
                 yield entry, text
         for child in block.children:
-            yield from self._block_texts(unit, child, path)
+            yield from self._block_texts(unit_index, child, path)
 
 
 def match_spans(lines: Sequence[Line], needle: str) -> list[MatchSpan]:

@@ -71,11 +71,11 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
     return out
 
 
-def render_diff_unit_or_threads(context: LayoutContext, unit: DiffUnit, room: SideWidths) -> list[Line]:
+def render_diff_unit_or_threads(context: LayoutContext, unit: DiffUnit, side_widths: SideWidths) -> list[Line]:
     """Render a unit of a diff, which may be the threads on a block."""
     if unit.kind == "threads":
-        return render_threads(unit.threads, context.styles, room.width, GUTTER - 2)
-    return render_diff_unit(context, unit, room)
+        return render_threads(unit.threads, context.styles, side_widths.width, GUTTER - 2)
+    return render_diff_unit(context, unit, side_widths)
 
 
 def _message_lines(
@@ -146,7 +146,7 @@ def _diff_lines(compared: PageComparison, width: int, styles: Styles) -> list[Li
         if not compared.diff.is_empty
         else build_source_diff(compared.hunks)
     )
-    context = LayoutContext(styles, Folds(), render_block, room=width)
+    context = LayoutContext(styles, Folds(), render_block, available_width=width)
     room = SideWidths.for_width(width, split=False)
     lines = [
         line

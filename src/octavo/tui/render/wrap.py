@@ -135,11 +135,14 @@ def _line_spans(text: str, width: int) -> list[tuple[int, int]]:
     return spans
 
 
-def _hyphenated_head(word: str, room: int) -> int:
-    """Return the length of the part of a compound word, up to a hyphen, that fits `room` cells."""
+def _hyphenated_head(word: str, available_width: int) -> int:
+    """Return the length of the part of a compound word, up to a hyphen, that fits `available_width` cells."""
     if not _WORD_HYPHEN.search(word) or not _HYPHENATED.fullmatch(word):
         return 0
-    return max((match.end() for match in _WORD_HYPHEN.finditer(word) if cells(word[: match.end()]) <= room), default=0)
+    return max(
+        (match.end() for match in _WORD_HYPHEN.finditer(word) if cells(word[: match.end()]) <= available_width),
+        default=0,
+    )
 
 
 def _split_long_word(word: str, width: int) -> list[int]:

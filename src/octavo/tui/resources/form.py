@@ -63,7 +63,7 @@ FORM_COMMANDS: Commands[FormDialog] = Commands(
         Command("edit", "ctrl+e", "Edit as YAML", "Edit the form as YAML in your editor", run=lambda _, form: form.edit_as_yaml(), priority=True),
         Command("file", "ctrl+f", "Choose file", "Choose a file for this field", run=lambda _, form: form.choose_file(),
                 is_available=lambda _, form: form.accepts_files, why_not=lambda _, form: form.why_no_file(), priority=True),
-        Command("reveal", "ctrl+r", "Show/hide", "Show or hide secrets", run=lambda _, form: form.reveal(),
+        Command("reveal", "ctrl+r", "Show/hide", "Show or hide secrets", run=lambda _, form: form.toggle_hidden_text(),
                 is_available=lambda _, form: form.has_hidden, priority=True),
         Command("restore", "ctrl+b", "Reset", "Reset this field", run=lambda _, form: form.reset_field(),
                 why_not=lambda _, form: form.why_not_reset(), priority=True, shown=False),
@@ -306,11 +306,11 @@ class FormDialog(Dialog[None]):
         """Whether the form has a field with hidden text."""
         return any(each.is_masked for each in self.state.fields)
 
-    def reveal(self) -> None:
+    def toggle_hidden_text(self) -> None:
         """Show hidden text, or hide it again."""
         self._is_revealed = not self._is_revealed
         for row in self._rows.values():
-            row.reveal(self._is_revealed)
+            row.set_revealed(self._is_revealed)
 
     def why_not_reset(self) -> str | None:
         """Return why the field with the cursor cannot be reset. None if it can be reset."""

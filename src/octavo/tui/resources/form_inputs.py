@@ -101,7 +101,7 @@ class MaskedEditor(TextEditor):
         if not self.is_masked:
             super().action_cut()
 
-    def reveal(self, is_revealed: bool) -> None:
+    def set_revealed(self, is_revealed: bool) -> None:
         """Show the values, or hide them again."""
         self.is_masked = not is_revealed
         self.notify_style_update()  # Clears the cache of rendered lines.
@@ -201,10 +201,10 @@ class FieldRow(Vertical):
             except ColorParseError:
                 swatch.display = False
 
-    def reveal(self, is_revealed: bool) -> None:
+    def set_revealed(self, is_revealed: bool) -> None:
         """Show hidden text, or hide it again."""
         if isinstance(self.input, MaskedEditor):
-            self.input.reveal(is_revealed)
+            self.input.set_revealed(is_revealed)
         elif isinstance(self.input, SecretInput):
             self.input.password = not is_revealed
 

@@ -323,10 +323,10 @@ class BrowserScreen(ListView[Any]):
         resource = self.table_list.item
         if resource is not None and self.levels and resource.plural != self.level.resource.plural:
             self.save_position()
-            self._open_table(resource, after=LOAD_DELAY)
+            self._open_table(resource, delay=LOAD_DELAY)
 
-    def _open_table(self, resource: Resource[Any], *, after: float = 0.0, force: bool = False) -> None:
-        """Show a table and load its items, after `after` seconds.
+    def _open_table(self, resource: Resource[Any], *, delay: float = 0.0, force: bool = False) -> None:
+        """Show a table and load its items, after `delay` seconds.
 
         `force` loads a table that the server reported as unavailable.
         """
@@ -349,8 +349,8 @@ class BrowserScreen(ListView[Any]):
         self.rows.state.wait_for(resource.plural)
         self._show_details()
         self._update_status()
-        if after:
-            self._load_timer = self.set_timer(after, self._load)
+        if delay:
+            self._load_timer = self.set_timer(delay, self._load)
         else:
             self._load()
 

@@ -144,7 +144,7 @@ class ChangedTree:
 
     # Navigation
 
-    def reveal(self, key: str) -> bool:
+    def select_entry(self, key: str) -> bool:
         """Select the entry `key`. Return False if no changed or commented page has this key."""
         return key in self._reading_order and self.widget.select_hidden(key)
 

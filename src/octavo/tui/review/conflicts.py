@@ -168,7 +168,7 @@ class ConflictsScreen(View):
         self._open_conflicts = replace(open_conflicts, tree_conflicts=tree_conflicts)
         self.rows.show((*open_conflicts.pages, *tree_conflicts))
         self._draw_head()
-        self._show(again=True)
+        self._show(force_update=True)
 
     # Drawing
 
@@ -184,11 +184,11 @@ class ConflictsScreen(View):
     def _chosen(self) -> None:
         self.view.focus()
 
-    def _show(self, *, again: bool = False) -> None:
+    def _show(self, *, force_update: bool = False) -> None:
         item = self._item
         if item is None:
             self.view.clear()
-        elif again or self.view.key != _key_of(item):
+        elif force_update or self.view.key != _key_of(item):
             self.view.state.wait_for(item.title)
             self.run_worker(self._prepare(item), exclusive=True, group="page")
         self.refresh_bindings()
@@ -350,7 +350,7 @@ class ConflictsScreen(View):
         if selected is None or conflict is None:
             return
         if conflict_choices.edit_resolution(self.shell, self._choices, selected.name, conflict):
-            self._show(again=True)
+            self._show(force_update=True)
             self._choices_changed(moves_on=True)
 
     def why_no_moved_text(self) -> str | None:

@@ -72,7 +72,7 @@ class Checks:
     """Whether a merge rule requires that the change request is up to date with main."""
     unlisted: int = 0
     """Number of changes that are missing in `changes`."""
-    will_have_markers: tuple[str, ...] = ()
+    names_with_markers: tuple[str, ...] = ()
     """Titles of pages that would have conflict markers after the merge."""
 
     @property
@@ -160,7 +160,7 @@ async def run_checks(live: Live, at: ChangeRequestRef) -> Checks:
         prediction.is_on_main,
         rules[1],
         unlisted(changed),
-        prediction.will_have_markers,
+        prediction.names_with_markers,
     )
 
 
@@ -268,7 +268,7 @@ class ConflictPrediction:
         return tuple({each.id: each.name for each in self.conflicts}.values())
 
     @property
-    def will_have_markers(self) -> tuple[str, ...]:
+    def names_with_markers(self) -> tuple[str, ...]:
         """Return the names that would have conflict markers after the merge."""
         return tuple({each.id: each.name for each in self.conflicts if each.kind not in _MAIN_RULES}.values())
 

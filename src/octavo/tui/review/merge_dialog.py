@@ -1,4 +1,5 @@
-"""The dialog that merges one change request, and the dialog that merges several in order. The checks are loaded again before each merge."""
+"""The dialog that merges one change request, and the dialog that merges several in order. The checks are loaded again
+before each merge."""
 
 from __future__ import annotations
 
@@ -74,8 +75,8 @@ def _dialog_content(app: Shell, at: ChangeRequestRef, checks: Checks) -> DialogC
     if pages := pages_to_revert(checks.changes):
         after.append(f"To revert   press Z after the merge to create a change request that reverts {pages}")
     warning = why_typed(checks)
-    if checks.conflicts and checks.will_have_markers:
-        warning = f"Readers may see conflict markers on {merge_effects.name_first(checks.will_have_markers)}"
+    if checks.conflicts and checks.names_with_markers:
+        warning = f"Readers may see conflict markers on {merge_effects.name_first(checks.names_with_markers)}"
     if checks.change_request.outdated and checks.space.permissions.edit:
         if warning:
             # The hint is in the line of the warning, because further lines may be scrolled out of view.

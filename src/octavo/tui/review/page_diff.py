@@ -74,8 +74,8 @@ class PageDiff:
         self._anchors: TwoVersionAnchors | None = None
         """Anchors of the threads in both documents."""
         self._pending_step: tuple[str, int | str | Comment] | None = None
-        """Key of the entry to go to, with the thread to show, the key of the block to select, or 1 for the first and -1 for
-        the last open thread."""
+        """Key of the entry to go to, with the thread to show, the key of the block to select, or 1 for the first and -1
+        for the last open thread."""
         self._wanted_thread = thread
         """Thread that the view was opened for, until its entry is known."""
 
@@ -167,7 +167,7 @@ class PageDiff:
             return
         match targets.resolve(message.href):
             case links.PageLink(page=page_id, anchor=anchor) if page_id != change.page.id:
-                if not self._pages.reveal(page_id):
+                if not self._pages.select_entry(page_id):
                     shell.go(ToPage(self._comparison.space.space_id, page_id, anchor or ""))
             case links.PageLink(anchor=anchor) | links.AnchorLink(anchor=anchor) if (
                 anchor and self.pane.navigation.go_to_anchor(anchor)
@@ -185,7 +185,7 @@ class PageDiff:
                 )
                 shell.background(shown)
             case target:
-                link_opening.open_target(shell, target, href=message.href, words=message.words, at=self._comparison.at)
+                link_opening.open_target(shell, target, href=message.href, text=message.words, at=self._comparison.at)
 
     # Threads
 
@@ -226,14 +226,14 @@ class PageDiff:
         if key is None:
             self._view.shell.explain(no_more_threads(self._comparison.change_request.number, step))
             return
-        self._pages.reveal(key)
+        self._pages.select_entry(key)
         self._pending_step = key, step
         self.show()
         self.go_to_pending_thread()
 
     def show_block(self, page: str, key: str) -> None:
         """Show a page, and select a block once the page is loaded."""
-        self._pages.reveal(page)
+        self._pages.select_entry(page)
         self._pending_step = page, key
         self.show()
         self.go_to_pending_thread()
@@ -272,7 +272,7 @@ class PageDiff:
         if thread is None or all(each.id != thread.id for each in self._threads.comments):
             return
         key = entry_key_of(thread)
-        if self._pages.reveal(key):
+        if self._pages.select_entry(key):
             self._wanted_thread, self._pending_step = None, (key, thread)
             self.show()
 
@@ -387,9 +387,9 @@ class PageDiff:
     def why_no_block(self) -> str | None:
         return None
 
-    def why_not_commentable(self, *, whole: bool) -> str | None:
+    def why_not_commentable(self, *, is_whole_page: bool) -> str | None:
         change = self._pages.selected
-        if change is None or whole:
+        if change is None or is_whole_page:
             return None
         if self.is_comparing:
             return f"{change.title} is still loading."

@@ -68,7 +68,7 @@ def _comment_on_page(app: Shell, view: ChangeRequestScreen) -> None:
 def _why_no_comment_on_page(app: Shell, view: ChangeRequestScreen) -> str | None:
     if _is_whole_selected(view):
         return why_no_comment_on_whole(app, view.request_target)
-    return view.page_discussion.why_no_comment(whole=True)
+    return view.page_discussion.why_no_comment(is_whole_page=True)
 
 
 COMMENT_COMMANDS: Commands[Any] = (
@@ -331,7 +331,7 @@ class ChangeRequestScreen(View):
         if self.at != at:
             return False
         if page is not None and page != (self.page_diff.visible_page or ("",))[0]:
-            self.changed_tree.reveal(page)
+            self.changed_tree.select_entry(page)
         return True
 
     def go_up(self) -> bool:
@@ -356,11 +356,11 @@ class ChangeRequestScreen(View):
 
     def _show_edited(self, pages: tuple[str, ...]) -> None:
         self.refresh_data()
-        if pages and self.changed_tree.reveal(pages[0]):
+        if pages and self.changed_tree.select_entry(pages[0]):
             self.view.focus()
 
     def _show_pending_comment(self, entry: OutboxEntry) -> None:
-        self.changed_tree.reveal(entry.facts.page or WHOLE)
+        self.changed_tree.select_entry(entry.facts.page or WHOLE)
         self.page_discussion.open_thread(entry.created_id)
 
     @property

@@ -57,9 +57,9 @@ class ReviewersScreen(Chooser[frozenset[str] | None, str]):
         super().__init__(title, people, empty="No one can review this change request.")
         self._requested, self._selected = requested, set(requested)
 
-    def draw(self, found: MatchedChoice[str]) -> Row:
-        row = super().draw(found)
-        checkbox = "[x] " if found.choice.value in self._selected else "[ ] "
+    def draw(self, matched: MatchedChoice[str]) -> Row:
+        row = super().draw(matched)
+        checkbox = "[x] " if matched.choice.value in self._selected else "[ ] "
         return Row(Content.assemble((checkbox, "$octavo-muted"), row.text), right=row.right, dim=row.dim)
 
     def find_matches(self, query: str) -> list[MatchedChoice[str]]:

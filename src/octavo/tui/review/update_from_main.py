@@ -146,7 +146,7 @@ def _dialog_content(
     if preview.prediction.is_on_main:
         archive = offer_to_archive(app, at, preview.change_request)
         after = ALREADY_ON_MAIN if archive is None else f"{ALREADY_ON_MAIN} {ARCHIVE_HINT}"
-    elif preview.prediction.will_have_markers or not preview.prediction.is_known:
+    elif preview.prediction.names_with_markers or not preview.prediction.is_known:
         after = (
             "If there are conflicts, the text will contain both versions, marked with conflict markers. "
             "You can resolve the conflicts after the update."

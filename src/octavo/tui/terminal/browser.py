@@ -25,19 +25,20 @@ _TERMINAL_BROWSERS = frozenset({"w3m", "lynx", "links", "links2", "elinks", "www
 class Browser:
     """A command that opens a URL. The URL replaces `%s` in its words, or follows the last word."""
 
-    words: tuple[str, ...]
+    arguments: tuple[str, ...]
 
     @property
     def name(self) -> str:
-        return PurePath(self.words[0]).name
+        return PurePath(self.arguments[0]).name
 
     def start(self, url: str, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        """Open a URL in a process without access to the terminal. Raises ValueError if it is no http or https URL, or OSError."""
+        """Open a URL in a process without access to the terminal. Raises ValueError if it is no http or https URL, or
+        OSError."""
         if not url.startswith(SCHEMES) or not url.isprintable():
             raise ValueError("Octavo opens only http and https links in a browser.")
-        words = [word.replace("%s", url) for word in self.words]
+        words = [word.replace("%s", url) for word in self.arguments]
         return subprocess.Popen(
-            words if words != list(self.words) else [*words, url],
+            words if words != list(self.arguments) else [*words, url],
             env=without_secrets(environment),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -33,15 +33,15 @@ class ProgramOutput:
     """True if the program exceeded its time or its output limit."""
 
 
-async def run_bounded(program: str, data: bytes, *, seconds: float, memory: int, most: int) -> ProgramOutput:
+async def run_bounded(program: str, data: bytes, *, seconds: float, memory: int, max_bytes: int) -> ProgramOutput:
     """Run a program of `bounded/` with `data` as its input, and return its output.
 
-    The program is killed after `seconds`, after `most` bytes of output, or when the caller is cancelled. It can use
-    `memory` bytes, if the system supports such limits. Raises OSError if no process can be started.
+    The program is killed after `seconds`, after `max_bytes` bytes of output, or when the caller is cancelled. It can
+    use `memory` bytes, if the system supports such limits. Raises OSError if no process can be started.
     """
     process = _BoundedProcess(program, memory, seconds)
     # In a thread: an event loop that ends at the same time would leave its pipes open.
-    running = asyncio.get_running_loop().run_in_executor(None, process.run, data, most)
+    running = asyncio.get_running_loop().run_in_executor(None, process.run, data, max_bytes)
     try:
         done, _ = await asyncio.wait({running}, timeout=seconds)
     except asyncio.CancelledError:
@@ -50,7 +50,7 @@ async def run_bounded(program: str, data: bytes, *, seconds: float, memory: int,
     finally:
         process.kill()
     output = await running
-    return ProgramOutput(output[:most], not done or len(output) > most)
+    return ProgramOutput(output[:max_bytes], not done or len(output) > max_bytes)
 
 
 class _BoundedProcess:
@@ -62,8 +62,9 @@ class _BoundedProcess:
         self._child: Popen[bytes] | None = None
         self._is_killed = False
 
-    def run(self, data: bytes, most: int) -> bytes:
-        """Run the program and return its output, cut off soon after `most` bytes. Blocks until it ends. Raises OSError."""
+    def run(self, data: bytes, max_bytes: int) -> bytes:
+        """Run the program and return its output, cut off soon after `max_bytes` bytes. Blocks until it ends. Raises
+        OSError."""
         with self._lock:
             if self._is_killed:
                 return b""
@@ -73,9 +74,9 @@ class _BoundedProcess:
             writer = Thread(target=_write_input, args=(child, data), daemon=True, name="octavo-input")
             writer.start()
             assert child.stdout is not None, "Popen was called without a pipe"
-            while len(output) <= most and (chunk := child.stdout.read(_CHUNK)):
+            while len(output) <= max_bytes and (chunk := child.stdout.read(_CHUNK)):
                 output += chunk
-            if len(output) > most:
+            if len(output) > max_bytes:
                 child.kill()
             writer.join()
         return bytes(output)

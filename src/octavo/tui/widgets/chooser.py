@@ -1,4 +1,5 @@
-"""Dialogs with an input line and a filtered list below it, and pickers of an item such as a person, a space or a theme."""
+"""Dialogs with an input line and a filtered list below it, and pickers of an item such as a person, a space or a
+theme."""
 
 from __future__ import annotations
 
@@ -156,10 +157,10 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         """Whether rows show the explanation beside the title."""
         return not (self.shows_explanation and self.has_class("-tiny"))
 
-    def draw(self, found: MatchedChoice[T]) -> Row:
+    def draw(self, matched: MatchedChoice[T]) -> Row:
         """Return the row of a choice."""
-        choice = found.choice
-        title = self.highlighted_title(found)
+        choice = matched.choice
+        title = self.highlighted_title(matched)
         detail = safe(choice.explanation) if self.has_row_details else Content("")
         column = fit(title, self._title_width) if detail else title
         text = Content.assemble(column, "   ", (detail.plain, "$octavo-muted")) if detail else column
@@ -170,10 +171,10 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
             dim=bool(choice.disabled_reason),
         )
 
-    def highlighted_title(self, found: MatchedChoice[T]) -> Content:
+    def highlighted_title(self, matched: MatchedChoice[T]) -> Content:
         """Return the title of a choice with its matching letters highlighted."""
-        title = safe(found.choice.title)
-        return found.match.highlight(title, "bold $primary") if found.match else title
+        title = safe(matched.choice.title)
+        return matched.match.highlight(title, "bold $primary") if matched.match else title
 
     def on_mount(self) -> None:
         self.rows.is_always_lit = True
@@ -212,8 +213,8 @@ class Chooser(Dialog[ScreenResultType], Generic[ScreenResultType, T]):
         if same_number is not None:
             self.rows.go_to(same_number)
 
-    def _headings(self, found: MatchedChoice[T]) -> Sequence[RowHeading]:
-        return [RowHeading(found.choice.group)] if found.choice.group and found.match is None else []
+    def _headings(self, matched: MatchedChoice[T]) -> Sequence[RowHeading]:
+        return [RowHeading(matched.choice.group)] if matched.choice.group and matched.match is None else []
 
     def _list_matches(self, query: str) -> None:
         self._listed_query = query
@@ -331,9 +332,10 @@ class Picker(Chooser[T | None, T]):
         find_more: Callable[[str], Awaitable[Sequence[Choice[T]]]] | None = None,
         is_loading: bool = False,
     ) -> None:
-        """`on_preview` is called with each value that the cursor reaches, for example to preview a theme. `initial` is selected
-        first. `find_more` searches for choices that are not in the list, for lists too long to load. With `is_loading`, the
-        choices are still loading: the user can already type, and the caller passes them to `show_loaded`."""
+        """`on_preview` is called with each value that the cursor reaches, for example to preview a theme. `initial` is
+        selected first. `find_more` searches for choices that are not in the list, for lists too long to load. With
+        `is_loading`, the choices are still loading: the user can already type, and the caller passes them to
+        `show_loaded`."""
         super().__init__(title_width, choices, empty=empty, is_loading=is_loading)
         self._on_preview, self._initial, self._find_more = on_preview, initial, find_more
         self._search_timer: Timer | None = None
@@ -388,8 +390,8 @@ class Picker(Chooser[T | None, T]):
             search = partial(self._add_found, self._find_more, message.value.strip())
             self._search_timer = self.set_timer(SEARCH_DELAY, lambda: self.run_worker(search(), exclusive=True))
 
-    async def _add_found(self, find_more: Callable[[str], Awaitable[Sequence[Choice[T]]]], words: str) -> None:
-        found = await find_more(words)
+    async def _add_found(self, find_more: Callable[[str], Awaitable[Sequence[Choice[T]]]], text: str) -> None:
+        found = await find_more(text)
         known_values = [each.value for each in self._choices]
         if new_choices := [each for each in found if each.value not in known_values]:
             self.show_choices([*self._choices, *new_choices])

@@ -58,10 +58,10 @@ class PaletteScreen(Chooser[None, PaletteValue]):
         ]
         return [*commands, *self._destinations, *themes]
 
-    def draw(self, found: MatchedChoice[PaletteValue]) -> Row:
+    def draw(self, matched: MatchedChoice[PaletteValue]) -> Row:
         """Return the row of a choice. In search results, the row of another view's command names that view."""
-        row, place = super().draw(found), found.choice.view
-        if found.match is None or not place:
+        row, place = super().draw(matched), matched.choice.view
+        if matched.match is None or not place:
             return row
         return replace(row, right=Content.assemble((f"  {place.capitalize()}  ", "$octavo-muted"), row.right))
 
@@ -227,8 +227,8 @@ class HelpScreen(Chooser[None, ActiveCommand]):
         lines += [self._about_app] if self._about_app else []
         return Content("\n").join(safe(each) for each in lines) if lines else None
 
-    def draw(self, found: MatchedChoice[ActiveCommand]) -> Row:
-        choice = found.choice
+    def draw(self, matched: MatchedChoice[ActiveCommand]) -> Row:
+        choice = matched.choice
         keys = Content.styled(choice.right, "$octavo-muted" if choice.disabled_reason else "$primary")
         detail = (
             choice.detail if self.has_row_details else ""
@@ -236,7 +236,7 @@ class HelpScreen(Chooser[None, ActiveCommand]):
         text = Content.assemble(
             fit(keys, _KEY_COLUMN_WIDTH),
             "  ",
-            fit(self.highlighted_title(found), self._title_width),
+            fit(self.highlighted_title(matched), self._title_width),
             "  ",
             (safe(detail).plain, "$octavo-muted"),
         )

@@ -2,7 +2,8 @@
 
 A command is declared once, in the group for one kind of target, and every view with such a target uses the group:
 
-    THREAD = Commands("comments", (Command("resolve", "d", "Done", "Resolve the thread", run=resolve, why_not=may_not), ...))
+    THREAD = Commands("comments", (Command("resolve", "d", "Done", "Resolve the thread", run=resolve, why_not=may_not),
+    ...))
 
     class CommentsScreen(View):
         COMMAND_GROUPS = (THREAD.for_target(lambda view: view.thread_target),)
@@ -333,11 +334,12 @@ def _active_command(app: App[Any], active: ActiveBinding, keys: list[str]) -> Ac
     )
 
 
-def _is_applicable(place: HasCommands, id: str) -> bool:
-    """Return whether the key bar offers a command: it has a target, and `Command.applies` returns True for this target."""
-    if not _is_complete(place):
+def _is_applicable(node: HasCommands, id: str) -> bool:
+    """Return whether the key bar offers a command: it has a target, and `Command.applies` returns True for this
+    target."""
+    if not _is_complete(node):
         return True
-    app, _, command, target = place._resolve_command(id)
+    app, _, command, target = node._resolve_command(id)
     return target is not None and command.applies(app, target)
 
 
@@ -443,22 +445,22 @@ def key_name(key: str) -> str:
     return "+".join([*modifiers, format_key(last)])
 
 
-def context_of(place: type[DOMNode], id: str | None = None) -> str:
+def context_of(node: type[DOMNode], id: str | None = None) -> str:
     """Return the name of a class in the help. With `id`, the group of this command may have another name."""
-    commands: Mapping[str | None, tuple[Commands[Any], Command[Any]]] = getattr(place, "_commands_by_id", {})
-    own: str = getattr(place, "CONTEXT", "")
+    commands: Mapping[str | None, tuple[Commands[Any], Command[Any]]] = getattr(node, "_commands_by_id", {})
+    own: str = getattr(node, "CONTEXT", "")
     context = (commands[id][0].context or own) if id in commands else own
-    return context or ("anywhere" if issubclass(place, App) else place.__name__.removesuffix("Screen").lower())
+    return context or ("anywhere" if issubclass(node, App) else node.__name__.removesuffix("Screen").lower())
 
 
-def place_name(place: DOMNode) -> str:
+def place_name(node: DOMNode) -> str:
     """Return the name of one widget, screen or app in the help: its own `CONTEXT`, else the name of its class."""
-    return getattr(place, "CONTEXT", "") or context_of(type(place))
+    return getattr(node, "CONTEXT", "") or context_of(type(node))
 
 
-def own_bindings(place: type[DOMNode]) -> Iterator[Binding]:
+def own_bindings(node: type[DOMNode]) -> Iterator[Binding]:
     """Yield the bindings that a class declares itself, one for each key."""
-    yield from Binding.make_bindings(place.__dict__.get("BINDINGS", ()))
+    yield from Binding.make_bindings(node.__dict__.get("BINDINGS", ()))
 
 
 def binding_faults(places: Iterable[type[DOMNode]]) -> list[str]:
@@ -496,8 +498,8 @@ def key_clashes(screen: Screen[Any]) -> list[str]:
 def accepted_keys(
     keymap: Mapping[str, str], places: Iterable[type[DOMNode]]
 ) -> tuple[dict[str, str], list[tuple[str, str]]]:
-    """Return the keys by command id that the bindings of `places` can use. Also return each id that must be ignored, with
-    the reason as the rest of a sentence that starts with the id."""
+    """Return the keys by command id that the bindings of `places` can use. Also return each id that must be ignored,
+    with the reason as the rest of a sentence that starts with the id."""
     ignored: list[tuple[str, str]] = []
     bindings_by_context: dict[str, list[Binding]] = {}
     for place in places:

@@ -73,7 +73,8 @@ def no_match_lines(total: int, query: str) -> list[Content]:
 
 
 def failure_lines(what: str, cause: str, app: App[Any], *, shown: int = 0) -> list[Content]:
-    """Return the lines of a failed load: what failed, why, and the keys. `shown` is the number of older items still shown."""
+    """Return the lines of a failed load: what failed, why, and the keys. `shown` is the number of older items still
+    shown."""
     keys_and_labels = (("r", "retry"), *offered_commands(app), ("!", "activity"))
     pieces = [Content.assemble((key, "$primary"), (f" {name}", "$octavo-muted")) for key, name in keys_and_labels]
     keys = Content("   ").join(pieces)
@@ -85,10 +86,10 @@ def failure_lines(what: str, cause: str, app: App[Any], *, shown: int = 0) -> li
     return [Content(""), first, why, Content("    ") + keys]
 
 
-def age_line(words: str) -> Content:
+def age_line(text: str) -> Content:
     """Return the last line of a list that was loaded before the connection was lost."""
     keys = Content.assemble(("r", "$primary"), (" retry", "$octavo-muted"))
-    return Content.assemble((f"  {words}   ", "$octavo-muted"), keys)
+    return Content.assemble((f"  {text}   ", "$octavo-muted"), keys)
 
 
 def wrap_lines(lines: Iterable[Content], width: int) -> list[Content]:

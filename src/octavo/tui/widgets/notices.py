@@ -34,7 +34,8 @@ _SECONDS: dict[Tone, float] = {"done": 5.0, "care": 6.0, "failed": 12.0}
 
 @dataclass(frozen=True)
 class Notice:
-    """A sentence that is shown for `seconds`. With `undo`, this is also the time in which the user can undo the action."""
+    """A sentence that is shown for `seconds`. With `undo`, this is also the time in which the user can undo the
+    action."""
 
     number: int
     text: str
@@ -173,7 +174,8 @@ class Notices(Widget):
         self._place()  # widgets beside the notices may not have had a size before
 
     def _place(self) -> None:
-        """Move the notices to the row where they hide least, preferring the lowest row. Repaint them if they changed."""
+        """Move the notices to the row where they hide least, preferring the lowest row. Repaint them if they
+        changed."""
         if is_being_removed(self):
             return  # the user left the screen before this refresh
         if self.styles.dock == "none":  # otherwise the screen has rows of its own for notices
@@ -242,8 +244,8 @@ class Notices(Widget):
                 lines.append(prefix + line)
         return lines
 
-    def _undo_label(self, notice: Notice, room: int) -> Content:
-        """Return the undo key with the remaining time, in the form that fits into `room` cells."""
+    def _undo_label(self, notice: Notice, available_width: int) -> Content:
+        """Return the undo key with the remaining time, in the form that fits into `available_width` cells."""
         seconds_left = self._board.seconds_left(notice)
         key_label = Content.assemble("   ", ("u", self.get_visual_style("notices--key", partial=True)), " undo  ")
         if self.app.animation_level == "none":
@@ -253,7 +255,7 @@ class Notices(Widget):
         empty_bar = Content.styled("░" * (_BAR_CELLS - full_cells), "$octavo-muted")
         seconds = safe(f" {max(1, round(seconds_left)):>2} s")
         label = key_label + bar + empty_bar + seconds
-        return label if label.cell_length <= room else key_label.rstrip() + seconds
+        return label if label.cell_length <= available_width else key_label.rstrip() + seconds
 
     def on_click(self, event: Click) -> None:
         event.stop()

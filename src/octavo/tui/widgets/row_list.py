@@ -226,8 +226,8 @@ class RowList(LineList, Generic[T]):
     returns the key of an item.
 
     `groups` returns the headings above an item, outermost first. `search` returns the text that the filter searches; it
-    is called once per item until `search_texts` are discarded. Without `search` the list has no filter. `selectable` decides
-    which rows can be selected with `x`.
+    is called once per item until `search_texts` are discarded. Without `search` the list has no filter. `selectable`
+    decides which rows can be selected with `x`.
     """
 
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (SELECTION,)
@@ -374,8 +374,8 @@ class RowList(LineList, Generic[T]):
             )
         return lines
 
-    def _highlight(self, words: AnyText) -> Content:
-        content = safe(words)
+    def _highlight(self, text: AnyText) -> Content:
+        content = safe(text)
         if self.filter_words and self.can_filter:
             content = highlight(content, self.filter_words, self.painter.style("line--hit"))
         return content

@@ -26,22 +26,22 @@ def _content(text: str) -> Content:
     return Content(text)
 
 
-def safe(words: AnyText) -> Content:
-    """Return `words` as one line without control characters. A `Content` that had any loses its styles."""
-    plain = words if isinstance(words, str) else words.plain
+def safe(text: AnyText) -> Content:
+    """Return `text` as one line without control characters. A `Content` that had any loses its styles."""
+    plain = text if isinstance(text, str) else text.plain
     if plain.isascii() and plain.isprintable():
-        return _content(words) if isinstance(words, str) else words
+        return _content(text) if isinstance(text, str) else text
     clean = safe_text(plain).translate(_LINE_BREAKS)
-    if not isinstance(words, str) and clean == plain:
-        return words
+    if not isinstance(text, str) and clean == plain:
+        return text
     return _content(clean)
 
 
-def safe_lines(words: AnyText) -> Content:
-    """Return `words` without control characters. Line breaks stay."""
-    plain = words if isinstance(words, str) else words.plain
+def safe_lines(text: AnyText) -> Content:
+    """Return `text` without control characters. Line breaks stay."""
+    plain = text if isinstance(text, str) else text.plain
     clean = safe_text(plain)
-    return words if not isinstance(words, str) and clean == plain else _content(clean)
+    return text if not isinstance(text, str) and clean == plain else _content(clean)
 
 
 def fit(content: Content, width: int, *, right: bool = False) -> Content:
