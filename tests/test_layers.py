@@ -106,6 +106,8 @@ HOME = {
     "linkify_it": {"documents"},
     "rapidfuzz": {"documents"},
     "shtab": {"cli"},
+    "mcp": {"cli"},
+    "mcp_types": {"cli"},
     "jq": {"cli"},
     "platformdirs": {"settings"},
     "pydantic": {"api", "server", "cli", "data", "client", "tui", "redaction"},

@@ -15,6 +15,7 @@ from textual.keys import Keys, _character_to_key
 from octavo import settings
 from octavo.data.inbox import REASONS
 from octavo.settings import InboxFilter, Settings
+from octavo.settings.hooks import Hook
 from octavo.settings.table import THEMES, command_ids, is_key
 from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
 from octavo.tui.app.octavo import Octavo
@@ -386,3 +387,31 @@ def test_reading_settings_loads_no_heavy_modules() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('on = "merged"\ncommand = "x"', "command must be a list of a program and its arguments"),
+        ('on = "mergd"\ncommand = ["x"]', "on must be one of inbox-row, review-requested, new-reply"),
+        ('on = "merged"\ncommand = ["{ref}"]', "command must begin with a program, not with a placeholder"),
+        ('on = "merged"\ncommand = ["sh", "-c", "{ref}"]', "after -c, where it would run as code"),
+        ('on = "merged"\ncommand = ["perl", "-e", "{url}"]', "after -e, where it would run as code"),
+        ('on = "merged"\ncommand = ["x", "a{ref}b"]', "A placeholder must be a whole argument, or the part after ="),
+        ('on = "merged"\ncommand = ["x"]\nshell = true', "shell is not a field of a hook"),
+    ],
+)
+def test_invalid_hook_is_reported_and_ignored(tmp_path: Path, text: str, why: str) -> None:
+    found = read(tmp_path, f"[[hook]]\n{text}\n")
+    assert len(found.problems) == 1
+    assert why in found.problems[0]
+    assert found.problems[0].endswith("Octavo ignores the hook.")
+    assert found.hooks == ()
+
+
+def test_hooks_and_notifications_are_read(tmp_path: Path) -> None:
+    text = 'notify = "auto"\n[[hook]]\non = "merged"\ncommand = ["say", "--ref={ref}", "{url}"]\n'
+    found = read(tmp_path, text)
+    assert found.problems == ()
+    assert (found.notify, found.hooks) == ("auto", (Hook("merged", ("say", "--ref={ref}", "{url}")),))
+    assert "Did you mean auto?" in read(tmp_path, OCTAVO_NOTIFY="auot").problems[0]

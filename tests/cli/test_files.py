@@ -132,3 +132,33 @@ def test_reader_may_not_propose(demo: CommandLine, docs: Path) -> None:
     ran = demo.run("propose", "--demo", "--read-only", "-m", "x", cwd=docs)
     path.write_text(before)
     assert ran.code == 5, ran.err
+
+
+def test_merged_changes_are_written_back_to_a_folder(demo: CommandLine, tmp_path: Path) -> None:
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    (folder / "SUMMARY.md").write_text("# Contents\n\n* [Home](README.md)\n* [Setup](setup.md)\n")
+    (folder / "README.md").write_text("---\ntags:\n  - new\n---\n\n# Home\n\nWelcome.\n")
+    (folder / "setup.md").write_text("# Setup\n\nInstall it.\n")
+    assert demo.run("export", str(folder)).out == ""
+    assert demo.run("pull", "pages", "copy", "--folder", str(folder), cwd=tmp_path).code == 0
+    copy = tmp_path / "copy"
+    (copy / "setup.md").write_text("# Setup\n\nDownload it.\n")
+    (copy / "more.md").write_text("# More\n\nText.\n")
+    (copy / "SUMMARY.md").write_text((copy / "SUMMARY.md").read_text() + "* [More](more.md)\n")
+    proposed = demo.run("propose", "--folder", str(folder), "-m", "More", "-q", ".number", cwd=copy)
+    assert (proposed.code, proposed.out) == (0, "1\n"), proposed.err
+    space = demo.run("api", "GET", "/v1/user", "--folder", str(folder))
+    assert space.code == 0, space.err
+    spaces = demo.run("changes", "--folder", str(folder), "--json", "space,id").json
+    at = (f"spaceId={spaces[0]['space']['id']}", f"changeRequestId={spaces[0]['id']}")
+    assert demo.run("api", "change_requests.Merge", *at, "--folder", str(folder)).code == 0
+    before = {path.name: path.read_text() for path in folder.iterdir()}
+    listed = demo.run("export", str(folder))
+    assert listed.out == "M\tSUMMARY.md\tedited\nA\tmore.md\tnew\nM\tsetup.md\tedited\n"
+    assert {path.name: path.read_text() for path in folder.iterdir()} == before
+    assert demo.run("export", str(folder), "--write").code == 0
+    assert (folder / "setup.md").read_text() == "# Setup\n\nDownload it.\n"
+    assert (folder / "more.md").read_text() == "# More\n\nText.\n"
+    assert (folder / "README.md").read_text() == before["README.md"]
+    assert demo.run("export", str(folder)).out == ""

@@ -26,4 +26,5 @@ class Activity:
     size: int
     """Size of the body of the last response in bytes, decompressed."""
     given_up: bool = False
-    """Whether no caller waited any more for the response. It then says nothing about the server."""
+    """Whether the request was canceled because no caller waited for it. Such a request says nothing about the
+    server."""

@@ -1,4 +1,4 @@
-"""Network addresses: checks whether an IP address is public, and encodes the path of a URL."""
+"""Checks whether an IP address is public, and encodes the path of a URL."""
 
 import ipaddress
 from urllib.parse import SplitResult, quote
@@ -21,6 +21,6 @@ def is_public(address: str) -> bool:
 
 
 def request_target(parts: SplitResult) -> str:
-    """Return the path and query of a URL in ASCII, as a request line needs them."""
+    """Return the path and query of a URL, encoded in ASCII for the first line of an HTTP request."""
     path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._")
     return f"{path}?{quote(parts.query, safe='/%:@!$&()*+,;=~-._?')}" if parts.query else path

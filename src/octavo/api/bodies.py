@@ -10,14 +10,14 @@ Format = Literal["markdown", "document"]
 
 
 class Body(Model):
-    """A body in a response. Both formats can be missing."""
+    """The body of a comment, review or page in a response. Both formats can be missing."""
 
     markdown: SafeText | None = None
     document: SafeJson | None = None
 
     @property
     def text(self) -> str:
-        """The Markdown, or else the plain text of the document."""
+        """Return the Markdown. If there is none, return the plain text of the document."""
         return self.markdown if self.markdown is not None else document_text(self.document)
 
 

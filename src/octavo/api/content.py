@@ -77,11 +77,12 @@ class PageTree(Model):
             yield from page.walk()
 
     def find(self, page_id: str) -> Page | None:
-        """Return the page with an id. None if there is none."""
+        """Return the page with an id. None if there is no such page."""
         return next((page for page in self.walk() if page.id == page_id), None)
 
     def find_by_name(self, name: str) -> Page | None:
-        """Return the page with an id or a path, as links from other spaces name it. None if there is none."""
+        """Return the page whose id or path is `name`. Links from other spaces contain either. None if there is no such
+        page."""
         return next((page for page in self.walk() if name.strip("/") in (page.id, page.path)), None)
 
     def path_to(self, page_id: str) -> tuple[Page, ...]:
@@ -103,7 +104,7 @@ class PageTree(Model):
         return trail[-2] if len(trail) > 1 else None
 
     def siblings(self, page_id: str) -> tuple[Page, ...]:
-        """Return the page with an id together with its siblings."""
+        """Return all pages with the same parent as the page with an id, including that page."""
         above = self.parent_of(page_id)
         return above.pages if above else self.pages
 

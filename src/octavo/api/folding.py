@@ -17,12 +17,12 @@ _INVISIBLE = re.compile(
 )
 """Invisible characters: soft hyphens, joiners, direction marks, variation selectors."""
 _SUBSTITUTES = str.maketrans({"ı": "i", "‘": "'", "’": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "‟": '"', "‐": "-"})
-"""Letters and signs that keyboards lack, with the character that users type for them."""
+"""Characters that keyboards lack, with the characters that users type instead."""
 _DOT_OF_I = re.compile("(?<=i)\u0307+")
 
 
 def fold(text: str) -> str:
-    """Return `text` in the form for comparisons. Folding the result again changes nothing."""
+    """Return `text` in the form that is used for comparisons. A folded text stays unchanged."""
     if text.isascii():
         return text.lower()
     plain = unicodedata.normalize("NFKD", _INVISIBLE.sub("", text)).casefold().translate(_SUBSTITUTES)

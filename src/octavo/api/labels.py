@@ -121,7 +121,7 @@ _FIELDS = MappingProxyType(
         "site_spaces": "spaces",
     }
 )
-"""Labels of fields whose name in the API is no label."""
+"""Labels of fields whose API name is not a readable label."""
 _SPELLINGS = MappingProxyType(
     {
         "acs": "ACS",
@@ -138,20 +138,20 @@ _SPELLINGS = MappingProxyType(
         "url": "URL",
     }
 )
-"""Words of names that are not written in lower case, or have a hyphen."""
+"""Spellings of words that have capitals or a hyphen on screen."""
 
 
 def field_label(name: str) -> str:
-    """Return how a field of the API is called on screen: `joined_at` is “joined”, and `sso_url` is “SSO URL”."""
+    """Return the label of an API field: `joined_at` is “joined”, and `sso_url` is “SSO URL”."""
     name = name.removesuffix("_at").removeprefix("is_")
     return _FIELDS.get(name) or " ".join(_SPELLINGS.get(each, each) for each in name.split("_"))
 
 
 def heading_label(title: str) -> str:
-    """Return the title of a column as it is written in a sentence: `LAST SEEN` is “last seen”, and `SSO` stays."""
+    """Return the title of a column in the form for a sentence: `LAST SEEN` is “last seen”, and `SSO` is unchanged."""
     return " ".join(_SPELLINGS.get(each, each) for each in title.lower().split(" "))
 
 
 def label(code: str) -> str:
-    """Return how a code of the API is written on screen."""
+    """Return the label of an API code."""
     return LABELS.get(code) or code.replace("_", " ")

@@ -74,7 +74,7 @@ class Next(Model):
 
 
 def _parse_next(value: Any) -> Any:
-    """Return the cursor, or an empty one for an unreadable cursor: the list has then not ended."""
+    """Return the cursor. If it is unreadable, return an empty cursor, which says that the list has not ended."""
     page = value.get("page") if isinstance(value, dict) else None
     readable = value is None or isinstance(value, Next) or (isinstance(page, str) and len(page) <= 4096)
     return value if readable else Next(page="")
@@ -161,8 +161,8 @@ class Operation(BaseModel, Generic[T]):
 
         `query` names fields that are sent in the query although the request has a body. `nullable` names body fields
         for which null has a
-        meaning; other fields are left out if they are None. `repeats_request` marks an operation with the same request as
-        another operation, but
+        meaning; other fields are left out if they are None. `repeats_request` marks an operation with the same request
+        as another operation, but
         a different reading of the response."""
         super().__init_subclass__(**options)
 
@@ -200,7 +200,8 @@ class Spec:
     query: tuple[str, ...]
     nullable: tuple[str, ...] = ()
     repeats_request: bool = False
-    """Whether another operation has the same request. It is then not part of the API and never cached."""
+    """Whether another operation has the same request. If so, this operation is not listed in the API and is never
+    cached."""
 
     @property
     def name(self) -> str:
@@ -214,12 +215,12 @@ class Spec:
 
     @property
     def changes(self) -> bool:
-        """Whether the operation changes fields. It is then not sent without any field."""
+        """Return whether the operation changes fields. Such an operation needs at least one field."""
         return self.operation.__name__.startswith(("Update", "Move"))
 
     @cached_property
     def places(self) -> tuple[type[Ref], ...]:
-        """The types of `at` that the operation accepts. Empty for an operation without `at`."""
+        """Return the types of `at` that the operation accepts. Empty for an operation without `at`."""
         field = self.operation.model_fields.get("at")
         if field is None:
             return ()
@@ -227,7 +228,7 @@ class Spec:
 
     @cached_property
     def answer(self) -> Any:
-        """The response type, which is the `T` of `Operation[T]`."""
+        """Return the response type, which is the `T` of `Operation[T]`."""
         for base in self.operation.__dict__.get("__orig_bases__", ()):
             kinds = get_args(base)
             if get_origin(base) is Listing:
@@ -238,7 +239,7 @@ class Spec:
 
     @cached_property
     def codec(self) -> TypeAdapter[Any]:
-        """The converter between the response type and JSON."""
+        """Return the converter between the response type and JSON."""
         return TypeAdapter(self.answer)
 
 

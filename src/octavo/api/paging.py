@@ -18,13 +18,13 @@ MAX_CURSOR = 4096
 
 
 def own_id(item: Any) -> str | None:
-    """Return the id of an item. None if items of its kind have no id."""
+    """Return the id of an item. None if items of this type have no id."""
     own = item.get("id") if isinstance(item, dict) else getattr(item, "id", None)
     return own if isinstance(own, str) else None
 
 
 def identity(item: Any) -> str:
-    """Return the id of an item, else the whole item as JSON."""
+    """Return the id of an item. If it has no id, return the whole item as JSON."""
     return own_id(item) or to_json(item).decode()
 
 
@@ -37,7 +37,8 @@ async def read_pages(
     max_pages: int = MAX_PAGES,
     max_items: int = MAX_ITEMS,
 ) -> AsyncGenerator[ListPage[Item], None]:
-    """Yield the pages of a list, without items that were on earlier pages. `after` continues after that page.
+    """Yield the pages of a list, without items that were on earlier pages. If `after` is set, start with the page that
+    follows it.
 
     Raises PaginationError if the list does not end, and any error of `send`.
     """
@@ -64,7 +65,8 @@ async def walk_pages(
     max_pages: int = MAX_PAGES,
     max_items: int = MAX_ITEMS,
 ) -> AsyncGenerator[list[Item], None]:
-    """Yield the new items of each page. `fetch(cursor)` returns the items and the next cursor, None at the end.
+    """Yield the new items of each page. `fetch(cursor)` returns the items and the next cursor. The cursor is None at
+    the end of the list.
 
     `start` is the first cursor, and `read` has the items of earlier pages. An item without identity always counts as
     new. Raises PaginationError if the list does not end.

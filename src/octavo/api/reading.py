@@ -1,4 +1,4 @@
-"""Reads responses that do not match the documentation: unreadable parts are left out and counted, at any depth.
+"""Reads responses that do not match the documentation. Unreadable parts are left out and counted, at any depth.
 
 Parts are removed from the JSON value until the rest is valid: a field from its object, an item from its list, and an
 object from its parent if a required field such as the id is missing.
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class _Shape(NamedTuple):
-    """A step of an error path: the error applies only if the value has this shape out of several possible shapes."""
+    """A step of an error path. It says that the error applies only to one of several possible shapes of the value."""
 
     name: int | str
 
@@ -134,7 +134,7 @@ class _PartialValue:
                 parent[last] = _REMOVED
                 lists[id(parent)] = parent
             if value is None and isinstance(parent, dict):
-                continue  # A removed null is no loss, so it is not counted.
+                continue  # A removed null loses no data, so it is not counted.
             self.count += 1 - sum(self._removed_from.pop(id(each), 0) for each in _containers(value))
             self._removed_from[id(parent)] += 1
         for each in lists.values():
@@ -145,7 +145,7 @@ def _likely_errors(found: Sequence[_Wrong]) -> list[_Wrong]:
     """Return the errors without those for unlikely shapes. If a value can have several shapes, only the errors of the
     most similar shape count."""
     shapes: defaultdict[tuple[Any, ...], dict[Any, bool]] = defaultdict(dict)
-    """The possible shapes of each value by its path. True for a shape that contradicts the value's tag."""
+    """The possible shapes of each value, by its path. A shape is True if it contradicts the tag of the value."""
     for path, kind in found:
         for end, step in enumerate(path):
             if isinstance(step, _Shape):

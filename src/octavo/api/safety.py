@@ -42,10 +42,10 @@ _USUAL = bytes([0x09, 0x0A, *range(0x20, 0x7F)])
 
 
 def text(value: str) -> str:
-    """Return `value` made safe to show, with its line breaks and tabs."""
+    """Return `value`, sanitized. Line breaks and tabs are kept."""
     if "\r" in value:
         value = value.replace("\r\n", "\n").replace("\r", "\n")
-    # The fastest way to find unusual characters, even in megabytes of text.
+    # This is the fastest way to find unusual characters, even in megabytes of text.
     unusual = value.encode("utf-8", "surrogatepass").translate(None, _USUAL).decode("utf-8", "surrogatepass")
     if not unusual or (re.sub(_SPACES, "", unusual).isprintable() and not re.search(_SUSPECT, unusual)):
         return value
@@ -83,7 +83,7 @@ def _line_table() -> Mapping[int, str | None]:
 
 
 def line(value: str) -> str:
-    """Return `value` made safe to show on one line, cut after 300 characters."""
+    """Return `value`, sanitized, on one line, and cut after 300 characters."""
     if len(value) <= LINE_LIMIT and value.isascii() and value.isprintable():
         return value  # A fast path: almost all values in long lists are ASCII.
     value = address(value[: LINE_LIMIT * 4])
@@ -91,14 +91,14 @@ def line(value: str) -> str:
 
 
 def address(value: str) -> str:
-    """Return `value` made safe to show on one line, without a limit on its length."""
+    """Return `value`, sanitized and on one line. Its length is not limited."""
     if value.isascii() and value.isprintable():
         return value
     return _sanitize(value, _line_table)
 
 
 def json(value: Any, depth: int = 0) -> Any:
-    """Return a JSON value with all strings and keys made safe to show. Raises ValueError if it has too many levels."""
+    """Return a JSON value whose strings and keys are sanitized. Raises ValueError if it has too many levels."""
     if depth > MAX_DEPTH:
         raise ValueError(f"it has more than {MAX_DEPTH} nested levels")
     if isinstance(value, str):

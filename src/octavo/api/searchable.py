@@ -15,14 +15,14 @@ _UNSPACED = re.compile("([\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U00
 _JOINT = "\u200b"
 """Put around characters of scripts without spaces, so that each is a word. Never part of sanitized text."""
 SIGNED = r"(?:\+\+|#)(?![^\W\d_])"
-"""Signs at the end of a word: `C++`, `C#`, `C++17`."""
+"""Signs at the end of a word, as in `C++`, `C#` and `C++17`."""
 _SIGNED = re.compile(rf"(?<=[^\W_])(?:{SIGNED}|[\U000f002b\U000f0023]+)")
 _SIGNS = {ord("+"): "\U000f002b", ord("#"): "\U000f0023"}
 """The signs as private-use letters, which `unicode61` treats as letters."""
 _NO_SIGNS = {ord(letter): chr(sign) for sign, letter in _SIGNS.items()}
 _MENTION_BASE = 0xF1000
 _MENTION = re.compile("[\U000f1021-\U000f107e]+")
-"""A URL that stands for the title of a page, in private-use letters: one word that nobody types."""
+"""A placeholder for the title of a page: its URL in private-use letters. No search text matches it by accident."""
 MAX_SPLIT_WORD, MAX_WORD_PARTS = 60, 8
 """Maximum number of letters and parts of a word to split. Longer words are data, not names."""
 
@@ -62,7 +62,8 @@ def part_starts(text: str) -> list[int]:
 
 
 def word_parts(text: str) -> str:
-    """Return the parts of words like `getStationId` in `text`, and the rest from each part on."""
+    """Return the parts of words such as `getStationId` in `text`. For each part, also return the rest of the word from
+    that part on."""
     found: dict[str, None] = {}
     for word in _WORD.findall(text):
         if word.islower() or word.isupper() or len(word) > MAX_SPLIT_WORD or not (starts := part_starts(word)):
@@ -88,7 +89,7 @@ def mentioned_urls(text: str) -> Iterator[str]:
 
 
 def end_after_mention(text: str, end: int) -> int:
-    """Return a position where `text` can be cut: `end`, or the end of the mention around it."""
+    """Return a position where `text` can be cut. It is `end`, or the end of the mention that contains `end`."""
     return next((found.end() for found in _MENTION.finditer(text) if found.start() < end < found.end()), end)
 
 

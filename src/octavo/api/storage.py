@@ -15,7 +15,8 @@ UploadKind = Literal["customization_font", "import_file"]
 
 @dataclass(frozen=True)
 class OfFile:
-    """Marks a field whose value is a file. The file is uploaded as this kind, or its text becomes the value."""
+    """Marks a field whose value is a file. For the kind `text`, the text of the file is the value. Other files are
+    uploaded as that kind."""
 
     kind: Literal["customization_font", "import_file", "text"]
 

@@ -1,4 +1,4 @@
-"""Types for untrusted text, whose values are safe to show in a terminal.
+"""Defines types for untrusted text. Their values are safe to show in a terminal.
 
 A model field of type `SafeText` (several lines) or `SafeLine` (one line of at most 300 characters) is sanitized when
 the model is created. See safety.py.
@@ -71,7 +71,7 @@ Language = Literal[
 """The code of a language in a request."""
 
 FORMS: dict[str, str] = {}
-"""Descriptions of allowed values, by their pattern."""
+"""Descriptions of allowed values, by the pattern that these values match."""
 
 
 def string_form(
@@ -86,7 +86,7 @@ _ID = r"[^/\x00-\x1f\x7f-\x9f]"
 Id = Annotated[
     str,
     string_form(
-        # Not `.` or `..`: in a path, even encoded, these mean another resource.
+        # Reject `.` and `..`, because they mean another resource in a path, even if they are encoded.
         rf"^(?:\.{{3}}|\.{{0,2}}[^./\x00-\x1f\x7f-\x9f]){_ID}*$",
         "an ID of at most 256 characters, without / and control characters",
         max_length=256,

@@ -1,11 +1,12 @@
-"""The urgency of requests, passed in a context variable from the caller to the client."""
+"""Passes the urgency of requests from the caller to the client, in a context variable."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 IsWaitedFor = Callable[[], bool]
-"""Returns whether a caller waits for the response. The result can change while the request is queued."""
+"""A function that returns whether a caller waits for the response. Its result can change while the request is
+queued."""
 
 
 def _always() -> bool:
@@ -17,7 +18,7 @@ _waited_for: ContextVar[IsWaitedFor] = ContextVar("is_waited_for", default=_alwa
 
 @contextmanager
 def with_urgency(is_waited_for: IsWaitedFor) -> Iterator[None]:
-    """Apply `is_waited_for` to requests sent in this context. Other requests always count as awaited."""
+    """Use `is_waited_for` for requests that are sent inside the `with` block. Other requests count as waited for."""
     token = _waited_for.set(is_waited_for)
     try:
         yield
@@ -26,5 +27,5 @@ def with_urgency(is_waited_for: IsWaitedFor) -> Iterator[None]:
 
 
 def current_urgency() -> IsWaitedFor:
-    """Return the function that tells whether a caller waits for requests sent now."""
+    """Return the function that says whether a caller waits for a request that is sent now."""
     return _waited_for.get()

@@ -1,4 +1,4 @@
-"""Converts operations to HTTP requests and back. The client encodes, the embedded server decodes.
+"""Converts operations to HTTP requests and back. The client encodes them, and the embedded server decodes them.
 
 Fields in the path of the operation and of its `at` are sent in the URL. Other fields are sent in the query of a GET or
 DELETE, and else in the JSON body, except those that the declaration lists in `query`. Unset fields are not sent, so a
@@ -32,7 +32,7 @@ class Request:
 
 
 class NoSuchOperation(LookupError):
-    """Raised for a path without a matching operation. `methods` are the methods that the path supports."""
+    """No operation matches the method and path. `methods` are the methods that the path supports."""
 
     def __init__(self, method: str, path: str, methods: tuple[str, ...]) -> None:
         super().__init__(f"No operation answers {method} {path}")
@@ -41,7 +41,7 @@ class NoSuchOperation(LookupError):
 
 @dataclass(frozen=True)
 class Route:
-    """An HTTP method and path that stand for an operation."""
+    """The HTTP method and path of an operation."""
 
     spec: Spec
     place: type[Ref] | None
@@ -50,19 +50,21 @@ class Route:
 
     @property
     def key(self) -> str:
-        """Method and path. Unlike the operation name, unique: `comments.List` has two routes."""
+        """Return the method and path. They are unique, but the operation name is not, because `comments.List` has two
+        routes."""
         return f"{self.spec.method} {self.path}"
 
 
 class NothingChanged(ValueError):
-    """Raised for an operation that changes fields but sets none."""
+    """An operation that changes fields sets no field."""
 
     def __init__(self) -> None:
         super().__init__("nothing was changed")
 
 
 def encode(op: Operation[Any]) -> Request:
-    """Return the request for `op`. Raises ValueError for unencodable values, NothingChanged for empty updates."""
+    """Return the request for `op`. Raises ValueError for values that cannot be encoded, and NothingChanged for an
+    update without fields."""
     spec = SPECS[type(op)]
     sent = op.model_dump(mode="json", by_alias=True, exclude=path_fields(spec) | {"at"}, exclude_unset=True)
     in_query = query_fields(spec)
@@ -93,7 +95,7 @@ def decode(request: Request) -> Operation[Any]:
 
 
 def build(route: Route, values: dict[str, Any]) -> Operation[Any]:
-    """Return the operation for `route` with `values` by wire name. Raises ValidationError."""
+    """Return the operation for `route`. `values` are its fields by wire name. Raises ValidationError."""
     at = {"at": route.place.model_validate(values)} if route.place else {}
     own = {name: values[name] for name in _aliases(route.spec) if name in values and name != "at"}
     return route.spec.operation.model_validate({**own, **at})
@@ -202,7 +204,7 @@ def _fill(path: str, values: Operation[Any] | Ref) -> str:
 
 
 def _segment(value: str) -> str:
-    """Return an encoded path segment. Rejects `..`, which would reach another resource with the user's token."""
+    """Return an encoded path segment. Raises an error for `..`, which would send the token to another resource."""
     if value in ("", ".", ".."):
         raise ValueError(f"{value!r} cannot be used in a path")
     return quote(value, safe="")
@@ -210,7 +212,7 @@ def _segment(value: str) -> str:
 
 @lru_cache(maxsize=500, typed=True)
 def _pairs(name: str, *values: Any) -> str:
-    """Return a query field, encoded. Cached, because thousands of requests differ only in their path."""
+    """Return an encoded query field. The result is cached, because thousands of requests differ only in their path."""
     return urlencode([(name, _query_text(value)) for value in values])
 
 

@@ -1,4 +1,4 @@
-"""Error messages for invalid values: the field, and the allowed values.
+"""Returns error messages for invalid values. They name the field and the allowed values.
 
 The command line shows them before it sends a request, and the embedded server when it rejects one.
 """
@@ -37,7 +37,7 @@ _KINDS = {
 
 
 def error_sentence(invalid: ValidationError, given: Any) -> str:
-    """Return the error of the first invalid value, with the allowed values. Never contains the value itself.
+    """Return the message about the first invalid value. It contains the allowed values, but never the value itself.
 
     `given` is the JSON object with the values.
     """
@@ -51,14 +51,15 @@ def error_sentence(invalid: ValidationError, given: Any) -> str:
 
 
 def null_error(spec: Spec, given: Mapping[str, Any]) -> str | None:
-    """Return the error of the first value that must not be null, by wire name. None if there is none."""
+    """Return the message about the first value that must not be null, with its wire name. None if all values are
+    allowed."""
     in_body = body_fields(spec) - {camel(name) for name in spec.nullable}
     wrong = next((name for name, value in given.items() if value is None and name in in_body), None)
     return f"{wrong} cannot be null. Leave {wrong} out to keep its value." if wrong else None
 
 
 def rule(error: ErrorDetails, alike: list[ErrorDetails]) -> str:
-    """Return the error of a value, such as `must be a whole number`. `alike` are errors of the same type."""
+    """Return the message about a value, such as `must be a whole number`. `alike` are all errors of the same type."""
     limits: dict[str, Any] = error.get("ctx", {})
     match error["type"]:
         case "missing":

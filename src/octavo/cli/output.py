@@ -124,8 +124,8 @@ class Output:
     def __init__(
         self, options: argparse.Namespace, fields: Sequence[Field], columns: Sequence[Column], *, empty: str = ""
     ) -> None:
-        """`empty` is printed to standard error on a terminal if there are no rows. Raises Failure for unknown fields and
-        for a wrong jq expression."""
+        """`empty` is printed to standard error on a terminal if there are no rows. If `options.sink` is a list, the rows are
+        added to it and not printed. Raises Failure for unknown fields and for a wrong jq expression."""
         self.mode = _mode_of(options)
         self.total: int | None = None
         """Number of all rows, for the notice about a list that was cut. None if it is unknown."""
@@ -134,6 +134,7 @@ class Output:
         self._filter = compiled_filter(options)
         self._limit = None if getattr(options, "all", True) else options.limit
         self._style = Style(options)
+        self._sink: list[Row] | None = getattr(options, "sink", None)
         self._rows: list[Row] = []
         self._count = 0
         self._is_cut = False
@@ -156,7 +157,9 @@ class Output:
             self._is_cut = True
             return False
         self._count += 1
-        if self.mode == "ndjson":
+        if self._sink is not None:
+            self._sink.append(_picked(row, self._chosen))
+        elif self.mode == "ndjson":
             write_out(_compact(_picked(row, self._chosen)) + "\n")
         else:
             self._rows.append(row)
@@ -164,6 +167,8 @@ class Output:
 
     def end(self) -> None:
         """Print the rows, and the notice if the list was cut. Raises Failure."""
+        if self._sink is not None:
+            return
         if self.mode == "json":
             write_out(_indented([_picked(each, self._chosen) for each in self._rows]) + "\n")
         elif self.mode == "jq" and self._filter is not None:
@@ -290,17 +295,18 @@ def _chosen_fields(options: argparse.Namespace, fields: Sequence[Field]) -> list
 
 
 def _picked(row: Row, names: Sequence[str]) -> dict[str, Any]:
-    return {name: _json_value(row.get(name)) for name in names}
+    return {name: json_value(row.get(name)) for name in names}
 
 
-def _json_value(value: Any) -> Any:
+def json_value(value: Any) -> Any:
+    """Return a value as JSON has it: times as text in UTC."""
     if isinstance(value, datetime):
         moment = value if value.tzinfo else value.replace(tzinfo=UTC)
         return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     if isinstance(value, Mapping):
-        return {key: _json_value(each) for key, each in value.items()}
+        return {key: json_value(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_json_value(each) for each in value]
+        return [json_value(each) for each in value]
     return value
 
 
@@ -355,7 +361,7 @@ def _cell(column: Column, row: Row) -> str:
     value = row.get(column.name) if column.text is None else column.text(row)
     if isinstance(value, (list, tuple)):
         value = ", ".join(map(str, value))
-    text = "" if value is None else str(_json_value(value))
+    text = "" if value is None else str(json_value(value))
     return " ".join(text.split()) if not text.isprintable() else text
 
 

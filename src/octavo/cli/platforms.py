@@ -10,7 +10,7 @@ from octavo.api.safety import line
 from octavo.cli.demo_roles import DEFAULT_ROLE, PEOPLE_BY_ROLE
 from octavo.cli.platform_folders import PlatformFolder
 from octavo.server.app import Platform
-from octavo.server.loader import load
+from octavo.server.loader import load, loaded_space
 from octavo.server.search_index import finish_reindexing
 from octavo.server.store import Store, WriteFailure
 from octavo.server.world import ORGANIZATION, PERSON, World, add_local_user
@@ -76,6 +76,12 @@ def update_folder(folder: PlatformFolder, pages: Path, on_progress: Callable[[in
     with closing(Store(folder.database)) as store:
         loaded = load(World(store), pages, organization=ORGANIZATION, author=PERSON, on_progress=on_progress)
     return bool(loaded.created or loaded.edited or loaded.deleted or loaded.moved)
+
+
+def space_of_folder(folder: PlatformFolder, pages: Path) -> str | None:
+    """Return the ID of the space of a folder. None if the folder is not loaded. Raises OSError."""
+    with closing(Store(folder.database)) as store:
+        return loaded_space(World(store), pages)
 
 
 def index_folder(folder: PlatformFolder, on_progress: Callable[[int, int], bool]) -> str:

@@ -31,8 +31,8 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.safety import line
 from octavo.api.spaces import Space
 from octavo.cli.arguments import NOT_FOUND, USAGE, Failure, tell
-from octavo.cli.space_names import slug, space_name
 from octavo.data.queries import spaces_of
+from octavo.data.space_names import slug, space_name
 from octavo.settings import nearest
 
 if TYPE_CHECKING:

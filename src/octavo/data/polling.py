@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -253,6 +253,8 @@ class RemoteChanges:
     reviews: int = 0
     change_requests: int = 0
     merges: int = 0
+    merged: tuple[ChangeRequest, ...] = field(default=(), compare=False)
+    """The change requests that were merged."""
 
     def __add__(self, more: RemoteChanges) -> RemoteChanges:
         return RemoteChanges(
@@ -261,6 +263,7 @@ class RemoteChanges:
             self.reviews + more.reviews,
             self.change_requests + more.change_requests,
             self.merges + more.merges,
+            self.merged + more.merged,
         )
 
 
@@ -312,13 +315,15 @@ class RemoteChangeDetector:
     def changes(self, unlisted: Iterable[ChangeRequest]) -> RemoteChanges:
         """Return the counted changes. `unlisted` has the current versions of the change requests in the property of
         that name."""
+        merged = tuple(each for each in unlisted if each.status == "merged")
         created = [each for name, each in self._after.items() if name not in self._before]
         return RemoteChanges(
             threads=len(self._threads),
             replies=sum(self._replies.values()),
             reviews=len(self._reviews),
             change_requests=sum(each.created_by is None or each.created_by.id != self._me for each in created),
-            merges=sum(each.status == "merged" for each in unlisted),
+            merges=len(merged),
+            merged=merged,
         )
 
     def _count_replies(self, at: Discussion, thread: str, number: int) -> None:

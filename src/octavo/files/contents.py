@@ -63,6 +63,14 @@ def flat(entries: Iterable[Entry], depth: int = 0) -> Iterator[tuple[Any, ...]]:
         yield from flat(entry.children, depth + 1)
 
 
+def structure(entries: Iterable[Entry]) -> list[tuple[Any, ...]]:
+    """Return what a table of contents says without the titles of pages, which their files give too."""
+    return [
+        (depth, kind, name, title if kind == "group" else "", address)
+        for depth, kind, name, title, _, address, *_ in flat(entries)
+    ]
+
+
 def without(entries: Iterable[Entry], ids: Collection[str]) -> Entries:
     """Return a table of contents without some entries. Their children stay in their place."""
     result: Entries = []

@@ -130,7 +130,7 @@ class FolderMerge:
         text, base_text = self.local.text(SUMMARY), self._base(file) or ""
         if self._is_first and data is not None:
             contents.identify(mine, {path: name for name, path in self.layout.paths.items()}, server)
-            is_same = _structure(mine) == _structure(server)
+            is_same = contents.structure(mine) == contents.structure(server)
             base_text = text if is_same else write_summary(server)
             if not is_same:
                 self.result.kept.append(SUMMARY)
@@ -299,14 +299,6 @@ class FolderMerge:
         self.folder.revision = self.result.revision
         self.folder.save()
         self.folder.remove_unused_texts()
-
-
-def _structure(entries: Entries) -> list[tuple[object, ...]]:
-    """Return what a table of contents says without the titles of pages, which their files give too."""
-    return [
-        (depth, kind, name, title if kind == "group" else "", address)
-        for depth, kind, name, title, _, address, *_ in contents.flat(entries)
-    ]
 
 
 def _digest_of_bytes(data: bytes) -> str:

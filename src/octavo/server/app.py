@@ -43,7 +43,7 @@ BODY_CAP = 1 << 20
 EDIT_CAP = 8 << 20
 """Largest body of a content edit, in bytes. Edits may carry files, so their limit is higher than `BODY_CAP`."""
 LARGE_BODY = 2 << 20
-"""Bodies above this size, in bytes, are read one at a time: parsing a body can take many times its size in memory."""
+"""Size in bytes from which only one body is read at a time, because parsing needs many times its size in memory."""
 
 _METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 T = TypeVar("T")
@@ -63,7 +63,7 @@ class Platform:
         self.delay = 0.0
         """Seconds to wait before each response."""
         self.fail = 0.0
-        """Share of requests, from 0 to 1, that fail with a simulated error. The same requests fail in every run."""
+        """Share of requests, from 0 to 1, that fail with a simulated error. In every run, the same requests fail."""
         self._chance = Random(7)
         self.read_only = ""
         """Message for rejected writes. While empty, writes are allowed."""
@@ -97,7 +97,8 @@ class Platform:
         times: int = 1,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """Reject the next `times` requests for `operation` with this error. Used by tests and to demonstrate failures."""
+        """Reject the next `times` requests for `operation` with this error. Used by tests and to demonstrate
+        failures."""
         self._refusals[operation].extend(Refusal(status, message, dict(headers or {})) for _ in range(times))
 
     def close(self) -> None:
@@ -172,7 +173,7 @@ class Platform:
         return Response(headers=_request_id())
 
     async def _body(self, request: Request, lock_stack: AsyncExitStack) -> Json | None:
-        """Return the JSON object in the request body, None if the body is empty. Raises Refusal if it is not valid."""
+        """Return the JSON object in the request body. None if the body is empty. Raises Refusal if it is not valid."""
         path = request.scope["path"]
         cap = EDIT_CAP if request.method == "POST" and path.endswith("/content") else BODY_CAP
         body = await self._bytes(request, cap, lock_stack)

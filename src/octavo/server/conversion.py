@@ -1,4 +1,4 @@
-"""Conversion of HTML and Word documents to Markdown.
+"""Converts HTML and Word documents to Markdown.
 
 HTML is converted by beautifulsoup4 and markdownify, Word by mammoth.
 """
@@ -56,9 +56,9 @@ _IMPLIED_ENDS = {
     **dict.fromkeys(("thead", "tbody", "tfoot"), ({"td", "th", "tr", "thead", "tbody", "tfoot"}, {"table"})),
     **dict.fromkeys(_BLOCKS, ({"p"}, {"td", "th", "caption", "object", "button", "figcaption", "summary"})),
 }
-"""By element: the open elements its start tag ends, and the ancestors where that search stops."""
+"""Implied ends by element: the open elements that its start tag ends, and the ancestors at which that search stops."""
 _OPEN_ELEMENT_LIMIT = 30
-"""Number of open elements searched for one that ends."""
+"""Maximum number of open elements that are searched for an element that ends."""
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 RewriteUrl = Callable[[str], str]
@@ -162,7 +162,7 @@ def convert_docx(data: bytes, stem: str) -> ConvertedDocument:
 
 
 class _Soup(BeautifulSoup):
-    """HTML document that adds missing optional end tags where the next element of the same kind starts."""
+    """HTML document that adds optional end tags which are missing, where the next element of the same kind starts."""
 
     def handle_starttag(self, name: str, *args: Any, **kwargs: Any) -> Tag | None:
         if name in _IMPLIED_ENDS and self.currentTag is not None:

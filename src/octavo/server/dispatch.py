@@ -1,4 +1,4 @@
-"""Access to handlers: checks that the caller can see the place of an operation, and runs each write in a transaction."""
+"""Runs handlers: checks that the caller can see the resource of an operation, and runs each write in a transaction."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def answer(op: Operation[Any], world: World) -> Any:
 
 
 def resolve_place(op: Op, world: World) -> Op:
-    """Return `op` with the ID of its place filled in. Raises MissingResource if the caller cannot see that place."""
+    """Return `op` with the ID of the resource that it belongs to. Raises MissingResource if the caller cannot see the
+    resource."""
     match getattr(op, "at", None):
         case OrganizationRef() as at:
             if membership(world, at.organization_id) is None:

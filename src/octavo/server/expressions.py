@@ -1,4 +1,4 @@
-"""Evaluation of the expressions and conditions in a page, with the variables of its space and page.
+"""Evaluates the expressions and conditions in a page, with the variables of its space and page.
 
 API callers have no visitor claims: conditions on a claim are false, and stay in the text if only constant parts are
 evaluated.
@@ -46,7 +46,8 @@ class _If:
 
 
 def evaluate_text(text: str, variables: Mapping[str, Mapping[str, Any]], *, fixed_only: bool) -> str:
-    """Return `text` with its expressions replaced by their values, and its conditions by the branch that holds.
+    """Return `text` with its expressions replaced by their values, and each condition replaced by the branch that
+    applies.
 
     `variables` are grouped by owner: `space` or `page`. Parts with unknown values stay unchanged. With `fixed_only`,
     conditions on visitor claims stay too.

@@ -38,7 +38,7 @@ class FetchFailure(Exception):
 
 
 class PrivateAddressFailure(FetchFailure):
-    """A URL was not requested because its host is on a private network."""
+    """The URL was not requested, because its host is on a private network."""
 
 
 @dataclass(frozen=True)
@@ -68,14 +68,14 @@ class Fetcher:
     time_limit: float = TIME_LIMIT
 
     def fetch(self, url: str) -> FetchedFile:
-        """Download an http or https URL, following redirects. Raises FetchFailure."""
+        """Download an http or https URL, and follow redirects. Raises FetchFailure."""
         with self._follow(url) as (final_url, parts, response):
             if response.status != 200:
                 raise FetchFailure(f"{parts.hostname} responded with status {response.status}")
             return self._read(final_url, parts, response)
 
     def status(self, url: str) -> int:
-        """Return the status of the response for an http or https URL, following redirects. Raises FetchFailure."""
+        """Return the status of the response for an http or https URL, after all redirects. Raises FetchFailure."""
         with self._follow(url) as (_, _, response):
             return response.status
 
@@ -144,7 +144,8 @@ class Fetcher:
             connection.close()
 
     def _allowed_addresses(self, host: str, port: int, deadline: float) -> list[tuple[int, Any]]:
-        """Return the address families and addresses of a host. Raises FetchFailure if a private address is not allowed."""
+        """Return the address families and addresses of a host. Raises FetchFailure if a private address is not
+        allowed."""
         addresses = [(family, address) for family, _, _, _, address in _resolve_host(host, port, deadline)]
         if not self.private and not all(is_public(address[0]) for _, address in addresses):
             raise PrivateAddressFailure(

@@ -19,7 +19,7 @@ DEPTH_LIMIT = 4
 _LENGTH_LIMIT = 1 << 20
 """Number of characters that includes may add to a text. Nested includes can multiply quickly."""
 _COST_OF_INCLUDE = 256
-"""Number of characters that each include costs in addition to its text."""
+"""Number of characters that each include counts for in addition to its text."""
 _DEFAULT_FOLDER = ".gitbook/includes"
 """Folder of reusable content in a repository. Links in content without a file are relative to this folder."""
 _ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|[/#]")
@@ -58,7 +58,7 @@ def _expand(store: Store, text: str, folder: str, revision: Json, outer_ids: tup
 def _included_text(
     store: Store, item: Json, folder: str, revision: Json, outer_ids: tuple[str, ...], budget: list[int]
 ) -> str | None:
-    """Return the text of `item` with links relative to `folder`. None if it may not be expanded here."""
+    """Return the text of `item` with links relative to `folder`. None if it contains itself or exceeds a limit."""
     if item["id"] in outer_ids or len(outer_ids) >= DEPTH_LIMIT or budget[0] <= 0:
         return None
     if not item.get("text"):

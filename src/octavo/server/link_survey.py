@@ -1,4 +1,4 @@
-"""Survey of the links in a revision: their targets, their locations and the broken ones."""
+"""Finds the links in a revision, with their targets and locations, and finds broken links."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CACHE_LIMIT = 5000
 _INCLUDE_LIMIT = 100
 """Number of pieces of reusable content in a page that are searched for a heading."""
 _CACHE: dict[str, TextLinks] = {}
-"""Links by hash of the text. A text never changes, and parsing it is slow."""
+"""Links by hash of the text. They are cached, because parsing a text is slow."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class LinkedResource:
 
 
 class LinkSurvey:
-    """Links of a revision as visible to the caller. Targets that the caller cannot see count as broken."""
+    """Links of a revision that the caller can see. Targets that the caller cannot see count as broken."""
 
     def __init__(self, world: World, revision: Json) -> None:
         self._world = world
@@ -214,7 +214,7 @@ class LinkSurvey:
         return LinkTarget("ok", "openapi", slug) if exists else LinkTarget("broken", "url", slug)
 
     def _find_document(self, collection: str, name: str) -> Json | None:
-        """Return a document by ID, None if it does not exist.
+        """Return a document by ID. None if it does not exist.
 
         Pages can contain arbitrary names, so names that are not valid IDs are not looked up as paths.
         """
@@ -244,7 +244,8 @@ _ID_FIELDS = {
 
 
 def has_anchor(world: World, revision: Json, page: Json, anchor: str) -> bool:
-    """Return whether `anchor` seen in a page or in the reusable content that the page includes."""
+    """Return whether a page, or reusable content that it includes, has this anchor. True for an empty anchor, and for a
+    page that is not a document."""
     if not anchor or page["type"] != "document":
         return True
     anchors_found, remaining, seen = list(text_links(world, page).anchors), [page], set[str]()

@@ -1,4 +1,4 @@
-"""Loading of a folder of Markdown as a space, and of later changes in the folder as new revisions.
+"""Loads a folder of Markdown as a space, and loads later changes in the folder as new revisions.
 
 The content loaded last is stored, so loading again is a three-way merge: changes in the folder are added, changes in
 the space stay, and text changed on both sides becomes a conflict, with the side of the folder under `>>>>>>> folder`. A
@@ -46,7 +46,7 @@ from octavo.server.store import Json
 from octavo.server.world import World
 
 FOLDER_SIDE = "folder"
-"""Name of the folder's side in conflict markers."""
+"""Label of the folder's text in conflict markers."""
 
 _TEXT_FIELDS = ("description", "icon", "emoji")
 _BOOLEAN_FIELDS = ("hidden", "noIndex", "noRobotsIndex")
@@ -109,6 +109,13 @@ def content(world: World, folder: Path) -> Json:
     return _FolderReader(world, read_folder(folder), {**EMPTY_REVISION, "keys": {}}).content()
 
 
+def loaded_space(world: World, folder: Path) -> str | None:
+    """Return the ID of the space of a folder. None if the folder was never loaded, or its space is deleted. Raises OSError
+    if the folder cannot be opened."""
+    space = _find_space(world, read_folder(folder), None)
+    return str(space["id"]) if space is not None else None
+
+
 def _setting_name(folder: Folder) -> str:
     return "folder:" + hashlib.sha256(os.fsencode(folder.top)).hexdigest()
 
@@ -125,7 +132,8 @@ def _find_space(world: World, folder: Folder, space_id: str | None) -> Json | No
 def _merge_changes(
     world: World, space: Json, before: Json, after: Json, *, was_loaded: bool, index_later: bool
 ) -> tuple[Json | None, int]:
-    """Merge the changes in a folder into its space. Return the new revision, if any, and the number of conflicts."""
+    """Merge the changes in a folder into its space. Return the new revision, or None if nothing changed, and the number
+    of conflicts."""
     if not space["revision"]:
         revision = revisions.add(world, space["id"], after, type="edits", parents=[])
         revisions.set_current(world, space["id"], revision, index_later=index_later)
@@ -167,7 +175,7 @@ def _blob(file: Json) -> str:
 
 @dataclass
 class _FolderReader:
-    """Converts a folder to pages and files, with the IDs they had when it was loaded before."""
+    """Converts a folder to pages and files. They get the IDs from the previous time the folder was loaded."""
 
     world: World
     folder: Folder
@@ -223,7 +231,7 @@ class _FolderReader:
             return {}, text
 
     def _text_of_unreadable(self, path: Path) -> str:
-        """Return the text of a page whose file cannot be read: its earlier text, else a hint with the reason."""
+        """Return the text of a page whose file cannot be read. It is the earlier text, or a hint with the reason."""
         page_id = self.before["keys"].get(f"page:{path}")
         if (page := page_trees.find(self.before["pages"], page_id or "")) is not None:
             self._unreadable_pages[path] = page
@@ -267,7 +275,7 @@ class _FolderReader:
             return {}
 
     def _key_of(self, entry: Entry) -> str:
-        """Return the key of an entry: its path, or its kind and title, with a number from the second time on."""
+        """Return the key of an entry. It is the path, or the kind and title. A repeated key gets a number."""
         if entry.kind == "document" and entry.path is not None:
             return f"page:{entry.path}"
         key = f"{entry.kind}:{entry.address or entry.title}"
@@ -275,7 +283,8 @@ class _FolderReader:
         return key if self._key_counts[key] == 1 else f"{key}#{self._key_counts[key]}"
 
     def _assign_ids(self) -> None:
-        """Give each entry its earlier ID, the ID of a deleted page with the same text, or a new ID."""
+        """Give each entry its earlier ID. If it has none, use the ID of a deleted page with the same text, or a new
+        ID."""
         was_loaded: dict[str, str] = self.before["keys"]
         current_keys = {key for _, key in self._entries}
         deleted_ids = {name for key, name in was_loaded.items() if key not in current_keys}
@@ -406,7 +415,7 @@ _DERIVED_FIELDS = {"pages", "path", "slug", "createdAt", "updatedAt"}
 
 
 def _number(value: Any) -> float:
-    """Return a number from front matter, 0 if it is not a finite number."""
+    """Return a number from front matter. 0 if it is not a finite number."""
     try:
         number = float(value)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Pages as a PDF document, made with reportlab.
+"""Creates PDF documents from pages, with reportlab.
 
 Each page of the space starts a new sheet. Links between pages lead to their place in the PDF. Text uses an embedded
 typeface, and other typefaces for characters it lacks.
@@ -133,7 +133,8 @@ _register_typefaces()
 WIDTH = A4[0] - 40 * mm
 """Width of the text area, in points."""
 PIXEL_LIMIT = 25_000_000
-"""Larger images are replaced by their name, because each pixel takes four bytes of memory."""
+"""Maximum size of an image in pixels. A larger image is replaced by its name, because each pixel takes four bytes of
+memory."""
 INDENT_LIMIT = 6
 """Number of nested levels that are indented."""
 _INDENT = 12

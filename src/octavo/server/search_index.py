@@ -16,7 +16,8 @@ from octavo.server.world import World
 PAGES_PER_BATCH = 20
 """Number of pages indexed in one transaction. Requests are answered between transactions."""
 PIECE_LENGTH = 4000
-"""Longer sections are split into several entries, which makes search faster."""
+"""Maximum length of an entry in characters. Longer sections are split into several entries, which makes search
+faster."""
 
 
 def reindex(world: World, space_id: str, old: Json | None, new: Json) -> None:
@@ -29,7 +30,7 @@ def reindex(world: World, space_id: str, old: Json | None, new: Json) -> None:
 
 
 def note_reindexing(world: World, space_id: str, old: Json | None) -> None:
-    """Mark a space for `finish_reindexing`. `old` is the revision in the index, None if there is none."""
+    """Mark a space for `finish_reindexing`. `old` is the revision in the index. None if the space is not indexed."""
     path = f"/spaces/{space_id}/unindexed"
     if world.store.find(path) is None:
         world.store.put(path, {"id": "unindexed", "since": old["id"] if old is not None else ""})
@@ -86,7 +87,7 @@ def _index_changed_pages(world: World, space_id: str, old: Json | None, new: Jso
 
 
 def _searchable_fields(revision: Json | None) -> dict[str, tuple[str, str, str]]:
-    """Return hash of the text, title and description of each page by ID: the fields that search depends on."""
+    """Return a hash of the text, title and description of each page, by page ID. Search depends on these fields."""
     pages = page_trees.walk(revision["pages"]) if revision else ()
     return {
         each["id"]: (each.get("text", ""), each["title"], each.get("description") or "")
@@ -96,7 +97,8 @@ def _searchable_fields(revision: Json | None) -> dict[str, tuple[str, str, str]]
 
 
 def split_sections(markdown: str, title: str, description: str) -> Iterator[Section]:
-    """Yield anchor, heading and text of each section. The first one has no anchor and the page's title."""
+    """Yield the anchor, heading and text of each section. The first section has no anchor, and its heading is the page
+    title."""
     anchor, heading, lines = "", title, [description]
     for block in parse(markdown).walk():
         fields = _block_text(block)
@@ -119,7 +121,7 @@ def _split_section(lines: list[str]) -> Iterator[str]:
 
 
 def _block_text(block: Block) -> str:
-    """Return the searchable text of a block. Page links count with the page's title, diagrams with their labels."""
+    """Return the searchable text of a block. It contains the titles of linked pages and the labels of diagrams."""
     if "mermaid" in (block.attrs.get("language"), str(block.attrs.get("name")).strip("@").partition("/")[0]):
         return "\n".join(filter(None, map(diagram_labels, block.text.split("\n"))))
     if block.kind == "content-ref":

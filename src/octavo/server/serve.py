@@ -28,9 +28,10 @@ from octavo.server.app import Platform, error_response
 
 LOOPBACK = "127.0.0.1"
 REQUEST_LIMIT = 64
-"""Number of simultaneous requests. Others get a 503 response before their bodies are read."""
+"""Maximum number of simultaneous requests. Further requests get a 503 response before their bodies are read."""
 CONNECTION_LIMIT = 4 * REQUEST_LIMIT
-"""Number of open connections. Above, the connection that waited longest for its client is closed."""
+"""Maximum number of open connections. If there are more, the connection that waited longest for its client is
+closed."""
 HEADER_CAP = 16 << 10
 """Limit for the request line and headers, in bytes."""
 
@@ -39,7 +40,7 @@ HEAD_SECONDS = 10.0
 BODY_SECONDS = 30.0
 """Time limit for a request body, from the first read, in seconds."""
 ANSWER_SECONDS = 30.0
-"""Time for which a client may stop reading a response, or delay closing the connection, in seconds."""
+"""Time in seconds for which a client may stop reading a response, or may delay closing the connection."""
 IDLE_SECONDS = 15
 """Time for which a connection may stay idle between requests, in seconds."""
 
@@ -185,19 +186,19 @@ class _Connection(H11Protocol):
         self._watch()
 
     def timeout_keep_alive_handler(self) -> None:
-        """Close the connection, even if the client did not read the last response."""
+        """Close the connection, even if the client has not read the last response."""
         self.give_way()
 
     @property
     def is_waited_for(self) -> bool:
-        """Whether the connection can only continue after the client acts."""
+        """Return whether the connection waits for the client."""
         return self._phase in ("head", "answer", "end", "idle") or (
             self._phase == "body" and self.cycle.response_complete
         )
 
     @property
     def since(self) -> float:
-        """Time at which the connection started to wait for the client, as time of the event loop."""
+        """Return the time at which the connection began to wait for the client, in the time of the event loop."""
         return self._since
 
     def give_way(self) -> None:

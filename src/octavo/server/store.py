@@ -50,13 +50,14 @@ CREATE VIRTUAL TABLE words USING fts5 (
 """
 
 BY_STATUS = "CREATE INDEX IF NOT EXISTS by_status ON documents (collection, json_extract(body, '$.status'))"
-"""Index for counting documents by status. It is also added to databases of earlier versions."""
+"""Database index for counting documents by status. It is also added to databases of earlier versions."""
 
 _MACHINE_ERRORS = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY}
 """SQLite errors caused by the machine, not by the statement."""
 
 _WORDS_VERSION = f"words and parts of them, folded by Unicode {unicodedata.unidata_version}"
-"""Version of the words index. SQLite can remove an entry only if the text is folded exactly as when it was added."""
+"""Version of the full-text index. It must change with the folding, because SQLite removes an entry only if its text is
+folded exactly as when it was added."""
 
 Section = tuple[str, str, str]
 """Anchor, title and text of a section in a page."""
@@ -105,7 +106,7 @@ class Store:
         self.lock = RLock()
         """Lock for every read and write."""
         self._cached: dict[tuple[str, ...], list[Any]] | None = None
-        """Documents read since `cached_reads` began, None outside of `cached_reads`."""
+        """Documents read since `cached_reads` began. None outside of `cached_reads`."""
         self._db = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
         self.close = weakref.finalize(self, self._db.close)
         """Close the database. Also called when the store is garbage-collected."""
@@ -157,7 +158,8 @@ class Store:
 
     @contextmanager
     def cached_reads(self) -> Iterator[None]:
-        """Cache the documents read inside, for checks that read the same few documents many times."""
+        """Cache the documents that are read inside the `with` block. Useful for checks that read the same documents
+        many times."""
         with self.lock:
             before, self._cached = self._cached, {} if self._cached is None else self._cached
             try:
@@ -167,7 +169,8 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit all writes inside, or none. Can be nested. Raises WriteFailure."""
+        """Commit all writes inside the `with` block together. After an error, commit none. Can be nested. Raises
+        WriteFailure."""
         with self.lock:
             if self._db.in_transaction:
                 yield
@@ -184,7 +187,7 @@ class Store:
                 raise
 
     def find(self, path: str) -> Json | None:
-        """Return the document at `path`, None if it does not exist."""
+        """Return the document at `path`. None if it does not exist."""
         rows = self._rows("SELECT body FROM documents WHERE path = ?", path)
         return self._document(rows[0][0]) if rows else None
 
@@ -196,7 +199,8 @@ class Store:
         return document
 
     def put(self, path: str, document: Json) -> Json:
-        """Save a document at `path`. A new document comes last in its collection, a saved one keeps its position."""
+        """Save a document at `path`. A new document is added at the end of its collection. An existing document keeps
+        its position."""
         self._cached = None
         self._db.execute(
             "INSERT INTO documents (path, collection, body) VALUES (?, ?, ?)"
@@ -222,7 +226,8 @@ class Store:
         return (document for _, document in rows)
 
     def items(self, collection: str, *, newest_first: bool = False, status: str = "") -> Iterator[tuple[int, Json]]:
-        """Yield position and document for each document of a collection. Positions never change, so cursors use them."""
+        """Yield the position and the document for each document of a collection. Positions never change, so cursors
+        contain them."""
         values, which = [collection], "collection = ?"
         if status:
             values, which = [collection, status], f"{which} AND json_extract(body, '$.status') = ?"
@@ -232,7 +237,7 @@ class Store:
             yield position, self._document(body)
 
     def find_by(self, collection: str, field: str, value: str | int) -> Json | None:
-        """Return the first document of a collection whose `field` equals `value`, None if there is none."""
+        """Return the first document of a collection whose `field` equals `value`. None if there is no such document."""
         query = (
             "SELECT body FROM documents WHERE collection = ? AND json_extract(body, ?) = ? ORDER BY position LIMIT 1"
         )
@@ -292,12 +297,12 @@ class Store:
         self._db.execute("INSERT OR REPLACE INTO keys VALUES (?, ?)", [_digest(key), user])
 
     def user_of(self, key: str) -> str | None:
-        """Return the user of an access token, None if the token is unknown."""
+        """Return the user of an access token. None if the token is unknown."""
         row = self._db.execute("SELECT user FROM keys WHERE hash = ?", [_digest(key)]).fetchone()
         return str(row[0]) if row else None
 
     def setting(self, name: str) -> str | None:
-        """Return a setting of the database, None if it is not set."""
+        """Return a setting of the database. None if it is not set."""
         row = self._db.execute("SELECT value FROM settings WHERE name = ?", [name]).fetchone()
         return str(row[0]) if row else None
 

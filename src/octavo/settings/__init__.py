@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from octavo.settings import table
 from octavo.settings.file import FILE, SettingsFile
+from octavo.settings.hooks import Hook
 from octavo.settings.linters import Linter
 from octavo.settings.table import INBOX_REASONS, InboxFilter, Setting
 from octavo.settings.values import LONGEST_NAME, InvalidValueError, nearest, quoted
@@ -87,6 +88,10 @@ class Settings:
     """Keys by command id, in the notation of Textual, separated by commas."""
     linters: tuple[Linter, ...] = ()
     """Programs that check pages, in the order of the file."""
+    hooks: tuple[Hook, ...] = ()
+    """Programs that run when something happens while the app is open."""
+    notify: str = "off"
+    """How desktop notifications are shown: off, auto, osc9, osc777 or osc99."""
     problems: tuple[str, ...] = ()
     """A sentence for each invalid setting."""
     location: Callable[..., str] = field(default=lambda *names: ".".join(names), compare=False, repr=False)
@@ -144,6 +149,8 @@ def read_each(environ: Mapping[str, str]) -> tuple[Settings, Mapping[str, Found]
         inbox_filters=values.get(table.INBOX, ()),
         keys=values.get(table.KEYS, {}),
         linters=values.get(table.LINTERS, ()),
+        hooks=values.get(table.HOOKS, ()),
+        notify=values.get(table.NOTIFY, "off"),
         problems=tuple(values.problems),
         location=values.location,
     )

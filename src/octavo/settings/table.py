@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
 from octavo.help import text_of
+from octavo.settings.hooks import validate_hooks
 from octavo.settings.linters import validate_linters
 from octavo.settings.values import LONGEST_NAME, Ignore, InvalidValueError, nearest, quoted
 
@@ -54,6 +55,7 @@ _LONGEST_TEXT = 1000
 _MOST_REPLIES = 50
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 _TURNING = ("auto", "terminal", "octavo")
+_NOTIFICATIONS = ("off", "auto", "osc9", "osc777", "osc99")
 _MODIFIERS = ("ctrl", "shift", "alt", "super", "hyper", "meta")
 _KEYS = (
     *(
@@ -156,6 +158,13 @@ def _right_to_left(value: Any, ignore: Ignore) -> str:
         return value
     meant = nearest(value[:LONGEST_NAME], _TURNING) if isinstance(value, str) else ""
     raise InvalidValueError(f"must be auto, terminal, or octavo, not {quoted(value)}", meant)
+
+
+def _notify(value: Any, ignore: Ignore) -> str:
+    if isinstance(value, str) and value in _NOTIFICATIONS:
+        return value
+    meant = nearest(value[:LONGEST_NAME], _NOTIFICATIONS) if isinstance(value, str) else ""
+    raise InvalidValueError(f"must be off, auto, osc9, osc777, or osc99, not {quoted(value)}", meant)
 
 
 def _seconds(value: Any, ignore: Ignore) -> float:
@@ -336,10 +345,37 @@ LINTERS = Setting(
     validate_linters,
     "",
 )
+NOTIFY = Setting(
+    "notify",
+    "text",
+    "off",
+    "Desktop notifications while the terminal has no focus, by the escape sequence of your terminal; auto for known terminals",
+    _notify,
+    '"auto"',
+    _NOTIFICATIONS,
+)
+HOOKS = Setting(
+    "hook", "section", "none", "Programs that run when something happens, in [[hook]] sections", validate_hooks, ""
+)
 KEYS = Setting("keys", "section", "none", "Your keys, by the command IDs that `octavo help keys` lists", _keys, "")
 
 TABLE: tuple[Setting[Any], ...] = (
-    *(THEME, ASCII, MOTION, THUMBNAILS, RIGHT_TO_LEFT, UNDO, EDITOR, QUICK_REPLIES, CA_FILE, INBOX, KEYS, LINTERS),
+    *(
+        THEME,
+        ASCII,
+        MOTION,
+        THUMBNAILS,
+        RIGHT_TO_LEFT,
+        UNDO,
+        EDITOR,
+        QUICK_REPLIES,
+        CA_FILE,
+        INBOX,
+        NOTIFY,
+        KEYS,
+        LINTERS,
+        HOOKS,
+    ),
 )
 """All settings, in the order of the documentation."""
 BY_NAME = {each.name: each for each in TABLE}

@@ -11,7 +11,8 @@ from time import sleep
 import pytest
 
 from octavo.settings import Linter
-from octavo.tui.terminal.linter_programs import MAX_OUTPUT, LinterFailed, LinterOutput, run_linter
+from octavo.tui.terminal.limited_programs import MAX_OUTPUT, ProgramFailed
+from octavo.tui.terminal.linter_programs import LinterOutput, run_linter
 
 
 def program(place: Path, code: str, *arguments: str, folder: Path | None = None, environment: str = "") -> Linter:
@@ -27,7 +28,7 @@ def run(linter: Linter, path: str = "guides/setup.md", text: str = "# Setup\n", 
 
 
 def why_failed(linter: Linter, seconds: float = 20) -> str:
-    with pytest.raises(LinterFailed) as failure:
+    with pytest.raises(ProgramFailed) as failure:
         run(linter, seconds=seconds)
     return str(failure.value)
 
@@ -186,7 +187,7 @@ def test_program_that_cannot_start_is_named(command: tuple[str, ...], reason: st
 def test_missing_folder_and_a_path_outside_are_refused(tmp_path: Path) -> None:
     linter = program(tmp_path, "", folder=tmp_path / "gone")
     assert why_failed(linter) == f"Could not run lint: {tmp_path / 'gone'} is not a folder. Set linter.folder."
-    with pytest.raises(LinterFailed, match="leaves the folder"):
+    with pytest.raises(ProgramFailed, match="leaves the folder"):
         run(program(tmp_path, ""), path="../../outside.md")
     assert not (tmp_path.parent / "outside.md").exists()
 

@@ -73,13 +73,13 @@ def run(options: argparse.Namespace) -> int:
     check_web_option(options)
 
     async def work(session: Session) -> int:
-        await _ChangeList(session, options).print()
+        await ChangeList(session, options).print()
         return 0
 
     return run_connected(options, work, doing="load the change requests")
 
 
-class _ChangeList:
+class ChangeList:
     """The change requests that the options select."""
 
     def __init__(self, session: Session, options: argparse.Namespace) -> None:

@@ -100,13 +100,13 @@ def run(options: argparse.Namespace) -> int:
         raise Failure("Could not watch the inbox: a JSON array never ends. Use --ndjson.", USAGE)
 
     async def work(session: Session) -> int:
-        await _InboxList(session, options).print()
+        await InboxList(session, options).print()
         return 0
 
     return run_connected(options, work, doing="load the inbox")
 
 
-class _InboxList:
+class InboxList:
     """The rows of the inbox that the options select."""
 
     def __init__(self, session: Session, options: argparse.Namespace) -> None:

@@ -61,13 +61,13 @@ def declare(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     async def work(session: Session) -> int:
-        await _Search(session, options).print()
+        await Search(session, options).print()
         return 0
 
     return run_connected(options, work, doing="search")
 
 
-class _Search:
+class Search:
     """The results for the words of the command."""
 
     def __init__(self, session: Session, options: argparse.Namespace) -> None:

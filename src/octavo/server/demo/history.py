@@ -42,7 +42,7 @@ class DemoClock:
 
 @dataclass
 class DemoIds:
-    """Creates readable IDs from `name`: `retries`, then `retries-2` and so on."""
+    """Creates readable IDs from `name`, such as `retries`, then `retries-2`."""
 
     name: str = ""
     _counts: Counter[str] = field(default_factory=Counter)

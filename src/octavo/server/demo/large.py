@@ -40,7 +40,7 @@ _DISCUSSED_MONTHS = 8
 _FIRST_YEAR = 2023
 _BOOKS_AGE = timedelta(days=110)
 _ACTIVITY_DAYS = timedelta(days=90)
-"""Period in which all threads and change requests are created."""
+"""Period within which all threads and change requests of the demo are created."""
 _COLLECTION = "harbours"
 
 Action = Callable[[], None]

@@ -5,6 +5,6 @@ from pkgutil import iter_modules
 
 
 def load() -> None:
-    """Import all handler modules, so that they register their handlers.."""
+    """Import all handler modules, so that they register their handlers."""
     for subject in iter_modules(__path__, f"{__name__}."):
         import_module(subject.name)

@@ -27,7 +27,7 @@ def _present_team_permission(world: World, grant: Json) -> Json:
 
 
 def _shared_document(world: World, at: Shared) -> Json:
-    """Return the space or collection that the operation's place names."""
+    """Return the space or collection that the operation belongs to."""
     return world.store.get(at.path.format(**at.model_dump()))
 
 
@@ -140,7 +140,7 @@ def _new_user(world: World, email: str) -> str:
 
 
 def _add_member(world: World, path: str, role: str | None, *, sso: bool) -> bool:
-    """Add a member. Return False if the user is a member already; the membership then stays unchanged."""
+    """Add a member. Return False if the user is already a member. The membership then stays unchanged."""
     if world.store.find(path):
         return False
     joined = world.timestamp()
@@ -157,7 +157,8 @@ def present_link(world: World, link: Json) -> Json:
 
 
 def _is_redundant(world: World, link: Json) -> bool:
-    """Return whether an invite link is useless: its place is deleted, or another link to it gives as much or more."""
+    """Return whether an invite link is redundant: its target is deleted, or another link to the target gives the same
+    or a higher role."""
     if _place_kind(link) and _shared_place(world, link) is None:
         return True
     others = list(world.store.all(f"/orgs/{link['organization']}/link-invites"))
@@ -172,7 +173,7 @@ def _rank(link: Json) -> int:
 
 
 def _place_kind(link: Json) -> str | None:
-    """Return the kind of place that a link grants access to, None for the organization."""
+    """Return whether a link grants access to a space or a collection. None for the organization."""
     return next((kind for kind in _PLACE_KINDS if link.get(kind)), None)
 
 

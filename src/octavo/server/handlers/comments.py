@@ -60,7 +60,8 @@ class Threads:
 
     @cached_property
     def base(self) -> Json | None:
-        """Revision that a change request is compared with, None for a space. Comments can refer to content it removes."""
+        """Revision that a change request is compared with, None for a space. Comments can refer to content it
+        removes."""
         if not isinstance(self.at, ChangeRequestRef):
             return None
         base = base_of(self.world.store.get(change_request_path(self.at)))
@@ -81,15 +82,16 @@ class Threads:
         return self._message("comment-reply", f"{self.path}/{comment_id}/replies/{document['id']}", document, format)
 
     def may_edit(self, document: Json) -> bool:
-        """Return whether the caller may edit a comment or reply: authors may, while they have permission to comment."""
+        """Return whether the caller may edit a comment or reply. Only its author may, and only with the permission to
+        comment."""
         return bool(document["postedBy"] == self.world.caller) and allows(self.role, "comment")
 
     def may_delete(self, document: Json) -> bool:
-        """Return whether the caller may delete a comment or reply: its author and admins may."""
+        """Return whether the caller may delete a comment or reply. Only its author and admins may."""
         return bool(document["postedBy"] == self.world.caller) or allows(self.role, "admin")
 
     def may_resolve(self, document: Json) -> bool:
-        """Return whether the caller may resolve or reopen a thread: its author and editors may."""
+        """Return whether the caller may resolve or reopen a thread. Only its author and editors may."""
         return self.may_edit(document) or allows(self.role, "edit")
 
     def _message(self, kind: str, path: str, document: Json, format: Format | None) -> Json:
@@ -144,7 +146,8 @@ class Threads:
         return page is not None and (node is None or self.block_text(page, node, revision) is not None)
 
     def find_block_text(self, page_id: str, node: str) -> str | None:
-        """Return the text of a block, also if the change request removes the block. None if the block does not exist."""
+        """Return the text of a block, including a block that the change request removes. None if the block does not
+        exist."""
         for revision in (self.revision, self.base):
             page = page_trees.find(revision["pages"], page_id) if revision is not None else None
             if page is not None and (block_text := self.block_text(page, node, revision)) is not None:
@@ -152,7 +155,7 @@ class Threads:
         return None
 
     def block_text(self, page: Json, node: str, revision: Json | None = None) -> str | None:
-        """Return the text of a block in a page, or in the content that it includes. None if the page has no such block."""
+        """Return the text of a block in a page or in content that the page includes. None if there is no such block."""
         name = page["id"], page.get("text", "")
         if name not in self._texts:
             text = self.world.store.text(page["text"]) if page.get("text") else ""
@@ -185,7 +188,7 @@ def post(
     cell: comments.TableCell | None = None,
     review: str | None = None,
 ) -> Json:
-    """Create a comment on a place, a page or a block. Raises Refusal if its text or page is missing."""
+    """Create a comment on a space, change request, page or block. Raises Refusal if its text or page is missing."""
     threads = Threads(world, at)
     target: Json = {"revision": threads.revision["id"]}
     if node and not page:

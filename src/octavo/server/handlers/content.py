@@ -197,7 +197,8 @@ def _list_changes(op: content.ListChanges, world: World) -> Json:
 
 
 def requested_text(world: World, revision: Json, page: Json, op: GetPage | GetPageByPath) -> str:
-    """Return the text of a page, with includes, expressions and links treated as the request asks."""
+    """Return the text of a page. The request determines whether includes and expressions are expanded, and the form of
+    links."""
     text = revisions.page_text(world, page)
     if op.dereferenced:
         text = expand_includes(world.store, text, page, revision)

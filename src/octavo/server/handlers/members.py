@@ -18,7 +18,7 @@ from octavo.server.world import Refusal, World
 
 
 def present_user(world: World, user_id: str) -> Json:
-    """Return a user as embedded in other resources, also if the user was deleted."""
+    """Return a user in the form that is embedded in other resources. Works for deleted users too."""
     document = world.store.find(f"/users/{user_id}") or {"id": user_id, "displayName": "Former member"}
     return {"object": "user", **document, "urls": {"location": world.url(f"/v1/users/{user_id}")}}
 
@@ -198,7 +198,7 @@ def _present_team_member(world: World, document: Json) -> Json:
 
 
 def can_manage_team(world: World, team: Json, user: str | None = None) -> bool:
-    """Return whether `user`, by default the caller, may change a team: admins and owners of the team may."""
+    """Return whether `user`, by default the caller, may change a team. Only admins and owners of the team may."""
     if organization_role(world, team["organization"], user) == "admin":
         return True
     membership = world.store.find(f"{team_path(team)}/members/{user or world.caller}")

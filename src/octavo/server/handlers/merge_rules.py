@@ -1,4 +1,4 @@
-"""Merge rules: conditions that a space or organization sets for merging a change request.
+"""Checks merge rules, which are conditions that a space or organization sets for merging a change request.
 
 Rules that need features the embedded platform lacks (agent reviews, expressions) count as met.
 """
@@ -58,7 +58,7 @@ class _MergeAttempt:
     outdated: bool
 
     def missing(self, rule: Json) -> Iterator[str]:
-        """Yield the reason why a rule is not met, with the next step. Empty if it is met."""
+        """Yield the reasons why a rule is not met, with the next step. Yields nothing if the rule is met."""
         reviews, users = self._reviews(), rule.get("users", [])
         approving = [each["reviewer"] for each in reviews if each["status"] == "approved"]
         match rule.get("rule"):

@@ -47,13 +47,14 @@ def organization_role(world: World, organization: str, user: str | None = None) 
 
 
 def membership(world: World, organization: str, user: str | None = None) -> Json | None:
-    """Return the membership of `user`, by default the caller, including guests. None if disabled or not a member."""
+    """Return the membership of `user`, by default the caller. Guests have one too. None if the user is disabled or not
+    a member."""
     member = world.store.find(f"/orgs/{organization}/members/{user or world.caller}")
     return None if member is None or member.get("disabled") else member
 
 
 def role(world: World, holder: Json, user: str | None = None) -> str | None:
-    """Return the role of `user`, by default the caller, in a space or collection. None without access."""
+    """Return the role of `user`, by default the caller, in a space or collection. None if the user has no access."""
     member = membership(world, holder["organization"], user)
     if member is None:
         return None

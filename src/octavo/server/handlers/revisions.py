@@ -125,5 +125,5 @@ def with_text(world: World, page: Json, markdown: str) -> Json:
 
 
 def page_text(world: World, page: Json) -> str:
-    """Return the Markdown text of a page."""
+    """Return the Markdown of a page."""
     return world.store.text(page["text"]) if page.get("text") else ""

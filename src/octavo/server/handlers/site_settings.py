@@ -47,7 +47,7 @@ def _list_template_conditions(op: adaptive_schema.ListTemplateConditions, world:
 
 
 def _conditions(expression: str, claim: Json) -> Iterator[Json]:
-    """Yield the conditions that can be set on a visitor claim. `expression` is the value of the claim."""
+    """Yield the conditions that can be set on a visitor claim. `expression` is the expression for its value."""
     description = claim.get("description") or expression
     match claim["type"]:
         case "object":

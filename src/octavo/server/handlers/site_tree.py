@@ -84,7 +84,7 @@ class SiteTree:
         return [*self.live(None), *below]
 
     def default_section(self) -> str | None:
-        """Return the ID of the section where visitors start. None without sections."""
+        """Return the ID of the section where visitors start. None if the site has no sections."""
         sections = [part.document["id"] for part in self.sections()]
         able = [section for section in sections if self.live(section)] or sections
         chosen = self.site.get("defaultSiteSection")
@@ -167,7 +167,7 @@ def is_in_audience(world: World, tree: SiteTree, share_key: str | None) -> bool:
 
 
 def require_site_access(world: World, at: SiteRef, *, visits: bool, share_key: str | None) -> None:
-    """Raise MissingResource unless the caller may see a site. With `visits`, being in its audience is enough.
+    """Raise MissingResource if the caller may not see a site. With `visits`, its audience may see it too.
 
     A wrong or inactive share key always gives MissingResource, so that members can test share links.
     """
@@ -209,7 +209,8 @@ def section_url(world: World, tree: SiteTree, section: Json, share_key: str | No
 
 
 def site_space_url(world: World, tree: SiteTree, site_space: Json, share_key: str | None = None) -> str:
-    """Return the URL where a site space is or would be published. The default one has the URL of its section or site."""
+    """Return the URL where a site space is or would be published. The default one has the URL of its section or
+    site."""
     section = tree.section(site_space["section"]) if "section" in site_space else None
     if site_space["id"] == tree.default_space(site_space.get("section")):
         return section_url(world, tree, section, share_key) if section else site_url(world, tree, share_key)

@@ -29,7 +29,7 @@ class SiteView:
     tree: SiteTree
     share_key: str | None = None
     as_visitor: bool = False
-    """Whether a member sees the site as its audience does."""
+    """Whether a member sees only what the audience of the site sees."""
 
     @cached_property
     def _is_public(self) -> bool:

@@ -55,7 +55,7 @@ def _list_permissions(op: sites.ListPermissions, world: World) -> Json:
 
 
 def _highest_role(world: World, organization: Json, user: str, spaces: list[Json]) -> tuple[str, str, Json] | None:
-    """Return the highest role of a user, the user, and the source of the role. None without a role."""
+    """Return the highest role of a user, the user, and the source of the role. None if the user has no role."""
     rows = [(organization_role(world, organization["id"], user), user, organization)]
     rows += [(role(world, space, user), user, space) for space in spaces]
     current_role = [(name, user, origin) for name, user, origin in rows if name]
@@ -217,5 +217,5 @@ _CUSTOMIZATION_FIELDS = (
 
 
 def _default_customization() -> Json:
-    """Return the customization of a site without changes to its look."""
+    """Return the customization of a site whose look was not changed."""
     return {name: {} for name in _CUSTOMIZATION_FIELDS}

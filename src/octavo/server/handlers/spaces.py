@@ -112,7 +112,7 @@ def _move(op: spaces.Move | collections.Move, world: World) -> Json:
 
 
 def set_parent(holder: Json, parent: str | None) -> None:
-    """Set the collection that contains a space or collection, None for the root."""
+    """Set the collection that contains a space or collection. None means the root."""
     holder.pop("parent", None)
     if parent:
         holder["parent"] = parent

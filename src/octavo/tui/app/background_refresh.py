@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from octavo.api.operation import Operation
     from octavo.data.polling import Poller
+    from octavo.tui.app.event_hooks import EventHooks
     from octavo.tui.core.session import Session
     from octavo.tui.core.shell import Shell
 
@@ -23,6 +24,7 @@ _report_unfinished = lazy("octavo.tui.review.status_changes:report_unfinished")
 _report_unsent_pages = lazy("octavo.tui.editing.page_drafts:report_unsent_pages")
 _recover_drafts = lazy("octavo.tui.app.editor_files:recover_drafts")
 _new_poller = lazy("octavo.data.polling:Poller")
+_new_event_hooks = lazy("octavo.tui.app.event_hooks:EventHooks")
 
 
 PROBLEM_SECONDS = GREETING_SECONDS = 15.0
@@ -87,11 +89,20 @@ class BackgroundRefresh:
         self._app, self._terminal, self._interval = app, terminal, check_interval
         self._timer: Timer | None = None
         self._is_reading_files = False
+        self._hooks: EventHooks | None = None
+        """Runs hooks and shows notifications. None if the settings have neither."""
 
     def begin(self, session: Session) -> None:
         """Start to refresh a session. Called after the first paint."""
         self._session = session
-        if not self._terminal.app_focus:
+        settings = self._app.settings
+        if settings.hooks or settings.notify != "off":
+            if self._hooks is None:
+                self._hooks = _new_event_hooks(self._app, self._terminal)
+                self._app.workspace.inbox.changed.subscribe(self._terminal, self._hooks.on_inbox_changed)
+            self._hooks.follow()
+            self._app.workspace.inbox.start()
+        if self._is_hidden:
             session.live.syncer.on_terminal_hidden()
         if self._timer is None and self._interval is not None:
             self._timer = self._terminal.set_interval(self._interval, self.refresh_if_due)
@@ -107,7 +118,9 @@ class BackgroundRefresh:
             self._app.workspace.news.dismiss()
 
     def hide(self) -> None:
-        """Refresh less often, because the terminal lost the focus."""
+        """Stop refreshes, because the terminal lost the focus. Hooks and notifications need them."""
+        if self._hooks is not None:
+            return
         if self._session is not None:
             self._session.live.syncer.on_terminal_hidden()
         if self.poller is not None:
@@ -128,7 +141,7 @@ class BackgroundRefresh:
         if self.poller is None:
             poll_inbox = self._app.workspace.inbox.poll
             self.poller = _new_poller(self._session.live, visible=self._visible_ops, after_round=poll_inbox)
-            if not self._terminal.app_focus:
+            if self._is_hidden:
                 self.poller.on_terminal_hidden()
         if self.poller.is_due:
             self._app.background(self._refresh(self.poller))
@@ -154,7 +167,13 @@ class BackgroundRefresh:
         news = await poller.run()
         if poller is self.poller and not self._app.is_ending:
             self._app.workspace.news.add(news)
+            if self._hooks is not None:
+                self._hooks.on_merges(news.merged)
             self._app.workspace.update_connection()
+
+    @property
+    def _is_hidden(self) -> bool:
+        return not self._terminal.app_focus and self._hooks is None
 
     def _visible_ops(self) -> Sequence[Operation[Any]]:
         return self._app.workspace.visible_operations

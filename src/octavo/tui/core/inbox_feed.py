@@ -126,6 +126,11 @@ class InboxFeed:
             return self._last_count or 0
         return len(rows.active)
 
+    @property
+    def is_complete(self) -> bool:
+        """True if all data that can add rows to the inbox is loaded."""
+        return self.snapshot is not None and _is_complete(self.snapshot)
+
     def change_request(self, row: InboxRow | None) -> ChangeRequest | None:
         """Return the change request of a row. None if it is not loaded or the row has none."""
         if self.loader is None or row is None or not isinstance(row.target, ChangeRequestRef):

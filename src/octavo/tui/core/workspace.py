@@ -222,6 +222,11 @@ class Workspace:
         return next((space for space in items if space.id == space_id), None)
 
     @property
+    def space_titles(self) -> dict[str, str]:
+        """Titles of the spaces of the current organization by id, as far as they are loaded."""
+        return {each.id: each.title for each in self.spaces.value.items} if self.spaces.value else {}
+
+    @property
     def counts(self) -> dict[str, int]:
         """Number of items that need attention in each view."""
         if self._cached_counts is None or self._cached_counts[0] is not self.spaces:

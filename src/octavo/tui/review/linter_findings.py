@@ -14,7 +14,8 @@ from octavo.documents.linters.placement import LintedPage, PageFindings, by_bloc
 from octavo.documents.linters.readers import DEFAULT_COLUMNS, Format, read_reports
 from octavo.documents.linters.reports import MAX_REPORTS, Columns, UnreadableReport
 from octavo.settings import Linter
-from octavo.tui.terminal.linter_programs import MAX_AT_ONCE, LinterFailed, run_linter
+from octavo.tui.terminal.limited_programs import ProgramFailed
+from octavo.tui.terminal.linter_programs import MAX_AT_ONCE, run_linter
 
 _SAFE_NAME = "page.md"
 """Name of the file that linters get if the path of the page cannot be used."""
@@ -40,7 +41,7 @@ class LinterRuns:
         try:
             async with self._slots:
                 ran = await run_linter(linter, path, text)
-        except LinterFailed as failure:
+        except ProgramFailed as failure:
             return [], str(failure)
         try:
             return await asyncio.to_thread(_read, linter, ran.output, page, text)

@@ -1,45 +1,25 @@
-"""Runs linters within limits: no shell, a process group of its own, 20 seconds, 4 MiB of output, and an environment
-without the API key. The exit status is not used: linters end with 0, 1 or 255 when they have findings."""
+"""Runs linters on a page. The exit status is not used: linters end with 0, 1 or 255 when they have findings."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import selectors
 import shutil
-import signal
 import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from threading import Event
 from time import monotonic
-from typing import IO
 
 from octavo.api.safety import line
 from octavo.settings import Linter
+from octavo.tui.terminal.limited_programs import MAX_OUTPUT, ProgramFailed, program_environment, run_limited
 
 SECONDS = 20.0
 """Time limit of a linter."""
-MAX_OUTPUT = 4 << 20
-"""Output limit of a linter in bytes."""
 MAX_AT_ONCE = 2
 """Maximum number of linters that run at the same time."""
-_MAX_FILE = 64 << 20
-"""Size limit of the files that a linter writes, in bytes, where the system supports such a limit."""
-_MAX_ERRORS = 4096
-"""Number of bytes of standard error that are kept for a message."""
-_CHUNK = 1 << 16
-_DRAIN_SECONDS = 1.0
-"""Seconds to wait for the end of the output after the program has ended: a child can keep the pipe open."""
-_TICK_SECONDS = 0.2
-_VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR")
-
-
-class LinterFailed(Exception):
-    """A linter that did not run. The message is `Could not run NAME: cause. Next step.`"""
 
 
 @dataclass(frozen=True)
@@ -52,7 +32,7 @@ class LinterOutput:
 
 
 async def run_linter(linter: Linter, path: str, text: str, seconds: float = SECONDS) -> LinterOutput:
-    """Run a linter on a page. `path` is the path of the file that it gets. Raises LinterFailed."""
+    """Run a linter on a page. `path` is the path of the file that it gets. Raises ProgramFailed."""
     cancelled = Event()
     running = asyncio.get_running_loop().run_in_executor(
         None, _run_in_temporary_folder, linter, path, text, seconds, cancelled
@@ -62,12 +42,6 @@ async def run_linter(linter: Linter, path: str, text: str, seconds: float = SECO
     except asyncio.CancelledError:
         cancelled.set()
         raise
-
-
-def linter_environment(linter: Linter, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variables that a linter gets."""
-    wanted = {*_VARIABLES, *linter.environment}
-    return {name: value for name, value in environment.items() if name in wanted or name.startswith("LC_")}
 
 
 def _run_in_temporary_folder(linter: Linter, path: str, text: str, seconds: float, cancelled: Event) -> LinterOutput:
@@ -86,12 +60,12 @@ def _run_in_temporary_folder(linter: Linter, path: str, text: str, seconds: floa
 def _run(linter: Linter, folder: Path, path: str, text: str, deadline: float, cancelled: Event) -> LinterOutput:
     file, output_file = folder / "pages" / path, folder / "output"
     if not file.resolve().is_relative_to(folder.resolve()):
-        raise LinterFailed(f"Could not run {linter.name}: the path of the page leaves the folder.")
+        raise ProgramFailed(f"Could not run {linter.name}: the path of the page leaves the folder.")
     file.parent.mkdir(parents=True)
     data = text.encode("utf-8", "replace")
     file.write_bytes(data)
     if linter.folder is not None and not linter.folder.is_dir():
-        raise LinterFailed(f"Could not run {linter.name}: {linter.folder} is not a folder. Set linter.folder.")
+        raise ProgramFailed(f"Could not run {linter.name}: {linter.folder} is not a folder. Set linter.folder.")
     values = {
         "{file}": str(file),
         "{path}": f"./{path}" if path.startswith("-") else path,
@@ -99,21 +73,16 @@ def _run(linter: Linter, folder: Path, path: str, text: str, deadline: float, ca
         "{output}": str(output_file),
     }
     command = [_filled(each, values) for each in linter.command]
-    child = Popen(
+    output, errors = run_limited(
+        linter.name,
         command,
-        stdin=PIPE if "-" in linter.command else DEVNULL,
-        stdout=PIPE,
-        stderr=PIPE,
-        cwd=linter.folder or folder,
-        env=linter_environment(linter, os.environ),
-        start_new_session=True,
-        bufsize=0,
+        data if "-" in linter.command else None,
+        folder=linter.folder or folder,
+        environment=program_environment(os.environ, linter.environment),
+        deadline=deadline,
+        cancelled=cancelled,
+        when_late="To see why, run it on a single page.",
     )
-    _limit_files(child.pid)
-    try:
-        output, errors = _Exchange(linter, child, data, deadline, cancelled).run()
-    finally:
-        _end(child)
     if any("{output}" in each for each in linter.command):
         output = _read_output(linter, output_file)
     return LinterOutput(output, line(" ".join(errors.decode("utf-8", "replace").split())))
@@ -125,107 +94,22 @@ def _filled(argument: str, values: Mapping[str, str]) -> str:
     return head + mark + values.get(last, last)
 
 
-def _limit_files(pid: int) -> None:
-    """Limit the size of the files that a process and its children can write, where the system can limit others."""
-    try:
-        from resource import RLIMIT_FSIZE, prlimit  # lazy: Linux only
-    except ImportError:
-        return
-    with suppress(OSError, ValueError):
-        prlimit(pid, RLIMIT_FSIZE, (_MAX_FILE, _MAX_FILE))
-
-
-class _Exchange:
-    """Writes the input of a program and reads its output until it ends or exceeds a limit."""
-
-    def __init__(self, linter: Linter, child: Popen[bytes], data: bytes, deadline: float, cancelled: Event) -> None:
-        self._linter, self._child, self._rest = linter, child, memoryview(data)
-        self._deadline, self._cancelled = deadline, cancelled
-        self._output, self._errors = bytearray(), bytearray()
-        self._selector = selectors.DefaultSelector()
-
-    def run(self) -> tuple[bytes, bytes]:
-        """Return the output and the beginning of the errors. Raises LinterFailed if a limit was exceeded."""
-        child, ended_at = self._child, 0.0
-        with self._selector:
-            self._add(child.stdin, selectors.EVENT_WRITE)
-            self._add(child.stdout, selectors.EVENT_READ)
-            self._add(child.stderr, selectors.EVENT_READ)
-            while self._selector.get_map():
-                if child.poll() is not None:
-                    ended_at = ended_at or monotonic()
-                    if monotonic() > ended_at + _DRAIN_SECONDS:
-                        break
-                self._check_limits()
-                for key, _ in self._selector.select(_TICK_SECONDS):
-                    self._handle(key)
-        while child.poll() is None:
-            self._check_limits()
-            with suppress(TimeoutExpired):
-                child.wait(_TICK_SECONDS)
-        return bytes(self._output), bytes(self._errors)
-
-    def _add(self, pipe: IO[bytes] | None, event: int) -> None:
-        if pipe is not None:
-            os.set_blocking(pipe.fileno(), False)
-            self._selector.register(pipe, event)
-
-    def _check_limits(self) -> None:
-        name = self._linter.name
-        if self._cancelled.is_set():
-            raise LinterFailed(f"Could not run {name}: it was cancelled.")
-        if monotonic() > self._deadline:
-            raise LinterFailed(f"Could not run {name}: it did not end in time. To see why, run it on a single page.")
-        if len(self._output) > MAX_OUTPUT:
-            raise LinterFailed(f"Could not run {name}: it printed more than {MAX_OUTPUT >> 20} MiB.")
-
-    def _handle(self, key: selectors.SelectorKey) -> None:
-        if key.fileobj is self._child.stdin:
-            self._write(key)
-            return
-        chunk = os.read(key.fd, _CHUNK)
-        if not chunk:
-            self._selector.unregister(key.fileobj)
-        elif key.fileobj is self._child.stdout:
-            self._output += chunk
-        else:
-            self._errors += chunk[: _MAX_ERRORS - len(self._errors)]
-
-    def _write(self, key: selectors.SelectorKey) -> None:
-        try:
-            self._rest = self._rest[os.write(key.fd, self._rest[:_CHUNK]) :]
-        except BrokenPipeError:
-            self._rest = self._rest[:0]  # The program does not read its input.
-        if not self._rest and self._child.stdin is not None:
-            self._selector.unregister(key.fileobj)
-            self._child.stdin.close()
-
-
-def _end(child: Popen[bytes]) -> None:
-    """Kill a program with all processes of its group, and free its pipes."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(child.pid, signal.SIGKILL)
-    for pipe in (child.stdin, child.stdout, child.stderr):
-        if pipe is not None:
-            with suppress(OSError):
-                pipe.close()
-    child.wait()
-
-
 def _read_output(linter: Linter, file: Path) -> bytes:
-    """Return the content of the file that a linter wrote. Raises LinterFailed if there is none, or if it is too large."""
+    """Return the content of the file that a linter wrote. Raises ProgramFailed if there is none, or if it is too large."""
     try:
         with os.fdopen(os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as opened:
             data = opened.read(MAX_OUTPUT + 1)
     except FileNotFoundError:
-        raise LinterFailed(f"Could not run {linter.name}: it did not write the file {{output}}.") from None
+        raise ProgramFailed(f"Could not run {linter.name}: it did not write the file {{output}}.") from None
     if len(data) > MAX_OUTPUT:
-        raise LinterFailed(f"Could not run {linter.name}: it wrote more than {MAX_OUTPUT >> 20} MiB.")
+        raise ProgramFailed(f"Could not run {linter.name}: it wrote more than {MAX_OUTPUT >> 20} MiB.")
     return data
 
 
-def _failure(linter: Linter, error: OSError) -> LinterFailed:
+def _failure(linter: Linter, error: OSError) -> ProgramFailed:
     if isinstance(error, FileNotFoundError):
         program = linter.command[0]
-        return LinterFailed(f"Could not run {linter.name}: {program} was not found. Set linter.command, or install it.")
-    return LinterFailed(f"Could not run {linter.name}: {(error.strerror or 'unknown cause').lower()}.")
+        return ProgramFailed(
+            f"Could not run {linter.name}: {program} was not found. Set linter.command, or install it."
+        )
+    return ProgramFailed(f"Could not run {linter.name}: {(error.strerror or 'unknown cause').lower()}.")

@@ -365,6 +365,13 @@ def key_events(parser: XTermParser, sequence: str, *, alt: bool = False) -> list
     return list(parser._sequence_to_key_events(sequence, alt=alt))
 
 
+def write_to_terminal(app: App[Any], text: str) -> None:
+    """Write an escape sequence to the terminal of an app. Does nothing if the app has no terminal."""
+    if app._driver is not None:
+        app._driver.write(text)
+        app._driver.flush()
+
+
 def app_of(driver: LinuxDriver) -> App[Any]:
     """Return the app of a driver."""
     return driver._app

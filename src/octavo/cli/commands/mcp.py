@@ -1,0 +1,53 @@
+"""`octavo mcp`: let an agent read, search and propose notes, over the Model Context Protocol."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from octavo.cli.arguments import FAILED, Failure
+from octavo.cli.commands import Command
+
+if TYPE_CHECKING:
+    from octavo.tui.core.session import Session
+
+MISSING = "Could not start the MCP server: needs octavo[mcp]. Run: pipx inject octavo mcp"
+
+
+def declare(command: argparse.ArgumentParser) -> None:
+    """Add no arguments: the account and the spaces are global options."""
+
+
+def run(options: argparse.Namespace) -> int:
+    if find_spec("mcp") is None:
+        raise Failure(MISSING, FAILED)
+    from octavo.cli.connection import run_connected  # lazy: the data layer, not needed for the help
+    from octavo.cli.mcp_server import serve  # lazy: the MCP library, 0.5 s
+    from octavo.cli.mcp_tools import Toolbox
+    from octavo.cli.refs import References
+
+    names = [each.strip() for each in (options.space or os.environ.get("OCTAVO_SPACE", "")).split(",") if each.strip()]
+    options.space = None
+    # Programs that Octavo starts, and this process, need the variables no more.
+    os.environ.pop("OCTAVO_SPACE", None)
+
+    async def work(session: Session) -> int:
+        os.environ.pop("OCTAVO_API_KEY", None)
+        references = References(session, options)
+        spaces = tuple([(await references.space(each)).id for each in names])
+        await serve(Toolbox(session, spaces))
+        return 0
+
+    return run_connected(options, work, doing="serve the tools")
+
+
+COMMAND = Command(
+    declare=declare,
+    run=run,
+    details="The server speaks the Model Context Protocol on standard input and output. Its tools read, search and propose "
+    "notes; no tool submits, approves, merges, edits or deletes. --space limits the tools to these spaces, separated by "
+    "commas. See: octavo help agents",
+    examples=("octavo mcp --space handbook", "octavo mcp --profile work --space handbook,harbour-api"),
+)

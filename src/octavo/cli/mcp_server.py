@@ -1,0 +1,44 @@
+"""Serves the tools of `octavo mcp` on standard input and output. The only module that imports the MCP library."""
+
+from __future__ import annotations
+
+import mcp_types as types
+from mcp.server import Server, ServerRequestContext
+from mcp.server.stdio import stdio_server
+
+from octavo import __version__
+from octavo.cli.mcp_tools import INSTRUCTIONS, Tool, Toolbox, ToolError
+from octavo.data.proposed_notes import source_name
+
+
+async def serve(box: Toolbox) -> None:
+    """Serve the tools until standard input is closed."""
+
+    async def list_tools(_: ServerRequestContext, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[_described(each) for each in box.tools])
+
+    async def call_tool(context: ServerRequestContext, params: types.CallToolRequestParams) -> types.CallToolResult:
+        client = context.session.client_params
+        box.source = source_name(client.client_info.name) if client is not None else "unknown"
+        try:
+            text, is_error = await box.call(params.name, params.arguments or {}), False
+        except ToolError as error:
+            text, is_error = str(error), True
+        return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=is_error)
+
+    server = Server(
+        "octavo",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+    async with stdio_server() as (reading, writing):
+        await server.run(reading, writing, server.create_initialization_options())
+
+
+def _described(tool: Tool) -> types.Tool:
+    hints = types.ToolAnnotations(
+        read_only_hint=not tool.proposes, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+    )
+    return types.Tool(name=tool.name, description=tool.description, input_schema=tool.schema, annotations=hints)

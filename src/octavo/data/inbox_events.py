@@ -1,0 +1,124 @@
+"""What is new in the inbox: the events that run hooks and show notifications. Each event is reported once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any
+
+from octavo.api.change_requests import ChangeRequest
+from octavo.api.places import ChangeRequestRef
+from octavo.data.inbox import InboxRow, Reason, ThreadRef
+from octavo.data.space_names import space_name
+from octavo.settings.hooks import HookEvent
+
+_EVENTS: Mapping[Reason, HookEvent] = MappingProxyType(
+    {
+        "review requested": "review-requested",
+        "changes requested": "changes-requested",
+        "outdated": "outdated",
+        "new replies": "new-reply",
+        "on my change requests": "new-reply",
+    }
+)
+"""The event of a new row, besides `inbox-row`, by the reason of the row."""
+_OWN_REASONS: tuple[Reason, ...] = ("not sent", "unsent draft")
+"""Reasons of rows that the user made."""
+
+
+@dataclass(frozen=True)
+class InboxEvent:
+    """Something new. The texts come from the server and are sanitized."""
+
+    names: tuple[HookEvent, ...]
+    """The events whose hooks run."""
+    kind: str
+    ref: str
+    """The REF for the command line, such as `handbook/7`. Empty if it is unknown."""
+    title: str
+    text: str
+    """A sentence for a notification."""
+    space: str
+    url: str
+    updated_at: datetime | None
+
+    def facts(self, name: HookEvent) -> dict[str, Any]:
+        """Return the event as a JSON object, for a hook on the event `name`."""
+        return {
+            "event": name,
+            "kind": self.kind,
+            "ref": self.ref,
+            "title": self.title,
+            "text": self.text,
+            "space": self.space,
+            "url": self.url,
+            "updatedAt": self.updated_at.isoformat() if self.updated_at else None,
+        }
+
+
+class InboxEventDetector:
+    """Compares each inbox with the previous inboxes of the session. The first complete inbox has no events."""
+
+    def __init__(self) -> None:
+        self._known: set[tuple[str, str]] | None = None
+        """Key and stamp of each row that was seen. None until the first complete inbox."""
+        self._merged: set[str] = set()
+
+    def new_rows(self, rows: Iterable[InboxRow], *, is_complete: bool) -> list[InboxRow]:
+        """Return the rows with a new event that others caused. Empty until an inbox was complete."""
+        stamps = {(each.key, each.stamp): each for each in rows}
+        if self._known is None:
+            self._known = set(stamps) if is_complete else None
+            return []
+        new = [row for stamp, row in stamps.items() if stamp not in self._known]
+        self._known |= stamps.keys()
+        return [each for each in new if each.reason not in _OWN_REASONS]
+
+    def newly_merged(self, merged: Iterable[ChangeRequest]) -> Iterator[ChangeRequest]:
+        """Yield the change requests that were not yielded before."""
+        for each in merged:
+            if each.id not in self._merged:
+                self._merged.add(each.id)
+                yield each
+
+
+def event_of_row(row: InboxRow, change_request: ChangeRequest | None, titles: Mapping[str, str]) -> InboxEvent:
+    """Return the event of a new row. `change_request` is that of the row, if it has one, and `titles` has the titles of
+    the spaces by id."""
+    special = _EVENTS.get(row.reason)
+    kind = {ChangeRequestRef: "change", ThreadRef: "thread"}.get(type(row.target), "row")
+    space, ref = _names(row.space_id, change_request, titles)
+    title = change_request.title if change_request is not None else row.title
+    return InboxEvent(
+        ("inbox-row", special) if special else ("inbox-row",),
+        kind,
+        ref,
+        title,
+        _text(ref, row.reason_text.rstrip("."), title),
+        space,
+        (change_request.urls.app or "") if change_request is not None else "",
+        row.moment,
+    )
+
+
+def event_of_merge(change_request: ChangeRequest, titles: Mapping[str, str]) -> InboxEvent:
+    """Return the event of a change request that was merged."""
+    space, ref = _names(change_request.space or "", change_request, titles)
+    title = change_request.title
+    url = change_request.urls.app or ""
+    return InboxEvent(
+        ("merged",), "change", ref, title, _text(ref, "merged", title), space, url, change_request.merged_at
+    )
+
+
+def _names(space_id: str, change_request: ChangeRequest | None, titles: Mapping[str, str]) -> tuple[str, str]:
+    """Return the name of the space and the REF, as the command line writes them. Empty if they are unknown."""
+    space = space_name(space_id, titles) if space_id in titles else ""
+    return space, f"{space}/{change_request.number}" if space and change_request is not None else space
+
+
+def _text(ref: str, what: str, title: str) -> str:
+    sentence = f"{ref}: {what}." if ref else f"{title}: {what}."
+    return f"{sentence} octavo open {ref}" if "/" in ref else sentence

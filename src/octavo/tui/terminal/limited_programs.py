@@ -1,0 +1,160 @@
+"""Runs programs of the user within limits: no shell, a process group of its own, a time limit, 4 MiB of output, and an
+environment without the API key."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
+from threading import Event
+from time import monotonic
+from typing import IO
+
+MAX_OUTPUT = 4 << 20
+"""Output limit of a program in bytes."""
+_MAX_FILE = 64 << 20
+"""Size limit of the files that a program writes, in bytes, where the system supports such a limit."""
+_MAX_ERRORS = 4096
+"""Number of bytes of standard error that are kept for a message."""
+_CHUNK = 1 << 16
+_DRAIN_SECONDS = 1.0
+"""Seconds to wait for the end of the output after the program has ended: a child can keep the pipe open."""
+_TICK_SECONDS = 0.2
+_VARIABLES = ("PATH", "HOME", "LANG", "TMPDIR")
+
+
+class ProgramFailed(Exception):
+    """A program that did not run. The message is `Could not run NAME: cause. Next step.`"""
+
+
+def program_environment(environment: Mapping[str, str], more: Collection[str] = ()) -> dict[str, str]:
+    """Return the environment variables that a program gets: a few common ones, and those with the names `more`."""
+    wanted = {*_VARIABLES, *more}
+    return {name: value for name, value in environment.items() if name in wanted or name.startswith("LC_")}
+
+
+def run_limited(
+    name: str,
+    command: Sequence[str],
+    data: bytes | None,
+    *,
+    folder: Path,
+    environment: Mapping[str, str],
+    deadline: float,
+    cancelled: Event,
+    when_late: str = "",
+) -> tuple[bytes, bytes]:
+    """Run a program and return its output and the beginning of its errors. Blocks until the program has ended.
+
+    `data` is its standard input, None for none. `deadline` is a time of `monotonic`, and
+    `when_late` the next step if the program does not end by then. Raises ProgramFailed if a limit was
+    exceeded, OSError if the program cannot be started.
+    """
+    child = Popen(
+        command,
+        stdin=DEVNULL if data is None else PIPE,
+        stdout=PIPE,
+        stderr=PIPE,
+        cwd=folder,
+        env=dict(environment),
+        start_new_session=True,
+        bufsize=0,
+    )
+    _limit_files(child.pid)
+    try:
+        return _Exchange(name, child, data or b"", deadline, cancelled, when_late).run()
+    finally:
+        _end(child)
+
+
+def _limit_files(pid: int) -> None:
+    """Limit the size of the files that a process and its children can write, where the system can limit others."""
+    try:
+        from resource import RLIMIT_FSIZE, prlimit  # lazy: Linux only
+    except ImportError:
+        return
+    with suppress(OSError, ValueError):
+        prlimit(pid, RLIMIT_FSIZE, (_MAX_FILE, _MAX_FILE))
+
+
+class _Exchange:
+    """Writes the input of a program and reads its output until it ends or exceeds a limit."""
+
+    def __init__(
+        self, name: str, child: Popen[bytes], data: bytes, deadline: float, cancelled: Event, when_late: str
+    ) -> None:
+        self._name, self._child, self._rest = name, child, memoryview(data)
+        self._deadline, self._cancelled, self._when_late = deadline, cancelled, when_late
+        self._output, self._errors = bytearray(), bytearray()
+        self._selector = selectors.DefaultSelector()
+
+    def run(self) -> tuple[bytes, bytes]:
+        """Return the output and the beginning of the errors. Raises ProgramFailed if a limit was exceeded."""
+        child, ended_at = self._child, 0.0
+        with self._selector:
+            self._add(child.stdin, selectors.EVENT_WRITE)
+            self._add(child.stdout, selectors.EVENT_READ)
+            self._add(child.stderr, selectors.EVENT_READ)
+            while self._selector.get_map():
+                if child.poll() is not None:
+                    ended_at = ended_at or monotonic()
+                    if monotonic() > ended_at + _DRAIN_SECONDS:
+                        break
+                self._check_limits()
+                for key, _ in self._selector.select(_TICK_SECONDS):
+                    self._handle(key)
+        while child.poll() is None:
+            self._check_limits()
+            with suppress(TimeoutExpired):
+                child.wait(_TICK_SECONDS)
+        return bytes(self._output), bytes(self._errors)
+
+    def _add(self, pipe: IO[bytes] | None, event: int) -> None:
+        if pipe is not None:
+            os.set_blocking(pipe.fileno(), False)
+            self._selector.register(pipe, event)
+
+    def _check_limits(self) -> None:
+        name = self._name
+        if self._cancelled.is_set():
+            raise ProgramFailed(f"Could not run {name}: it was cancelled.")
+        if monotonic() > self._deadline:
+            raise ProgramFailed(f"Could not run {name}: it did not end in time. {self._when_late}".rstrip())
+        if len(self._output) > MAX_OUTPUT:
+            raise ProgramFailed(f"Could not run {name}: it printed more than {MAX_OUTPUT >> 20} MiB.")
+
+    def _handle(self, key: selectors.SelectorKey) -> None:
+        if key.fileobj is self._child.stdin:
+            self._write(key)
+            return
+        chunk = os.read(key.fd, _CHUNK)
+        if not chunk:
+            self._selector.unregister(key.fileobj)
+        elif key.fileobj is self._child.stdout:
+            self._output += chunk
+        else:
+            self._errors += chunk[: _MAX_ERRORS - len(self._errors)]
+
+    def _write(self, key: selectors.SelectorKey) -> None:
+        try:
+            self._rest = self._rest[os.write(key.fd, self._rest[:_CHUNK]) :]
+        except BrokenPipeError:
+            self._rest = self._rest[:0]  # The program does not read its input.
+        if not self._rest and self._child.stdin is not None:
+            self._selector.unregister(key.fileobj)
+            self._child.stdin.close()
+
+
+def _end(child: Popen[bytes]) -> None:
+    """Kill a program with all processes of its group, and free its pipes."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, signal.SIGKILL)
+    for pipe in (child.stdin, child.stdout, child.stderr):
+        if pipe is not None:
+            with suppress(OSError):
+                pipe.close()
+    child.wait()
