@@ -39,7 +39,7 @@ from octavo.client.accounts import Accounts
 from octavo.client.answers import read_as
 from octavo.client.body import message_in
 from octavo.client.credentials import KeyFiles, StoreUnavailable
-from octavo.data import inbox_builder
+from octavo.data import inbox_responses
 from octavo.data.drafts import Drafts
 from octavo.data.response_cache import ResponseCache
 from octavo.data.state_db import StateDb
@@ -481,7 +481,7 @@ READERS: dict[str, Callable[[Place, bytes], str]] = {
     "cache file": read_cache_file,
     "cached answer": read_cached,
     "library of the platform": read_library,
-    "rows of the inbox": lambda _, data: str(inbox_builder.unpack_rows(data)),
+    "rows of the inbox": lambda _, data: str(inbox_responses.unpack_rows(data)),
     "note beside an editor's file": damaged_note,
     "picture of the first screen": read_picture_of_screen,
     "draft of a form": read_form_draft,

@@ -9,8 +9,8 @@ import pytest
 
 from octavo.api import users
 from octavo.api.errors import ApiError, LocalFailure, NotSent, Unreachable
-from octavo.client.environment import environment_problem
 from octavo.client.http import HttpCarrier
+from octavo.client.origin import environment_problem
 from octavo.client.policy import Unsendable
 from tests.client.conftest import Connect
 from tests.client.peer import Peer, reply

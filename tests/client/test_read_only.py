@@ -12,9 +12,9 @@ from octavo.api.errors import Forbidden, NotFound, Outcome, ReadOnly
 from octavo.api.operation import Listing, load
 from octavo.api.places import OrganizationRef, SiteRef
 from octavo.api.wire import build, routes
+from octavo.client.carrier import RawRequest
 from octavo.client.client import Client, outgoing_json
 from octavo.client.in_process import Application
-from octavo.client.raw import RawRequest
 from octavo.server.app import Platform
 from tests.server.asking import Clock
 from tests.walk import furnish

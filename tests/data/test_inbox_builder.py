@@ -8,7 +8,7 @@ import pytest
 
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.data.inbox import DraftRef, InboxRow, RowTarget, ThreadRef, WriteRef
-from octavo.data.inbox_builder import pack_rows, unpack_rows
+from octavo.data.inbox_responses import pack_rows, unpack_rows
 
 HERE = SpaceRef(space_id="s")
 AT = ChangeRequestRef(space_id="s", change_request_id="c")

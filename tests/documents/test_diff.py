@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from octavo.documents.blocks import Run
 from octavo.documents.diff import diff
-from octavo.documents.diff_attributes import changed_attributes
 from octavo.documents.diff_model import (
     AddedBlock,
     AttributeChange,
@@ -24,6 +23,7 @@ from octavo.documents.diff_model import (
     TextChange,
     UnchangedBlocks,
 )
+from octavo.documents.diff_nodes import changed_attributes
 from octavo.documents.diff_text import diff_lines, diff_runs, source_diff
 from octavo.documents.parse import parse
 from octavo.documents.sequences import diff_ranges

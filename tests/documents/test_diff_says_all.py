@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, given, settings
 
 from octavo.documents.blocks import Block, Document, Run, TableColumn
 from octavo.documents.diff import diff
-from octavo.documents.diff_attributes import changed_run_attributes
 from octavo.documents.diff_model import (
     AttributeChange,
     ChangedBlock,
@@ -21,6 +20,7 @@ from octavo.documents.diff_model import (
     TableChange,
     UnchangedBlocks,
 )
+from octavo.documents.diff_nodes import changed_run_attributes
 from octavo.documents.diff_text import diff_runs
 from octavo.documents.parse import parse
 from tests.documents.block_model import KINDS

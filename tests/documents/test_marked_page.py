@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from octavo.documents.conflict_markers import find_markers
-from octavo.documents.merging.marked_page import read_marked_page
-from octavo.documents.merging.merged_page import ChoiceKind, MergeChoice
+from octavo.documents.merging.merged_page import ChoiceKind, MergeChoice, read_marked_page
 from octavo.documents.merging.page_merge import merge
 from tests.documents.random_lines import three_texts
 

@@ -18,7 +18,7 @@ from octavo.cli.api_requests import request_of
 from octavo.cli.arguments import Failure, tell, write_out
 from octavo.cli.late_client import LateClient
 from octavo.cli.output import compiled_filter
-from octavo.client.raw import RawRequest, RawResponse
+from octavo.client.carrier import RawRequest, RawResponse
 from octavo.settings import Settings
 from octavo.untrusted_input import parse_json
 

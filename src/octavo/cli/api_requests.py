@@ -29,9 +29,9 @@ from octavo.cli.api_values import (
     values_of,
 )
 from octavo.cli.arguments import USAGE, Failure
+from octavo.client.carrier import RawRequest
 from octavo.client.client import outgoing_json, raw_request
 from octavo.client.policy import READS
-from octavo.client.raw import RawRequest
 from octavo.settings import nearest
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")

@@ -11,7 +11,7 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 from octavo.api.activity import Activity
 from octavo.api.errors import ApiError, BadResponse, TimedOut, Trace, rejected
 from octavo.api.safety import line
-from octavo.client import body, policy, sentences
+from octavo.client import body, policy
 from octavo.client.carrier import Answer, Carrier, Outgoing
 from octavo.client.origin import host_of, triple
 
@@ -88,7 +88,7 @@ class Exchange:
         except TimeoutError:
             if not limit.expired():
                 raise
-        raise TimedOut(sentences.too_slow(self._context.host, self._deadline, self.outgoing.method))
+        raise TimedOut(policy.too_slow(self._context.host, self._deadline, self.outgoing.method))
 
     def failed(self, error: ApiError) -> ApiError:
         """Return `error` with the method, the route and the attempts of this request."""
@@ -186,8 +186,8 @@ class Exchange:
         self._follow(decision)
         asked = policy.requested_wait(answer.headers, now)
         retry_at = None if asked is None else now + timedelta(seconds=min(asked, policy.A_DAY))
-        again = sentences.try_again(retry_at, now) if retry_at is not None else ""
-        sentence = sentences.refusal(self._context.host, answer.status, message, again, self.outgoing.method)
+        again = policy.try_again(retry_at, now) if retry_at is not None else ""
+        sentence = policy.refusal(self._context.host, answer.status, message, again, self.outgoing.method)
         raise rejected(sentence, Trace(status=answer.status, retry_at=retry_at))
 
     def _follow(self, decision: policy.Decision) -> None:
@@ -208,5 +208,5 @@ class Exchange:
         parts = urlsplit(new)
         may = answer.status in REDIRECTS and outgoing.method in policy.READS and location and "@" not in parts.netloc
         if elsewhere or not may:
-            raise BadResponse(sentences.redirected(self._context.host, elsewhere, answer.status))
+            raise BadResponse(policy.redirected(self._context.host, elsewhere, answer.status))
         return urlunsplit(("", "", parts.path or "/", parts.query, ""))

@@ -26,10 +26,8 @@ from pydantic import SecretStr
 
 from octavo.api.errors import ApiError, Lost, NotSent, ProxyError, TimedOut, TlsError, Trace
 from octavo.client.carrier import Answer, Outgoing, Transport
-from octavo.client.environment import NO_PROXY_PROBLEM, environment_problem, proxy_for
-from octavo.client.origin import PORTS, host_of, is_loopback, triple
-from octavo.client.policy import PROXY_WANTS_SIGN_IN, Truncated, Unsendable
-from octavo.client.sentences import next_step_after
+from octavo.client.origin import NO_PROXY_PROBLEM, PORTS, environment_problem, host_of, is_loopback, proxy_for, triple
+from octavo.client.policy import PROXY_WANTS_SIGN_IN, Truncated, Unsendable, next_step_after
 
 CONNECT_SECONDS = 5.0
 READ_SECONDS = 20.0

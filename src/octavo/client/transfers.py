@@ -15,11 +15,10 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 from octavo.api.addresses import is_public, request_target
 from octavo.api.errors import ApiError, BadResponse, NotSent, Trace, rejected
-from octavo.client import body, sentences
+from octavo.client import body, policy
 from octavo.client.carrier import Answer, Carrier, Outgoing
-from octavo.client.environment import proxy_for
 from octavo.client.exchange import REDIRECTS
-from octavo.client.origin import PORTS, triple
+from octavo.client.origin import PORTS, proxy_for, triple
 from octavo.client.threads import run_in_thread
 
 HOPS = 5
@@ -69,9 +68,7 @@ async def _refusal(answer: Answer, host: str, *, home: bool) -> ApiError:
     if status < 400:
         return BadResponse(f"Could not download the file: {host} responded with status {status}. Try again.")
     if home:
-        return rejected(
-            sentences.refusal(host, status, await body.error_message(answer, host)), Trace("GET", "", status)
-        )
+        return rejected(policy.refusal(host, status, await body.error_message(answer, host)), Trace("GET", "", status))
     await body.discard(answer)
     sentence = f"Could not download the file from {host} ({status}): the link may have expired. Refresh the view."
     return rejected(sentence, Trace("GET", "", status))
@@ -161,7 +158,7 @@ async def upload(
         )
     if status >= 400:
         sentence = (
-            sentences.refusal(host, status, message)
+            policy.refusal(host, status, message)
             if home
             else f"Could not upload the file: {host} responded with status {status}."
         )

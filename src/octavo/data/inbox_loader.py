@@ -30,9 +30,8 @@ from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
 from octavo.concurrency import Tasks
 from octavo.data.drafts import Draft, Drafts
 from octavo.data.inbox import Inbox, InboxFacts, InboxRow, ReasonCache, RowTarget, ThreadRef, Unknown, inbox_of
-from octavo.data.inbox_builder import InboxBuilder, pack_rows, unpack_rows
 from octavo.data.inbox_plan import MAX_ITEMS, OWNER, FinishedWrite, InboxPlanner, Lists, discussion_of, url_of
-from octavo.data.inbox_responses import InboxResponses
+from octavo.data.inbox_responses import InboxBuilder, InboxResponses, pack_rows, unpack_rows
 from octavo.data.live import Live
 from octavo.data.live_response import Snapshot
 from octavo.data.observers import Observers

@@ -1,16 +1,35 @@
-"""Holds the responses that inbox rows are built from. They are reduced to the parts that rows depend on, because
-complete responses would take ten times the memory."""
+"""The responses that inbox rows are built from, the schedule of the builds, and the rows stored for the next start.
+
+Responses are reduced to the parts that rows depend on, which take a tenth of the memory. Building the rows again from
+thousands of threads would take seconds.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import fields
 from datetime import datetime
 from typing import Any, TypeAlias
 
 from octavo.api.comments import Comment, List, ListReplies
 from octavo.api.operation import Operation
-from octavo.data.inbox import message_facts
+from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
+from octavo.concurrency import Tasks
+from octavo.data.inbox import (
+    REASONS,
+    DraftRef,
+    Inbox,
+    InboxRow,
+    ReasonCache,
+    RowTarget,
+    ThreadRef,
+    WriteRef,
+    message_facts,
+)
 from octavo.data.queries import PAGE_LIMIT
+from octavo.untrusted_input import parse_json
 
 MOST_SHARED = 10_000
 """Number of shared authors, pages and permissions above which the shared objects are released."""
@@ -93,3 +112,152 @@ class InboxResponses:
         by, may, page = comment.posted_by, comment.permissions, target.page
         target = target.model_copy(update={"page": share(page, page)})
         return comment.model_copy(update={"posted_by": share(by, by), "permissions": share(may, may), "target": target})
+
+
+MAX_STORED_ROWS = 1000
+"""Maximum number of rows that are stored."""
+_STORED_NAMES = {
+    "key": "key",
+    "reason": "reason",
+    "other_reasons": "also",
+    "reason_text": "words",
+    "title": "title",
+    "context": "context",
+    "space_id": "space_id",
+    "stamp": "stamp",
+}
+"""The stored name of each field of InboxRow that is stored unchanged."""
+
+
+class InboxBuilder:
+    """The rows of the inbox, and the task that builds them. Responses that arrive at nearly the same time cause one
+    build."""
+
+    def __init__(
+        self, build: Callable[[ReasonCache, bool], Awaitable[Inbox | None]], on_built: Callable[[], None]
+    ) -> None:
+        """`build` returns the new inbox, or None if nothing has changed. Its second argument is True if the caller of
+        `schedule` knows of a change. `show` is called after each build."""
+        self.inbox = Inbox()
+        self.can_build = False
+        """Whether enough is loaded to build rows. Until then, the rows of an earlier run are shown."""
+        self._build, self._on_built = build, on_built
+        self._cache = ReasonCache()
+        self._tasks = Tasks("Building the rows of the inbox")
+        self._task: asyncio.Task[None] | None = None
+        self._is_stale = self._is_due = self._is_building = False
+        self._build_at = 0.0
+        self._rescheduled = asyncio.Event()
+
+    def schedule(self, wait: float, *, is_stale: bool = True) -> None:
+        """Build and show the rows within `wait` seconds. Pass `is_stale=False` if `build` must check whether anything
+        has changed."""
+        loop = asyncio.get_running_loop()
+        at = loop.time() + wait
+        self._build_at = min(self._build_at, at) if self._is_due else at
+        self._is_stale, self._is_due = self._is_stale or is_stale, True
+        self._rescheduled.set()
+        if self.is_idle:
+            self._task = self._tasks.start(self._run(), name="rows of the inbox")
+
+    @property
+    def is_idle(self) -> bool:
+        """Return whether no build is running or scheduled."""
+        return self._task is None or self._task.done()
+
+    @property
+    def is_building(self) -> bool:
+        """Return whether a build is running or due now. The rows are then about to change."""
+        is_due = self._is_due and self._build_at <= asyncio.get_running_loop().time()
+        return self._is_building or is_due
+
+    async def wait_idle(self) -> None:
+        """Build the rows now if anything has changed, and wait for the build."""
+        self.schedule(0.0, is_stale=False)
+        while self._task is not None and not self._task.done():
+            await asyncio.wait([self._task])
+
+    def stop(self) -> None:
+        """Cancel the running build."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        while self._is_due:
+            self._rescheduled.clear()
+            if (wait := self._build_at - loop.time()) > 0:
+                timer = loop.call_later(wait, self._rescheduled.set)
+                await self._rescheduled.wait()
+                timer.cancel()
+                continue
+            is_stale, self._is_stale, self._is_due = self._is_stale and self.can_build, False, False
+            self._is_building = True
+            try:
+                self.inbox = await self._build(self._cache, is_stale) or self.inbox
+            finally:
+                self._is_building = False
+            self._on_built()
+
+
+def pack_rows(rows: tuple[InboxRow, ...]) -> bytes:
+    """Return rows as JSON bytes, to be stored."""
+    return json.dumps([_packed(row) for row in rows[:MAX_STORED_ROWS]], ensure_ascii=False).encode(
+        "utf-8", "surrogatepass"
+    )
+
+
+def unpack_rows(stored: bytes) -> tuple[InboxRow, ...]:
+    """Return stored rows. Empty if they cannot be read, because another version of Octavo wrote them."""
+    try:
+        return tuple(_unpacked(each) for each in parse_json(stored.decode("utf-8", "surrogatepass")))
+    except (ValueError, TypeError, KeyError, IndexError):
+        return ()
+
+
+def _packed(row: InboxRow) -> dict[str, Any]:
+    target = row.target
+    match target:
+        case ThreadRef(at=at, comment_id=comment):
+            packed_target = ["thread", comment, *_place(at)]
+        case DraftRef(draft_key=place):
+            packed_target = ["draft", place]
+        case WriteRef(entry_id=entry):
+            packed_target = ["write", entry]
+        case _:
+            packed_target = ["request", *_place(target)]
+    moment = row.moment.isoformat() if row.moment is not None else None
+    return {
+        **{stored: getattr(row, name) for name, stored in _STORED_NAMES.items()},
+        "moment": moment,
+        "about": packed_target,
+    }
+
+
+def _unpacked(stored: dict[str, Any]) -> InboxRow:
+    kind, *rest = stored["about"]
+    values = {name: stored[key] for name, key in _STORED_NAMES.items()}
+    values["other_reasons"] = tuple(values["other_reasons"])
+    if not {values["reason"], *values["other_reasons"]} <= set(REASONS):
+        raise ValueError("a reason from another version of Octavo")
+    moment = datetime.fromisoformat(stored["moment"]) if stored["moment"] is not None else None
+    return InboxRow(**values, moment=moment, target=_TARGET_DECODERS[kind](*rest))
+
+
+def _place(at: Discussion) -> list[str]:
+    return [at.space_id, at.change_request_id] if isinstance(at, ChangeRequestRef) else [at.space_id]
+
+
+def _discussion(space: str, change_request: str = "") -> Discussion:
+    if change_request:
+        return ChangeRequestRef(space_id=space, change_request_id=change_request)
+    return SpaceRef(space_id=space)
+
+
+_TARGET_DECODERS: dict[str, Callable[..., RowTarget]] = {
+    "thread": lambda comment, *place: ThreadRef(_discussion(*place), comment),
+    "draft": DraftRef,
+    "write": WriteRef,
+    "request": lambda space, request: ChangeRequestRef(space_id=space, change_request_id=request),
+}
+assert {*_STORED_NAMES, "moment", "target"} == {each.name for each in fields(InboxRow)}, "each field of a row is stored"

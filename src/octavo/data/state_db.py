@@ -274,7 +274,7 @@ class StateDb:
         except sqlite3.DatabaseError:
             is_undamaged = False
         if not is_undamaged:
-            from octavo.data.database_recovery import recover  # lazy: rarely needed
+            from octavo.data.database import recover  # lazy: rarely needed
 
             self._notice(recover(path, lambda fresh: _migrate(fresh, None, migrations), self.now()))
             db = connect(path, synchronous="FULL")

@@ -7,12 +7,6 @@ from dataclasses import replace
 
 from octavo.documents.blocks import Block, Document, kinds_with, plain_text
 from octavo.documents.diff_alignment import align_without, moved_sections
-from octavo.documents.diff_attributes import (
-    changed_attributes,
-    changed_metadata,
-    changed_run_attributes,
-    changed_values,
-)
 from octavo.documents.diff_model import (
     AttributeChange,
     CellChange,
@@ -24,7 +18,18 @@ from octavo.documents.diff_model import (
     TextChange,
 )
 from octavo.documents.diff_moves import find_moves
-from octavo.documents.diff_nodes import DiffStep, Node, NodeIndex, Status, runs_key, to_entries
+from octavo.documents.diff_nodes import (
+    DiffStep,
+    Node,
+    NodeIndex,
+    Status,
+    changed_attributes,
+    changed_metadata,
+    changed_run_attributes,
+    changed_values,
+    runs_key,
+    to_entries,
+)
 from octavo.documents.diff_operations import uses_old_tags, with_new_tags
 from octavo.documents.diff_replacements import change_size, join_replaced_sections, pair_replaced_blocks
 from octavo.documents.diff_restructuring import join_restructured

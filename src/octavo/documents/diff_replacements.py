@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Sequence
 
 from octavo.documents.blocks import Block, Run
-from octavo.documents.diff_attributes import changed_attributes
 from octavo.documents.diff_model import (
     AddedBlock,
     ChangedBlock,
@@ -25,7 +24,7 @@ from octavo.documents.diff_model import (
     TextPart,
     UnchangedBlocks,
 )
-from octavo.documents.diff_nodes import DiffStep, to_entries
+from octavo.documents.diff_nodes import DiffStep, changed_attributes, to_entries
 from octavo.documents.diff_text import SLICE_LENGTH, WIDE_LETTERS, slices
 
 _WORD = re.compile(rf"[{WIDE_LETTERS}]|[^\W_{WIDE_LETTERS}]+(?:['’][^\W_{WIDE_LETTERS}]+)*")

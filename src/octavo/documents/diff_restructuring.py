@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 from octavo.documents.blocks import Block, Run, kinds_with, plain_text
 from octavo.documents.diff_alignment import MIN_MOVED_LENGTH, align, most_similar, similarity, text_similarity
-from octavo.documents.diff_attributes import changed_attributes
 from octavo.documents.diff_model import AttributeChange
-from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node, runs_key
+from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node, changed_attributes, runs_key
 from octavo.documents.diff_operations import join_rewritten_operations
 from octavo.documents.diff_tables import join_converted_tables
 from octavo.documents.diff_text import diff_runs

@@ -9,9 +9,16 @@ from dataclasses import replace
 
 from octavo.documents.blocks import Block, Run, TableColumn, kinds_with, plain_text
 from octavo.documents.diff_alignment import Pair, align, align_without, best_pairs, text_similarity
-from octavo.documents.diff_attributes import changed_run_attributes, changed_values, shorten
 from octavo.documents.diff_model import AttributeChange, CellChange, ColumnPair, RowChange
-from octavo.documents.diff_nodes import CompareNodes, DiffStep, Node, runs_key
+from octavo.documents.diff_nodes import (
+    CompareNodes,
+    DiffStep,
+    Node,
+    changed_run_attributes,
+    changed_values,
+    runs_key,
+    shorten,
+)
 from octavo.documents.diff_text import diff_runs
 from octavo.documents.sequences import diff_ranges
 

@@ -15,6 +15,7 @@ from octavo.documents.blocks import Diagnostic, Document
 from octavo.documents.json_inline import (
     MAX_JSON_DEPTH,
     InlineReader,
+    JsonTable,
     all_text,
     as_object,
     as_text,
@@ -22,7 +23,6 @@ from octavo.documents.json_inline import (
     reference_url,
     texts_in,
 )
-from octavo.documents.json_table import JsonTable
 from octavo.documents.markdown_to_json import is_tight
 from octavo.documents.open_blocks import DraftBlock
 

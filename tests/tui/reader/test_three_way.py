@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from octavo.documents.merging.marked_page import read_marked_page
-from octavo.documents.merging.merged_page import MergeChoice, MergedPage
+from octavo.documents.merging.merged_page import MergeChoice, MergedPage, read_marked_page
 from octavo.documents.merging.page_merge import merge
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.three_way_view import ThreeWayView

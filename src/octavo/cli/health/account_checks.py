@@ -16,8 +16,7 @@ from octavo.cli.health.check import Check, Status, failed_check
 from octavo.client import profiles, signing_in
 from octavo.client.client import Client
 from octavo.client.credentials import StoreUnavailable
-from octavo.client.environment import proxy_for
-from octavo.client.origin import is_loopback, triple
+from octavo.client.origin import is_loopback, proxy_for, triple
 from octavo.client.profiles import Access
 from octavo.settings import Settings
 from octavo.settings.extras import EXTRAS, has_extra

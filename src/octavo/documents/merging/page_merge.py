@@ -37,8 +37,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from octavo.documents.merging import leaf_merge
 from octavo.documents.merging.block_alignment import NO_MOVES, MovedBlocks, Region, regions, word_similarity
-from octavo.documents.merging.leaf_merge import NO_CONTEXT, Context
-from octavo.documents.merging.merge_check import miscounted_runs, runs_of
+from octavo.documents.merging.leaf_merge import NO_CONTEXT, Context, miscounted_runs, runs_of
 from octavo.documents.merging.merged_page import (
     SIDES,
     Conflict,

@@ -9,7 +9,7 @@ from operator import is_
 
 from octavo.documents import diff_model as model
 from octavo.documents.blocks import Block
-from octavo.documents.diff_attributes import changed_attributes
+from octavo.documents.diff_nodes import changed_attributes
 from octavo.tui.render.block_slices import SliceBounds, whole_block
 from octavo.tui.render.diff_context import block_summary, container_name
 from octavo.tui.render.diff_sides import (

@@ -9,7 +9,7 @@ from rich.style import Style
 
 from octavo.documents import diff_model as model
 from octavo.documents.blocks import Block, Run, TableColumn
-from octavo.documents.diff_attributes import changed_run_attributes, describe_whitespace, shorten
+from octavo.documents.diff_nodes import changed_run_attributes, describe_whitespace, shorten
 from octavo.tui.render.code import code_tokens, token_style, wrap_code
 from octavo.tui.render.column_widths import TableGrid, fit_columns, row_lines
 from octavo.tui.render.comparison import near_changes

@@ -20,8 +20,7 @@ from octavo.data.writes.content_writes import page_source
 from octavo.documents.conflict_markers import ConflictMarkers, find_markers
 from octavo.documents.diff_model import AttributeChange
 from octavo.documents.merging import conflict_prediction
-from octavo.documents.merging.marked_page import read_marked_page
-from octavo.documents.merging.merged_page import Conflict, MergeChoice, MergedPage
+from octavo.documents.merging.merged_page import Conflict, MergeChoice, MergedPage, read_marked_page
 from octavo.documents.merging.page_merge import merge
 from octavo.documents.page_trees import leading_heading
 from octavo.documents.source_reader import read_page

@@ -11,8 +11,7 @@ from octavo.api.places import SpaceRef
 from octavo.api.text import Raw
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.content_writes import page_source
-from octavo.documents.merging.marked_page import read_marked_page
-from octavo.documents.merging.merged_page import MergedPage
+from octavo.documents.merging.merged_page import MergedPage, read_marked_page
 from octavo.documents.merging.page_merge import merge
 from octavo.tui.core.shell import Shell
 from octavo.tui.core.unsent_texts import DialogDraft
