@@ -19,6 +19,5 @@ def test_import_of_data_loads_no_api_areas() -> None:
         "octavo.data.writes.optimistic_updates",
         "octavo.data.writes.comment_kinds",
         "octavo.data.writes.change_request_kinds",
-        "octavo.data.database",
     } & set(modules)
     assert not {"textual", "httpx", "starlette", "keyring"} & set(modules)

@@ -15,6 +15,7 @@ NAMES = {
     "folder to save to",
     "greeted",
     "offline",
+    "once ",
     "open words of reviews",
     "order of change requests",
     "order of files",

@@ -306,7 +306,7 @@ def test_declared_field_of_an_operation_is_in_its_form() -> None:
     of = {each.name: each for each in ALL}
     assert (of["title"].is_required, of["title"].hint, of["title"].limits) == (
         True,
-        "What it is called.",
+        "Name of the item.",
         "2 to 10 characters",
     )
     assert (of["note"].is_nullable, of["count"].is_nullable, of["count"].limits) == (True, False, "1 to 9")

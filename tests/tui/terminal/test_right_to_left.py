@@ -69,4 +69,6 @@ async def test_help_says_who_reorders_right_to_left_text() -> None:
         told = HelpScreen(app.screen, lambda: None)
         await app.push_screen(told)
         await pilot.pause()
-        assert "Octavo reorders right-to-left words round: right_to_left in the settings" in str(told.intro())
+        assert "Octavo reorders right-to-left text. To change this, set right_to_left in the settings." in str(
+            told.intro()
+        )
