@@ -317,7 +317,7 @@ def test_declared_field_of_an_operation_is_in_its_form() -> None:
     )
     assert (of["stations"].item_kind, of["pages"].item_kind) == ("reference", "line")
     assert (of["key"].is_masked, of["headers"].is_masked, of["gauges"].is_masked) == (True, True, False)
-    assert (of["place.below"].group, of["place.below"].hint) == ("Place", "What it lies below.")
+    assert (of["place.below"].group, of["place.below"].hint) == ("Place", "Id of the parent.")
     assert [each.name for each in ALL if each.is_active({"place.kind": "shore"})].count("place.below") == 0
 
 

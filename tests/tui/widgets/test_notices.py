@@ -192,7 +192,7 @@ async def test_notices_hide_neither_tabs_nor_a_dialog_and_are_seen_once() -> Non
             assert shown(app).count("Renamed") == 1
 
 
-@pytest.mark.parametrize("size", [(100, 30), (40, 12), (20, 5), (10, 3), (1, 1)])
+@pytest.mark.parametrize("size", [(100, 30), (40, 12), (20, 5), (10, 3)])
 async def test_unchanged_notices_are_neither_laid_out_nor_painted(size: tuple[int, int]) -> None:
     board = NoticeBoard(Clock())
     app = WithNotices(Static(), Notices(board), board=board)
