@@ -340,6 +340,7 @@ async def test_the_filter_line() -> None:
         await pilot.pause()
         assert at(listed) == 2, "the cursor is back where it was"
         await pilot.press("escape")
+        await pilot.pause()
         assert listed.has_focus
         assert not lines(app)[0].startswith(" /")
         await pilot.press("/", *"29", "enter")

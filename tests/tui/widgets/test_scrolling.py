@@ -68,7 +68,7 @@ async def test_click_beside_the_thumb_scrolls_a_page() -> None:
         app.pane.show_markdown("\n\n".join(f"Paragraph {number} of the page." for number in range(60)))
         while not (app.pane.contents.is_whole and app.pane.vertical_scrollbar.display):
             await pilot.pause()
-        await pilot.pause()
+        await pilot.pause(0.5)
         await pilot.click(app.pane.vertical_scrollbar, offset=(0, 19))
         async with asyncio.timeout(10):
             while app.pane.scroll_offset.y < 15:
