@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 
 import pytest
@@ -13,6 +12,7 @@ from textual.widget import Widget
 
 from octavo.tui.reader.page_view import PageView
 from tests.tui.reader.panes import PaneApp
+from tests.tui.widgets.scratch import until
 
 
 async def test_frames_are_freed_without_garbage_collection() -> None:
@@ -70,8 +70,6 @@ async def test_click_beside_the_thumb_scrolls_a_page() -> None:
             await pilot.pause()
         await pilot.pause(0.5)
         await pilot.click(app.pane.vertical_scrollbar, offset=(0, 19))
-        async with asyncio.timeout(10):
-            while app.pane.scroll_offset.y < 15:
-                await pilot.pause(0.02)
+        await until(pilot, lambda: app.pane.scroll_offset.y >= 15)
         await pilot.pause(0.3)
         assert 15 <= app.pane.scroll_offset.y <= 20
