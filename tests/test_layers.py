@@ -61,7 +61,13 @@ KNOWN_IN = {
         "octavo.untrusted_input",
         "octavo.api.safety",
     },
-    "widgets": {"octavo.api.folding", "octavo.api.safety", "octavo.settings", "octavo.lazy_import"},
+    "widgets": {
+        "octavo.api.folding",
+        "octavo.api.safety",
+        "octavo.concurrency",
+        "octavo.settings",
+        "octavo.lazy_import",
+    },
 }
 """All that these know of Octavo, beside themselves and the rooms of the terminal app below them."""
 BOUNDED_READS = {"octavo.documents.openapi"}
