@@ -25,13 +25,13 @@ from octavo.api.operation import Operation
 from octavo.cli import sessions
 from octavo.client.client import Client
 from octavo.client.in_process import Application
+from octavo.data.availability import Send
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpaces
 from octavo.data.proposed_notes import ProposedNotes
 from octavo.data.response_cache import ResponseCache
 from octavo.data.search_index import SearchIndex
-from octavo.data.sending import Send
 from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform

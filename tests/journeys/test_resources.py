@@ -27,8 +27,8 @@ from octavo.server.demo.people import ORGANIZATION
 from octavo.tui.resources import organization_resources
 from octavo.tui.resources.resource import Resource
 from octavo.tui.resources.resource_browser import BrowserScreen
-from octavo.tui.widgets.facts import Fact
 from octavo.tui.widgets.row_list import Row
+from octavo.tui.widgets.short_texts import Fact
 from octavo.tui.widgets.text_widgets import FactList
 from tests.journeys.managed import MISSING_RESOURCES, NOOR
 from tests.journeys.moods import altered

@@ -40,8 +40,7 @@ from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame, TextButton
-from octavo.tui.widgets.facts import Fact
-from octavo.tui.widgets.short_texts import AnyText, plural, safe_lines
+from octavo.tui.widgets.short_texts import AnyText, Fact, plural, safe_lines
 from octavo.tui.widgets.text_inputs import DraftClock, LineInput, TextEditor
 from octavo.tui.widgets.text_widgets import ChangingText
 

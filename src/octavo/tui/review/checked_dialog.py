@@ -13,7 +13,7 @@ from octavo.api.errors import ApiError
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
-from octavo.tui.widgets.facts import Fact
+from octavo.tui.widgets.short_texts import Fact
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell

@@ -22,15 +22,14 @@ from octavo.api.sites import Site
 from octavo.api.spaces import Space
 from octavo.data.live import Live
 from octavo.data.merge_rules import MergeCandidate, MergeRules, bypasses, inherits, requires_up_to_date, rules_for
-from octavo.data.page_queries import find_page, get_page_source, page_markdown
-from octavo.data.queries import open_threads_of, reviews_of
+from octavo.data.queries import find_page, get_page_source, open_threads_of, page_markdown, reviews_of
 from octavo.data.writes.change_request_kinds import MergeBasis
 from octavo.documents.changed_items import title_of
 from octavo.documents.page_trees import DuplicatePage, find_duplicates
 from octavo.lazy_import import lazy
 from octavo.tui.review import merge_effects
 from octavo.tui.widgets import short_texts
-from octavo.tui.widgets.facts import Fact
+from octavo.tui.widgets.short_texts import Fact
 
 if TYPE_CHECKING:
     from octavo.documents.merging.conflict_prediction import PredictedConflict

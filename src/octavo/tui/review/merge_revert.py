@@ -24,7 +24,7 @@ from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, Dialog
 from octavo.tui.review.merge_effects import name_first
 from octavo.tui.review.request_target import RequestTarget, why_not_allowed
 from octavo.tui.widgets import short_texts
-from octavo.tui.widgets.facts import Fact
+from octavo.tui.widgets.short_texts import Fact
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
