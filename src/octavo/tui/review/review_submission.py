@@ -27,7 +27,7 @@ from octavo.tui.core.shell import Shell, shell_of
 from octavo.tui.review import proposed_notes
 from octavo.tui.review.request_target import RequestTarget, has_status, why_not_allowed
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Column, Row, RowList
@@ -142,7 +142,7 @@ def open_review_dialog(app: Shell, target: RequestTarget, status: Verdict) -> No
     change_request, at, name = target.change_request, target.at, target.name
     approves, pending = status == "approved", pending_comments_of(app, target)
     draft = DialogDraft(app, f"review {at.space_id} {at.change_request_id} {status}")
-    field = Field(
+    field = DialogField(
         "Comment" if approves else "What needs to change?",
         draft.text,
         lines=4,
