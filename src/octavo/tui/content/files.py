@@ -147,7 +147,7 @@ class FilesScreen(ListView[File]):
                 "kind": lambda file: (file_kind(file).lower(), fold(file.name)),
                 "used": lambda file: (use_counts[file.id], fold(file.name)),
             }
-            self.rows.show_page(snapshot.value, sorted(snapshot.value.items, key=orders[self.list_order]))
+            self.show_list_page(snapshot.value, sorted(snapshot.value.items, key=orders[self.list_order]))
         self.show_response(snapshot, "Files", f"the files in {self.space.title}")
         self._draw_details()
         self._show_status()

@@ -357,7 +357,7 @@ class ChangesScreen(ListView[ChangeRequest]):
                 self.rows.state.hint = f"G load more   {self.rows.state.hint}"
                 self.rows.show(items, partial_note=f"Only the {checked_text} are loaded")
             else:
-                self.rows.show_page(snapshot.value, items)
+                self.show_list_page(snapshot.value, items)
             self._load_facts(undecided)
             self._follow_shown_soon()
             self._highlighted()  # The selected change request may be newer.
