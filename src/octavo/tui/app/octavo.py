@@ -203,7 +203,7 @@ class Octavo(Shell):
         )
         if not settings.motion:
             self.animation_level = "none"
-        self.background_refresh = BackgroundRefresh(self, self, check_interval=check_interval)
+        self.background_refresh = BackgroundRefresh(self, check_interval=check_interval)
         self._quitting = False
         self._find_first_route = find_first_route
         self.picture = picture

@@ -72,7 +72,7 @@ class OpenSpace(SpacePanes):
         if current_id is not None and current_id.page != to_page:
             self.shell.history.record(is_opened=False)
 
-    def show_again(self, visit: VisitedPage) -> None:
+    def restore_visit(self, visit: VisitedPage) -> None:
         """Open a visited page at its reading position."""
         if self.space is not None and visit.space == self.space.id:
             self.open_page(visit.page, remember=False, position=visit.position)

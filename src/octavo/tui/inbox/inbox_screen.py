@@ -482,7 +482,7 @@ class InboxScreen(ListView[InboxRow]):
             self.rows.go_to(key)
 
     def refresh_data(self) -> None:
-        self.statuses.ask_again()
+        self.statuses.refresh()
         super().refresh_data()
         self.row_preview.thread.refresh_replies()
         if self.feed.loader is not None:

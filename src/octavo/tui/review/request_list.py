@@ -266,12 +266,12 @@ class ChangesScreen(ListView[ChangeRequest]):
         self.lists: dict[str, Snapshot[ListPage[ChangeRequest]]] = {}
         """Change requests by status, as loaded."""
         self.only_mine = False
-        self.filters: ActiveFilters[RequestFilter] = ActiveFilters(self, self._filters_changed)
+        self.filters: ActiveFilters[RequestFilter] = ActiveFilters(self, self._on_filters_changed)
         self._checked_count, self._has_unchecked = CHECKED_AT_ONCE, False
         """Number of change requests that the filters check, and whether the list has more."""
         self._progress = ""
         """Part of the status line with the number of change requests that the filters have not checked yet."""
-        self.statuses = StatusLoader(self, self._status_changed)
+        self.statuses = StatusLoader(self, self._on_status_changed)
         self._follow_timer: Timer | None = None
         self._redraw_timer: Timer | None = None
 
@@ -296,15 +296,15 @@ class ChangesScreen(ListView[ChangeRequest]):
 
     def on_mount(self) -> None:
         self.shell.workspace.organization_changed.subscribe(self, self._show_organization)
-        self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._spaces_changed())
+        self.shell.workspace.spaces_changed.subscribe(self, lambda _: self._on_spaces_changed())
         self.shell.workspace.unsent.changed.subscribe(self, lambda _: self.rows.redraw())
         if self.shell.workspace.organization is not None:
             self._show_organization(self.shell.workspace.organization)
-        self._spaces_changed()
+        self._on_spaces_changed()
         self.watch(self.rows, "scroll_y", self._follow_shown_soon, init=False)
         self.rows.focus()
 
-    def _spaces_changed(self) -> None:
+    def _on_spaces_changed(self) -> None:
         if not self.show_no_organization(self.rows, "change requests"):
             self.rows.search_texts.discard()
             self.rows.apply_filter()
@@ -360,7 +360,7 @@ class ChangesScreen(ListView[ChangeRequest]):
                 self.show_list_page(snapshot.value, items)
             self._load_facts(undecided)
             self._follow_shown_soon()
-            self._highlighted()  # The selected change request may be newer.
+            self._on_row_selected()  # The selected change request may be newer.
         self.show_response(snapshot, "Change requests", "change requests")
         self._show_position()
 
@@ -426,7 +426,7 @@ class ChangesScreen(ListView[ChangeRequest]):
             self.rows.redraw()
             self._follow_shown_soon()
 
-    def _status_changed(self, name: str) -> None:
+    def _on_status_changed(self, name: str) -> None:
         if not is_whole(self):
             return
         self.rows.redraw(name)
@@ -453,7 +453,7 @@ class ChangesScreen(ListView[ChangeRequest]):
     # Selection
 
     @on(RowList.SelectionChanged, "#change-requests")
-    def _selection_changed(self) -> None:
+    def _on_selection_changed(self) -> None:
         self._show_position()
         self.refresh_bindings()
 
@@ -470,7 +470,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         return [each for each in (item, space) if each is not None]
 
     @on(LineList.Highlighted, "#change-requests")
-    def _highlighted(self) -> None:
+    def _on_row_selected(self) -> None:
         item = self.rows.item
         space = _space_of(item) if item is not None else None
         if item is not None and space is not None:
@@ -480,7 +480,7 @@ class ChangesScreen(ListView[ChangeRequest]):
         self.refresh_bindings()
 
     @on(LineList.MoreRequested, "#change-requests")
-    def _more(self) -> None:
+    def _on_more_requested(self) -> None:
         op = self.subscriptions.operation(self.sections.current)
         if self._has_unchecked:
             self._checked_count += CHECKED_AT_ONCE
@@ -489,12 +489,12 @@ class ChangesScreen(ListView[ChangeRequest]):
             self.shell.background(self.live.fetch_next_page(op))
 
     @on(LineList.FilterChanged, "#change-requests")
-    def _filtered(self) -> None:
+    def _on_filter_changed(self) -> None:
         self._show_position()
         self._follow_shown_soon()
 
     @on(LineList.Opened, "#change-requests")
-    def _open(self) -> None:
+    def _on_row_opened(self) -> None:
         item = self.rows.item
         space = _space_of(item) if item is not None else None
         if item is not None and space is not None:
@@ -503,11 +503,11 @@ class ChangesScreen(ListView[ChangeRequest]):
             self.shell.explain(why_no_space(item))
 
     def refresh_data(self) -> None:
-        self.statuses.ask_again()
+        self.statuses.refresh()
         super().refresh_data()
         self.redraw_list()
 
-    def _filters_changed(self) -> None:
+    def _on_filters_changed(self) -> None:
         self.statuses.stop_loading()
         self._checked_count = CHECKED_AT_ONCE
         self.redraw_list()

@@ -359,7 +359,7 @@ class StatusLoader:
         self._view.workers.cancel_group(self._view, _ALL)
         self._loading.clear()
 
-    def ask_again(self) -> None:
+    def refresh(self) -> None:
         """Allow Octavo to load the failed facts and the facts of unfollowed change requests again."""
         for name in [each for each in self._facts if each not in self._followed]:
             del self._facts[name]

@@ -343,7 +343,7 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
         self.refresh_bindings()
 
     @on(LineList.Opened)
-    def _chosen(self) -> None:
+    def _on_row_opened(self) -> None:
         if self.rows.item is not None:
             self.dismiss(self.rows.item)
 
