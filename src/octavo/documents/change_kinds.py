@@ -16,7 +16,6 @@ from octavo.documents.diff_model import (
     ChangedBlock,
     CodeChange,
     ContainerChange,
-    Diff,
     Entry,
     MovedBlock,
     Parts,
@@ -43,7 +42,12 @@ KINDS: tuple[ChangeKind, ...] = (
 """All kinds, the most important first."""
 WITHOUT_MEANING: frozenset[ChangeKind] = frozenset({"move", "formatting", "white space"})
 """Kinds of changes after which the page says the same."""
+RISKY: frozenset[ChangeKind] = frozenset(KINDS[: KINDS.index("deletion") + 1])
+"""Kinds of changes that a reviewer should see first."""
 _RANKS = {kind: rank for rank, kind in enumerate(KINDS)}
+_PLURALS: Mapping[ChangeKind, str] = {
+    kind: kind for kind in KINDS if kind in ("code", "wording", "formatting", "white space")
+}
 NONE: frozenset[ChangeKind] = frozenset()
 
 _MIN_DELETED_WORDS = 4
@@ -81,19 +85,28 @@ def has_meaning(kinds: Collection[ChangeKind]) -> bool:
     return not WITHOUT_MEANING.issuperset(kinds)
 
 
+def count_text(counts: Mapping[ChangeKind, int], between: str = ", ") -> str:
+    """Return numbers of changes as text, such as `2 numbers, 1 link`. The most important kinds are first."""
+    return between.join(
+        f"{counts[kind]} {kind if counts[kind] == 1 else _PLURALS.get(kind, f'{kind}s')}"
+        for kind in KINDS
+        if counts.get(kind)
+    )
+
+
 def risk(kinds: Collection[ChangeKind]) -> tuple[int, bool]:
     """Return a sort key of a change: the most important changes first, and changed text before added text."""
     return _RANKS[leading_kind(kinds)], "addition" in kinds
 
 
 class ChangeKinds:
-    """The kinds of the changes of a diff."""
+    """The kinds of the entries of a diff."""
 
-    def __init__(self, diff: Diff) -> None:
-        self._diff = diff  # The keys of the dictionary are valid as long as the entries exist.
+    def __init__(self, entries: Sequence[Entry] = ()) -> None:
+        self._entries = entries  # The keys of the dictionary are valid as long as the entries exist.
         self._by_entry: dict[int, frozenset[ChangeKind]] = {}
-        self._counts: Counter[ChangeKind] = Counter(["setting"] * len(diff.metadata))
-        self._add(diff.entries, in_warning=False)
+        self._counts: Counter[ChangeKind] = Counter()
+        self._add(entries, in_warning=False)
 
     def of(self, entry: Entry) -> frozenset[ChangeKind]:
         """Return the kinds of a change of the diff. Of a changed container, only what changed apart from its blocks. Empty
