@@ -184,8 +184,8 @@ def test_read_only_offers_no_tool_that_proposes(demo: CommandLine) -> None:
 
 
 @needs_mcp
-def test_key_is_in_no_byte_of_the_output(served: str, tmp_path: Path) -> None:
-    line = CommandLine(tmp_path, {"OCTAVO_API_KEY": KEY, "OCTAVO_BASE_URL": served})
+def test_key_is_in_no_byte_of_the_output(server_url: str, tmp_path: Path) -> None:
+    line = CommandLine(tmp_path, {"OCTAVO_API_KEY": KEY, "OCTAVO_BASE_URL": server_url})
     made = line.run("api", "spaces.Create", "organizationId=acme", f"title=Key {KEY}")
     assert made.code == 0
     with connected_agent(line) as reader:
