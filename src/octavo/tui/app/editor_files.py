@@ -59,7 +59,7 @@ class UnsentFile:
 
     @property
     def sentence(self) -> str:
-        """Why the text was not used, and which keys open or delete the file."""
+        """Reason why the text was not used, and which keys open or delete the file."""
         result = read_back(self.path)
         why = self.note.why or (result.sentence if isinstance(result, NotEdited) else _LEFT)
         return f"{why} Press enter to open the draft in your editor, or X to delete the file {self.path}."
@@ -73,7 +73,7 @@ def unsent_files(app: Shell) -> tuple[UnsentFile, ...]:
         if note is None:
             kind = path.name.partition("-")[0].partition(".")[0]
             if kind == "page":
-                continue  # The name of the file says to which page it belongs, and the page uses the draft.
+                continue  # The file is named after its page, which uses the draft.
             note = FileNote(_NAMES.get(kind, "A draft"), "", app.session.state.namespace)
         if note.of == app.session.state.namespace and not _is_open(note.process) and path.is_file():
             found.append(UnsentFile(path, note, datetime.fromtimestamp(path.stat().st_mtime, UTC)))
@@ -148,7 +148,7 @@ def _recover_draft(app: Shell, file: UnsentFile, text: str) -> None:
 
 
 def write_unsaved(session: Session, state_folder: Path) -> str:
-    """Write the drafts that could not be saved to files, and return a sentence that says where the files are.
+    """Write the drafts that could not be saved to files, and return a sentence with the number and folder of the files.
 
     The next start recovers files in the state folder. Other drafts are in the folder for temporary files.
     """

@@ -427,7 +427,7 @@ class Octavo(Shell):
         _ask_about_unsaved(self, quit_without_drafts)
 
     async def on_unmount(self) -> None:
-        # The terminal is restored by now: closing the databases may take a moment.
+        # The terminal is already restored, because closing the databases may take a moment.
         if self._quitting:
             await self._end_session()
 

@@ -1,7 +1,7 @@
-"""Which screen shows which route, and how to go there. Start at `go`.
+"""The screen of each route, and the navigation to it. Start at `go`.
 
-Screens are named and not imported, because each view takes a tenth of a second to load. `tests/test_layers.py` counts the
-names as imports.
+Screens are imported when they are shown, because each view takes a tenth of a second to load. `tests/test_layers.py` counts
+their names as imports.
 """
 
 from __future__ import annotations

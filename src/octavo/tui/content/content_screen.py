@@ -162,7 +162,7 @@ class SpaceList:
             self.show()
 
     def open_wanted(self) -> None:
-        """Open the page another view asked for, as soon as its space is loaded."""
+        """Open the page that another view requested, as soon as its space is loaded."""
         wanted_route = self.wanted_route
         if wanted_route is not None and self._open_space.shell.workspace.space(wanted_route.space) is not None:
             self.wanted_route = None

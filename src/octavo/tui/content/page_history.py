@@ -118,7 +118,7 @@ class PageRevisionFinder:
                 return
             at = self._next
             try:
-                # Not cached: a revision holds the whole page tree, of which little is used.
+                # Not cached: a revision contains the whole page tree, and only a small part is needed.
                 revision, changed = await asyncio.gather(
                     self._live.send(content.Get(at=at)),
                     self._live.cached_or_fetch(content.ListChanges(at=at, limit=1000)),
@@ -476,7 +476,7 @@ class PageHistoryScreen(View):
         return self._finder is not None and not self._finder.is_at_end
 
     def why_no_older(self) -> str | None:
-        """Return why older revisions cannot be loaded now. None if they can."""
+        """Return the reason why older revisions cannot be loaded now. None if they can."""
         if self._is_loading:
             return "Older revisions are already loading."
         if self._finder is not None and self._finder.is_at_end:

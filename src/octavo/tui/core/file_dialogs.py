@@ -206,7 +206,7 @@ async def _save(app: Shell, export: Export, path_text: str, report: Report, *, r
         if export.files is not None:
             size = plural(await save_folder(path, export.files(report)), "file")
         else:
-            assert export.content is not None, "an export needs either data or files"
+            assert export.content is not None, "An export has either content or files"
             size = format_size(await save(path, export.content(), replace=replace))
     except FileExists as error:
         if export.files is None:

@@ -156,7 +156,7 @@ class ListView(View, Generic[T]):
             self.rows.state.fail(f"Could not load {as_clause(items_name)}", str(snapshot.error))
 
     def show_list_page(self, page: ListPage[Any], items: Sequence[T]) -> None:
-        """Show `items`, which were loaded as `page` or made from it, and how many items are not loaded."""
+        """Show `items`, which were loaded as `page` or made from it. If `page` is not the whole list, show that too."""
         loaded = len(page.items) + page.unreadable
         is_counted = page.next is not None and (page.count or 0) > loaded
         has_uncounted = page.next is not None and not is_counted

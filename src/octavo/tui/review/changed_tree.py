@@ -181,7 +181,7 @@ class ChangedTree:
         self._redraw()
 
     def why_not_all(self) -> str | None:
-        """Return why all pages cannot be shown. None if they can."""
+        """Return the reason why all pages cannot be shown. None if they can."""
         return None if self._comparison.new_pages else "The pages are still loading."
 
     # Viewed marks
@@ -201,7 +201,7 @@ class ChangedTree:
         self._redraw()
 
     def why_not_viewed(self) -> str | None:
-        """Return why the page cannot be marked as viewed. None if it can."""
+        """Return the reason why the page cannot be marked as viewed. None if it can."""
         if self.key in self.changing:
             return None
         return "This page has no changes." if self.widget.keys else "Select a page first."

@@ -285,7 +285,7 @@ class ConflictsScreen(View):
         return self.live.unavailable(Edit) or why_not_in_space(self.shell, self.source.space.space_id, "edit")
 
     def why_not_send(self) -> str | None:
-        """Return why the choices cannot be saved, in a sentence. None if they can."""
+        """Return the reason why the choices cannot be saved, in a sentence. None if they can."""
         if (why := self._why_not_editable()) is not None or (found := self._open_conflicts) is None:
             return why
         if not found.names:
@@ -297,7 +297,7 @@ class ConflictsScreen(View):
         return None
 
     def why_not_use(self, kind: ChoiceKind | Literal["edit"]) -> str | None:
-        """Return why the selected conflict cannot be resolved with `kind`, in a sentence. None if it can."""
+        """Return the reason why the selected conflict cannot be resolved with `kind`, in a sentence. None if it can."""
         if (why := self._why_not_editable()) is not None:
             return why
         conflict = self._selected_conflict
@@ -354,7 +354,7 @@ class ConflictsScreen(View):
             self._show_choices(moves_on=True)
 
     def why_no_moved_text(self) -> str | None:
-        """Return why no page with the moved text can be opened, in a sentence. None if it can."""
+        """Return the reason why no page with the moved text can be opened, in a sentence. None if it can."""
         conflict = self._text_conflict
         if conflict is None or conflict.base_text_page is None:
             return "This text was not moved to another page in main."
@@ -366,7 +366,7 @@ class ConflictsScreen(View):
             self.shell.go(ToPage(self.source.space.space_id, conflict.base_text_page))
 
     def why_no_preview(self) -> str | None:
-        """Return why the page cannot be previewed, in a sentence. None if it can."""
+        """Return the reason why the page cannot be previewed, in a sentence. None if it can."""
         if self._open_conflicts is None:
             return "The conflicts are still loading."
         item = self._item

@@ -189,8 +189,8 @@ class DiffCache:
     def _sources(self, page: ChangedPage) -> tuple[GetPage | None, GetPage | None]:
         """Return the operations that load both sides of a page. None for a side without the page."""
         sides = self._sides
-        assert sides is not None, "nothing is compared before it is known with what"
-        assert sides.old is not None, "nothing is compared before it is known with what"
+        assert sides is not None, "Pages are compared only after both revisions are known"
+        assert sides.old is not None, "Pages are compared only after both revisions are known"
         return self._source(sides.old, page, page.exists_before), self._source(sides.new, page, page.exists_after)
 
     def _source(self, at: ContentRef, page: ChangedPage, exists: bool) -> GetPage | None:

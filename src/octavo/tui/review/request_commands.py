@@ -140,7 +140,7 @@ def comment_on_whole(app: Shell, target: RequestTarget) -> None:
 
 
 why_no_comment_on_whole = requires("comment")
-"""Returns why you cannot comment on the change request as a whole. None if you can."""
+"""Returns the reason why you cannot comment on the change request as a whole. None if you can."""
 
 
 def _ready_label(app: Shell, target: RequestTarget) -> str | None:

@@ -206,7 +206,7 @@ async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, 
     elif result:
         app.say(sent.message or f"Updated {name}.")
     else:
-        # The lost response told whether there are conflicts.
+        # Only the lost response listed the conflicts.
         app.say(
             f"Updated {name}. The server's response was lost, so Octavo does not know whether the update caused conflicts. "
             "Press R on this change request to check.",
