@@ -12,8 +12,8 @@ from octavo.tui.app.sign_in import SignInScreen
 from octavo.tui.comments.thread_dialog import ThreadDialog
 from octavo.tui.comments.thread_view import ThreadView
 from octavo.tui.content.content_screen import ContentScreen
+from octavo.tui.core.connection import Subscriptions
 from octavo.tui.core.session import Session
-from octavo.tui.core.view import Subscriptions
 from tests.journeys.stage import Stage
 from tests.journeys.test_reviewing import open_change_request
 from tests.journeys.test_suggesting import ref_of_seven, suggest

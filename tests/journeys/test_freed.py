@@ -21,7 +21,7 @@ from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.data.state_db import NotSaved
 from octavo.server.demo.library import SITE
 from octavo.tui.content.content_screen import ContentScreen
-from octavo.tui.core.unsent_texts import DialogDraft
+from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.editing.page_drafts import PageDraftKey
 from octavo.tui.reader.link_opening import follow_link
 from octavo.tui.render.page_parts import LinkFollowed
