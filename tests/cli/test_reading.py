@@ -109,6 +109,8 @@ def test_diff_marks_words_in_a_pipe(demo: CommandLine) -> None:
     assert ran.code == 0
     assert "~ concepts/time  Time and time zones  +18 −0" in ran.out
     assert "drops the zone{+, and something else adds a wrong one+}." in ran.out
+    assert "{++}" not in ran.out
+    assert "[--]" not in ran.out
     assert "\x1b" not in ran.out
 
 

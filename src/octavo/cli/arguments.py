@@ -287,7 +287,7 @@ def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
         "The command word may be left out for a URL and for SPACE/NUMBER. If a folder has the name, it is opened: handbook: is "
         "always a space, and ./handbook a folder. SUMMARY.md defines the table of contents of a folder. Without SUMMARY.md, "
         "the folder structure does. Changed files become a new revision, even while the folder is open. Your comments and "
-        "change requests are kept. Octavo never writes to the folder: a merge changes only Octavo's copy.",
+        "change requests are kept. Merged changes stay in Octavo's copy until you write them to the folder: octavo export FOLDER --write",
         examples=(
             "octavo open harbour-api/7",
             "octavo open ./docs",

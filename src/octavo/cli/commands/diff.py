@@ -153,9 +153,11 @@ def _word_lines(page: PageTexts, context: int) -> Iterator[str]:
                 case "equal":
                     yield each.new
                 case "insert":
-                    yield f"{{+{each.new}+}}"
-                case "delete":
+                    yield f"{{+{each.new}+}}" if each.new else ""
+                case "delete" if each.old:
                     yield f"[-{each.old}-]"
+                case "delete":
+                    pass  # An empty line has no words to mark.
                 case "change":
                     marks = {"insert": ("{+", "+}"), "delete": ("[-", "-]")}
                     parts = ((marks.get(word.op, ("", "")), word.run.text) for word in each.words)
