@@ -62,7 +62,7 @@ def test_what_is_wrong_is_said_with_what_to_do(octavo: Octavo, arguments: tuple[
         (("auth", "login"), "octavo auth login --with-token < key.txt"),
         (("api",), "octavo api spaces.List organizationId=ORG --all"),
         (("completion",), 'octavo completion zsh > "${fpath[1]}/_octavo"'),
-        (("open",), "Octavo never writes to the folder:"),
+        (("open",), "octavo export FOLDER --write"),
     ],
 )
 def test_help_says_what_a_command_does_with_examples(octavo: Octavo, arguments: tuple[str, ...], said: str) -> None:

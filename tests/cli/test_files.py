@@ -116,6 +116,9 @@ def test_changes_of_a_folder_are_compared_and_proposed(demo: CommandLine, docs: 
     raw = demo.run("diff", "first-week.md", "--raw", cwd=docs / "people").out
     assert raw.startswith("--- a/people/first-week.md\n+++ b/people/first-week.md\n")
     assert demo.run("diff", "--exit-code", "--name-only", cwd=docs).out == "people/first-week.md\n"
+    listed = demo.run("diff", "--json", cwd=docs).json
+    assert (listed["change"], listed["pages"][0]["path"]) == (None, "people/first-week.md")
+    assert [each["after"] for each in listed["pages"][0]["blocks"]] == ["Ask for a key."]
     assert demo.run("propose", "--demo", cwd=docs).err.endswith("Write: octavo propose -m SUBJECT\n")
     planned = demo.run("propose", "--demo", "--dry-run", cwd=docs)
     assert (planned.code, planned.out) == (0, "M people/first-week.md\n")
