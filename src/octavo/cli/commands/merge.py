@@ -14,7 +14,7 @@ from octavo.cli.output import Field, Output, Style, add_output_options, print_ob
 from octavo.cli.refs import References, Target
 from octavo.cli.sending import check_allowed, prepare
 from octavo.cli.standard_streams import write_out
-from octavo.data.permissions import why_not_in_space
+from octavo.data.access import why_not_in_space
 from octavo.data.writes.change_request_writes import merge, update
 
 if TYPE_CHECKING:
