@@ -70,7 +70,13 @@ ALLOWED_IN = {
         "octavo.untrusted_input",
         "octavo.api.safety",
     },
-    "widgets": {"octavo.api.folding", "octavo.api.safety", "octavo.settings", "octavo.lazy_import"},
+    "widgets": {
+        "octavo.api.folding",
+        "octavo.api.safety",
+        "octavo.concurrency",
+        "octavo.settings",
+        "octavo.lazy_import",
+    },
 }
 """Modules outside octavo.tui that a low package of octavo.tui may import."""
 CHILD_PROGRAM_IMPORTS = {"octavo.documents.openapi"}

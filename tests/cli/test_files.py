@@ -19,7 +19,7 @@ def demo(library: Path, tmp_path_factory: pytest.TempPathFactory) -> CommandLine
 
 @pytest.fixture(scope="module")
 def docs(demo: CommandLine) -> Path:
-    """The handbook of the demo as files."""
+    """Return the pulled folder of the handbook of the demo."""
     ran = demo.run("pull", "handbook", "docs", "--demo", cwd=demo.folder)
     assert (ran.code, ran.err) == (0, "")
     assert ran.out == f"Pulled 18 files of Handbook into {demo.folder / 'docs'}.\n"
@@ -70,7 +70,7 @@ def test_pull_without_changes_says_so(demo: CommandLine, docs: Path) -> None:
         (("restore", "x.md"), 2, "Not a pulled folder"),
     ],
 )
-def test_mistakes_are_named_with_the_next_step(
+def test_wrong_arguments_are_named_with_the_next_step(
     demo: CommandLine, docs: Path, arguments: tuple[str, ...], code: int, said: str
 ) -> None:
     (demo.folder / "config").mkdir(exist_ok=True)
@@ -115,7 +115,7 @@ def test_changes_of_a_folder_are_compared_and_proposed(demo: CommandLine, docs: 
     assert demo.run("propose", "--demo", cwd=docs).out == "No changes to propose that handbook/3 does not have.\n"
 
 
-def test_change_that_the_api_does_not_take_ends_with_6(demo: CommandLine, docs: Path) -> None:
+def test_change_that_the_api_does_not_support_ends_with_six(demo: CommandLine, docs: Path) -> None:
     path = docs / "people/privacy.md"
     before = path.read_text()
     path.write_text(before.replace("---\n", "---\ntags:\n  - new\n", 1))

@@ -28,7 +28,7 @@ def test_inbox_lists_what_needs_you_with_reasons(demo: CommandLine) -> None:
     assert {line.split("\t")[1] for line in only.out.splitlines()} == {"changes requested", "on your change request"}
 
 
-def test_inbox_on_a_terminal_is_a_table(demo: CommandLine) -> None:
+def test_inbox_in_a_terminal_is_a_table(demo: CommandLine) -> None:
     with demo.terminal("inbox", "--demo", columns=90) as shown:
         assert shown.end(limit=90) == 0
         lines = [line.rstrip() for line in shown.look().splitlines() if line.strip()]
@@ -49,7 +49,7 @@ def test_inbox_uses_the_filters_of_the_settings(demo: CommandLine) -> None:
     assert "Unknown filter 'nothing'." in unknown.err
 
 
-def test_show_prints_each_kind_of_thing(demo: CommandLine) -> None:
+def test_show_prints_change_requests_pages_and_threads(demo: CommandLine) -> None:
     change = demo.run("show", "harbour-api/7", "--demo")
     assert change.code == 0
     assert "\x1b" not in change.out
@@ -65,7 +65,7 @@ def test_show_prints_each_kind_of_thing(demo: CommandLine) -> None:
     assert "harbour-api/7@t6  open  concepts/time" in demo.run("show", "harbour-api/7", "--threads", "--demo").out
 
 
-def test_show_json_has_the_fields_that_are_asked_for(demo: CommandLine) -> None:
+def test_show_json_has_the_chosen_fields(demo: CommandLine) -> None:
     page = demo.run("show", "harbour-api/7:concepts/time", "--demo", "--json", "ref,outline,threads,markdown").json
     assert page["ref"] == "harbour-api/7:concepts/time"
     assert {"level": 2, "title": "Why so strict", "anchor": "why-so-strict"} in page["outline"]
@@ -75,7 +75,7 @@ def test_show_json_has_the_fields_that_are_asked_for(demo: CommandLine) -> None:
     assert swallowed.code == 2
 
 
-def test_show_on_a_terminal_uses_the_pager(demo: CommandLine) -> None:
+def test_show_in_a_terminal_uses_the_pager(demo: CommandLine) -> None:
     with demo.terminal(
         "show", "harbour-api:concepts/time", "--demo", environ={"OCTAVO_PAGER": "sed s/Why/WHY/"}
     ) as shown:
@@ -98,7 +98,7 @@ def test_show_on_a_terminal_uses_the_pager(demo: CommandLine) -> None:
         ("@nobody-here", 3, "Could not find the user"),
     ],
 )
-def test_show_names_what_is_missing(demo: CommandLine, ref: str, code: int, said: str) -> None:
+def test_show_of_a_missing_ref_names_the_ref(demo: CommandLine, ref: str, code: int, said: str) -> None:
     ran = demo.run("show", ref, "--demo")
     assert (ran.code, ran.out) == (code, "")
     assert said in ran.err
@@ -120,7 +120,7 @@ def test_diff_on_a_terminal_is_rendered(demo: CommandLine) -> None:
     assert "something else" in shown.look()
 
 
-def test_diff_raw_is_taken_by_patch(demo: CommandLine, tmp_path: Path) -> None:
+def test_raw_diff_can_be_applied_by_patch(demo: CommandLine, tmp_path: Path) -> None:
     before = demo.run("show", "harbour-api:concepts/time", "--demo", "--raw").out
     after = demo.run("show", "harbour-api/7:concepts/time", "--demo", "--raw").out
     file = tmp_path / "concepts" / "time.md"

@@ -1,4 +1,4 @@
-"""`pull`: a space becomes a folder, and later changes of both sides are merged."""
+"""`pull`: a space becomes a folder. Later pulls merge the changes of both sides."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ async def test_changes_of_both_sides_are_merged(docs: PulledSide, desk: Desk) ->
     assert docs.status() == ["M setup.md", "M usage.md"]
 
 
-async def test_contradiction_is_marked_and_the_file_is_copied(docs: PulledSide, desk: Desk) -> None:
+async def test_conflict_is_marked_and_the_file_is_copied(docs: PulledSide, desk: Desk) -> None:
     await desk.publish(update(await desk.id("Setup"), SETUP.replace("Install it.", "Download it.")))
     docs.edit("setup.md", "Install it.", "Compile it.")
     mine = docs.read("setup.md")
@@ -136,7 +136,7 @@ async def test_file_moves_with_its_page(docs: PulledSide, desk: Desk) -> None:
     assert docs.status() == ["M first-steps.md"]
 
 
-async def test_line_ends_of_a_file_stay(docs: PulledSide, desk: Desk) -> None:
+async def test_line_endings_of_a_file_stay(docs: PulledSide, desk: Desk) -> None:
     (docs.top / "setup.md").write_bytes(b"\xef\xbb\xbf" + SETUP.replace("\n", "\r\n").encode())
     assert docs.status() == []
     await desk.publish(update(await desk.id("Setup"), "# Setup\n\nNew.\n"))

@@ -41,8 +41,8 @@ from octavo.server.world import World
 from octavo.settings import Settings
 from octavo.tui.app import octavo as octavo_module
 from octavo.tui.app.octavo import Octavo
-from octavo.tui.core.frame import STEPS
 from octavo.tui.core.session import Session, SignInMethods
+from octavo.tui.core.tour import STEPS
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader

@@ -187,7 +187,7 @@ async def test_top_bar_shows_that_a_response_is_late(stage: Stage) -> None:
         await run.press("r")
         assert "waiting" not in run.text
         await run.later(seconds=8)
-        run.app.workspace.update_connection()
+        run.app.workspace.connection.update()
         await run.see("○ no response for 12s")
         run.gate.open()
         await run.see("From nothing to a water level", "● updated")

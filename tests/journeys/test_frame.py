@@ -215,7 +215,7 @@ async def test_new_screen_is_first_painted_at_its_final_width(stage: Stage) -> N
         await run.settle()
         laid_out.clear()
         screen.show_changed()
-        screen.show_reviews()
+        screen.request_head.show_reviews()
         await run.settle()
         assert not laid_out, "the same content is not laid out again"
 

@@ -21,7 +21,7 @@ from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.data.state_db import NotSaved
 from octavo.server.demo.library import SITE
 from octavo.tui.content.content_screen import ContentScreen
-from octavo.tui.core.unsent_texts import DialogDraft
+from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.editing.page_drafts import PageDraftKey
 from octavo.tui.reader.link_opening import follow_link
 from octavo.tui.render.page_parts import LinkFollowed
@@ -32,7 +32,7 @@ from octavo.tui.resources.site_checks import open_condition
 from octavo.tui.widgets.chooser import Choice
 from tests.data.sends import refuse_to_save
 from tests.journeys.stage import MARA, Run, Stage
-from tests.journeys.test_looking import look
+from tests.journeys.test_looking import open_first_image
 
 HARBOUR = SpaceRef(space_id="harbour-api")
 
@@ -41,7 +41,7 @@ Steps = Sequence[str | Callable[[Run], Awaitable[None]]]
 
 
 async def open_image(run: Run) -> None:
-    await look(run, "concepts/water-levels")
+    await open_first_image(run, "concepts/water-levels")
 
 
 async def open_footnote(run: Run) -> None:

@@ -104,7 +104,7 @@ class PageRevisionFinder:
 
     @property
     def is_at_end(self) -> bool:
-        """Return whether there are no older revisions."""
+        """True if there are no older revisions."""
         return self._is_started and self._next is None
 
     async def versions(self) -> AsyncIterator[PageVersion | None]:
@@ -259,7 +259,7 @@ class PageHistoryScreen(View):
 
     @property
     def is_at_current(self) -> bool:
-        """Return whether the newest revision is selected and not compared."""
+        """True if the newest revision is selected and not compared."""
         return bool(self.rows.items) and self.rows.item is self.rows.items[0] and not self._compared_with
 
     @property
@@ -472,7 +472,7 @@ class PageHistoryScreen(View):
 
     @property
     def has_older(self) -> bool:
-        """Return whether there may be older revisions to load."""
+        """True if there may be older revisions to load."""
         return self._finder is not None and not self._finder.is_at_end
 
     def why_no_older(self) -> str | None:

@@ -19,8 +19,8 @@ from octavo.data.queries import collections_of, spaces_of
 from octavo.data.writes.direct import send_plain
 from octavo.tui.content import space_target
 from octavo.tui.content.space_target import SpaceOrCollection, SpacePosition, kind_of, title_of
+from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.permissions import why_no_permission
-from octavo.tui.core.unsent_texts import DialogDraft
 from octavo.tui.core.write_queue import DirectUndo, show_progress
 from octavo.tui.resources import resource_forms
 from octavo.tui.resources.organization_resources import COLLECTIONS

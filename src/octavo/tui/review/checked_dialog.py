@@ -66,7 +66,7 @@ class CheckedWrite(Generic[ChecksT]):
     describe_changes: Callable[[ChecksT, ChecksT], Awaitable[str]] | None = None
     """Returns the changes between two checks, in sentences. Empty if they are unknown."""
     goes_live: bool = False
-    """Whether readers see the result immediately. The dialog then shows the age of the checks and ignores an early
+    """True if readers see the result immediately. The dialog then shows the age of the checks and ignores an early
     `y`."""
 
 

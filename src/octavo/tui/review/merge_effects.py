@@ -358,7 +358,7 @@ async def _redirect_sources(live: Live, space: Space, site: Site) -> list[str] |
 
 
 def _is_redirected(path: str, sources: set[str]) -> bool:
-    """Return whether a redirect starts at a path. The source may begin with the path of the space on the site."""
+    """Return True if a redirect starts at a path. The source may begin with the path of the space on the site."""
     wanted = f"/{path}".rstrip("/")
     return any(unquote(source).rstrip("/").endswith(wanted) for source in sources) if wanted else False
 

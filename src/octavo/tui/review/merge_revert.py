@@ -190,7 +190,7 @@ class LaterEditedPage:
     fields: Mapping[str, Any] = field(default_factory=dict)
     """Values of fields, such as the title, before the merge."""
     merges_text: bool = True
-    """Whether the merge may have changed the text."""
+    """True if the merge may have changed the text."""
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ class RevertPlan:
 
     @property
     def lines(self) -> list[str]:
-        """Return a line with a sign and a title for each page of the plan."""
+        """A line with a sign and a title for each page of the plan."""
         edited_ids = {page.id for page in (*self.restored, *self.reverted)} | {page.page for page in self.later_edited}
         return [
             *(f"~ {page.title or 'Untitled'}" for page in self.reverted),

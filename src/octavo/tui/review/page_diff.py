@@ -85,7 +85,7 @@ class PageDiff:
 
     @property
     def is_comparing(self) -> bool:
-        """Return whether the diff of the shown entry is still loading."""
+        """True if the diff of the shown entry is still loading."""
         return self._documents is None and not self._view.has_class("-words")
 
     def show(self) -> None:

@@ -64,7 +64,7 @@ class UpdatePreview:
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """Return the rows of the dialog."""
+        """The rows of the dialog."""
         facts = [
             merge_checks.outdated_fact(self.change_request),
             merge_checks.conflict_fact(self.change_request, self.prediction),
