@@ -73,7 +73,7 @@ async def review(platform: Platform, tmp_path: Path) -> AsyncIterator[Review]:
     state, cache = StateDb(tmp_path, "ada@test"), ResponseCache(None, "ada@test")
     live = Live(gate, cache, Outbox(gate, state, Drafts(state)))
     made: list[str] = []
-    comparisons = DiffCache(live, made.append)
+    comparisons = DiffCache(live, lambda page, _: made.append(page.key))
     old, new = (RevisionRef(space_id=at.space_id, revision_id=each or "") for each in (about.base, about.revision))
     comparisons.set_sides(ComparedSides(old, new))
     yield Review(comparisons, {page.title: page for page in changed_pages(listed.changes)}, gate, made)

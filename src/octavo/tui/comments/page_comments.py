@@ -13,7 +13,7 @@ from octavo.tui.comments.thread_commands import THREAD, ThreadTarget
 from octavo.tui.core.permissions import why_not_in_discussion
 from octavo.tui.core.view import View, is_covered
 from octavo.tui.reader.reading_pane import Reader
-from octavo.tui.render.threads import DRAFT
+from octavo.tui.render.threads import DRAFT, FINDING
 from octavo.tui.widgets.commands import Command, Commands
 
 _thread_dialog = lazy("octavo.tui.comments.thread_dialog:ThreadDialog")
@@ -150,10 +150,11 @@ class PageDiscussion:
             )
 
     def open_block_thread(self, block: Block) -> None:
-        """Show the thread on a block, if there is one. On the line of an unsent comment, continue the draft."""
+        """Show the thread on a block, if there is one. On the line of an unsent comment, continue the draft. On
+        the line of a finding, comment on its block."""
         if (thread := self.thread_on(block)) is not None:
             self.open_thread(thread.id)
-        elif block.key.startswith(DRAFT) and self.why_no_comment() is None:
+        elif block.key.startswith((DRAFT, FINDING)) and self.why_no_comment() is None:
             self.comment()
 
     def open_thread(self, comment_id: str) -> None:

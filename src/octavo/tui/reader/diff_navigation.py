@@ -16,6 +16,7 @@ from octavo.tui.reader.reading_position import START, BlockSpan, LinePosition, R
 from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.diff_sequence import build_source_diff
 from octavo.tui.render.diff_units import DiffUnit, DiffUnits, may_contain
+from octavo.tui.render.threads import FINDING
 from octavo.tui.render.virtual_lines import LaidUnits
 from octavo.tui.widgets.commands import Command, Commands
 
@@ -232,6 +233,19 @@ class DiffNavigation:
             span = self._thread_from(selected.unit_index, selected.block, step)
         else:
             span = self._thread_from(-1 if step > 0 else len(self.pane.virtual_lines), None, step)
+        if span is not None:
+            self.cursor.select(span, scroll_to="third")
+        return span is not None
+
+    def go_to_finding(self, step: int) -> bool:
+        """Go to the next or previous finding of the checks. Return False if there is none."""
+        selected = self.cursor.current() if self.cursor.selected is not None else None
+        start = selected.unit_index if selected is not None else -1 if step > 0 else len(self.pane.virtual_lines)
+        units = self.contents.shown_diff.units
+        spans = self.cursor.spans_from(
+            start, selected.block if selected is not None else None, step, lambda index: bool(units[index].threads)
+        )
+        span = next((span for span in spans if span.block.key.startswith(FINDING)), None)
         if span is not None:
             self.cursor.select(span, scroll_to="third")
         return span is not None

@@ -132,8 +132,8 @@ class _Container:
 
 
 def _count_posted(lines: Sequence[ThreadSummary]) -> int:
-    """Return how many of the threads are not drafts."""
-    return sum(not each.is_draft for each in lines)
+    """Return how many of the rows are threads, and not drafts or findings."""
+    return sum(each.is_posted for each in lines)
 
 
 class _DiffBuilder:
@@ -448,7 +448,7 @@ class _DiffBuilder:
             found = [replace(thread, quote=thread.quote or quote) for thread in found]
         placed: list[tuple[ThreadSummary, str]] = []
         for thread in found:
-            number += not thread.is_draft
-            placed.append((thread, "" if thread.is_draft else f"thread {number}/{self._thread_total}"))
+            number += thread.is_posted
+            placed.append((thread, "" if not thread.is_posted else f"thread {number}/{self._thread_total}"))
         above = block or Block("page-threads", key=key)
         self._add(DiffUnit("threads", above, threads=tuple(placed), is_tight=block is not None))

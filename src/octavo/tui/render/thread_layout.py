@@ -36,6 +36,11 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
     out = [Line(list(rail))]
     for thread, place in threads:
         block = Block("thread", {"open": thread.is_open}, text=thread.text, key=thread.key)
+        if thread.is_finding:
+            rule = Piece(f"▲ {thread.author}  ", styles.warning)
+            message = Piece(" ".join(thread.text.split()), styles.muted)
+            out += [Line([*rail, *line], block) for line in wrap([rule, message], inner)]
+            continue
         head = [
             Piece(
                 f"{glyphs.pen if thread.is_draft else glyphs.dot if thread.is_open or thread.is_review else glyphs.yes} ",
@@ -67,6 +72,8 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
             name = [Piece(f"{glyphs.reply} {answer.author} {glyphs.between} {answer.age}  ", styles.note)]
             for number, line in enumerate(_message_lines(name, answer, styles, inner - 4)):
                 out.append(Line([*rail, Piece("  " if number == 0 else "    ", PLAIN, None, True), *line], block))
+        out.append(Line(list(rail)))
+    if threads and threads[-1][0].is_finding:
         out.append(Line(list(rail)))
     return out
 

@@ -11,6 +11,8 @@ from octavo.documents.suggestions import fence
 
 DRAFT = "draft "
 """Prefix of the key of a draft."""
+FINDING = "finding "
+"""Prefix of the key of a finding."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +49,17 @@ class ThreadSummary:
     """Whether the text belongs to a review, which nobody has to answer."""
     is_draft: bool = False
     """Whether the text is an unsent draft."""
+    is_finding: bool = False
+    """Whether the row is a finding of a check: `author` is the rule, and `text` one line."""
     unsent: str = ""
     """Mark of an unsent reply. Empty if there is none."""
     suggestion_diffs: tuple[Hashable, ...] = ()
     """Comparisons (`PageComparison`) for the suggestions in `text`. Empty until they are loaded."""
+
+    @property
+    def is_posted(self) -> bool:
+        """Return whether the row is a thread, and not a draft or a finding."""
+        return not self.is_draft and not self.is_finding
 
     @property
     def state(self) -> str:

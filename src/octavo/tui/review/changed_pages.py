@@ -66,6 +66,8 @@ class EntryMarks:
     """Unsent drafts by entry key."""
     tight: bool = False
     """True if the tree is narrow, so that rows show shorter marks."""
+    findings: Mapping[str, int] = field(default_factory=dict)
+    """Number of findings of the checks, by entry key."""
 
 
 def tree_nodes(
@@ -155,7 +157,8 @@ def _node(entry: ChangedPage, marks: EntryMarks, below: Sequence[TreeNode] = (),
     unsent = marks.unsent.get(entry.key, ())
     counts = marks.kind_counts.get(entry.key, {}) if entry.changes else {}
     risky = sum(count for kind, count in counts.items() if kind in RISKY)
-    figures = (risky, size.added, size.removed) if size is not None else (0, 0, 0)
+    findings = marks.findings.get(entry.key, 0) if entry.changes else 0
+    figures = (findings, risky, size.added, size.removed) if size is not None else (0, 0, 0, 0)
     return TreeNode(
         entry.key,
         entry.title,
@@ -178,14 +181,17 @@ def _sign(mark: str, sign: str) -> Content:
 
 
 @lru_cache(500)
-def _right_end(risky: int, added: int, removed: int, conflicts: bool, tight: bool, unsent: Content) -> Content:
-    """Return the right end of a row: risky changes, added and removed words, the conflict warning, the mark of unsent
+def _right_end(
+    findings: int, risky: int, added: int, removed: int, conflicts: bool, tight: bool, unsent: Content
+) -> Content:
+    """Return the right end of a row: findings, risky changes, added and removed words, the conflict warning, the mark of unsent
     drafts."""
     risk = Content.styled(f"{risky}!", "$warning") if risky else None
     added_count = [Content.styled(f"+{added}", "$success")] if added else []
     removed_count = [Content.styled(f"−{removed}", "$error")] if removed else []
     size = Content("" if tight else " ").join([*added_count, *removed_count])
-    signs = (risk, size, Content.styled("⚠", "$warning") if conflicts else None, unsent)
+    found = Content.styled(f"▲{findings}", "$warning") if findings else None
+    signs = (found, risk, size, Content.styled("⚠", "$warning") if conflicts else None, unsent)
     return Content(" ").join([each for each in signs if each])
 
 

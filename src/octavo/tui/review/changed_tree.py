@@ -29,6 +29,7 @@ from octavo.tui.review.changed_pages import (
 )
 from octavo.tui.review.diff_cache import MAX_AHEAD
 from octavo.tui.review.request_comparison import Comparison
+from octavo.tui.review.request_findings import RequestFindings
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.short_texts import plural
 from octavo.tui.widgets.text_widgets import ChangingText
@@ -45,9 +46,17 @@ SAVE_DELAY = 1.0
 class ChangedTree:
     """Shows the tree `#changes` below its title `#changes-title`, with viewed marks on the pages."""
 
-    def __init__(self, view: View, comparison: Comparison, threads: DiffThreads, redraw: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        view: View,
+        comparison: Comparison,
+        threads: DiffThreads,
+        findings: RequestFindings,
+        redraw: Callable[[], None],
+    ) -> None:
         """`redraw` draws the tree and the diff again."""
-        self._view, self._comparison, self._threads, self._redraw = view, comparison, threads, redraw
+        self._view, self._comparison, self._threads, self._findings = view, comparison, threads, findings
+        self._redraw = redraw
         self.changing: dict[str, ChangedPage] = {}
         """Changed pages by key, in the order of the tree."""
         self._reading_order: list[str] = []
@@ -114,6 +123,7 @@ class ChangedTree:
             conflicting,
             self._unsent,
             tight,
+            self._findings.counts,
         )
         found = tree_nodes(
             changed, commented, comparison.old_pages, comparison.new_pages, marks, whole_tree=self._shows_all_pages
@@ -159,6 +169,8 @@ class ChangedTree:
             lines.append(Content.styled(f"compared with {comparison.sides.old_name}", "$primary"))
         if comparison.sides is not None and (counts := comparison.diffs.kind_counts.get(self.key)):
             items = [count_text({kind: count}).replace(" ", "\N{NO-BREAK SPACE}") for kind, count in counts.items()]
+            if findings := self._findings.counts.get(self.key):
+                items.append(plural(findings, "finding").replace(" ", "\N{NO-BREAK SPACE}"))
             lines += [Content.styled(line, "$octavo-muted") for line in self._wrapped(f"This page: {', '.join(items)}")]
         if self._view.query_one(DiffView).contents.only_meaning:
             lines += [Content.styled(line, "$warning") for line in self._wrapped(self._hidden_text())]

@@ -50,9 +50,9 @@ def _diff_key(page: ChangedPage) -> DiffKey:
 
 
 class DiffCache:
-    """Diffs of pages between two sides. Calls `on_diff` with the key of each compared page."""
+    """Diffs of pages between two sides. Calls `on_diff` with each compared page."""
 
-    def __init__(self, live: Live, on_diff: Callable[[str], None]) -> None:
+    def __init__(self, live: Live, on_diff: Callable[[ChangedPage, PageComparison], None]) -> None:
         self._live, self._on_diff = live, on_diff
         self._sides: ComparedSides | None = None
         self._cache: OrderedDict[DiffKey, PageComparison] = OrderedDict()
@@ -185,7 +185,7 @@ class DiffCache:
             self.with_markers.discard(page.key)
         while len(self._cache) > 1 and self._cached_length() > limit:
             self._cache.popitem(last=False)
-        self._on_diff(page.key)
+        self._on_diff(page, found)
         return found
 
     def _cached_length(self) -> int:

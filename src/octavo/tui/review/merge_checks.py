@@ -28,6 +28,7 @@ from octavo.documents.changed_items import title_of
 from octavo.documents.page_trees import DuplicatePage, find_duplicates
 from octavo.lazy_import import lazy
 from octavo.tui.review import merge_effects
+from octavo.tui.review.request_findings import check_findings
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.short_texts import Fact
 
@@ -210,14 +211,15 @@ async def _load_effects(
         note = "not checked: the base revision is not available"
         return _Effects(sites, (Fact("care", "links", note), Fact("care", "redirects", note)))
     pages = tuple(merge_effects.changed_page_ids(changed.changes))
-    markers, broken_links, missing_redirects, images, reverts = await asyncio.gather(
+    markers, broken_links, missing_redirects, images, reverts, findings = await asyncio.gather(
         merge_effects.find_markers_in(live, trees, pages),
         merge_effects.check_in_time("links", merge_effects.check_links(live, at, trees, pages)),
         merge_effects.check_in_time("redirects", merge_effects.check_redirects(live, trees, space, sites)),
         merge_effects.check_in_time("images", merge_effects.check_images(live, trees, pages)),
         merge_effects.check_in_time("reverts", merge_effects.check_reverts(live, at, change_request, trees, pages)),
+        merge_effects.check_in_time("findings", check_findings(live, trees, pages)),
     )
-    facts = [*reverts, *broken_links, *missing_redirects, *images]
+    facts = [*reverts, *broken_links, *missing_redirects, *images, *findings]
     if titles := markers.titles:
         note = f"{merge_effects.name_first(titles)} still {'has' if len(titles) == 1 else 'have'} conflict markers"
         facts.insert(0, Fact("bad", "markers", f"{note} · press esc, then R to resolve the conflicts"))

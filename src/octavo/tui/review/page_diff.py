@@ -41,6 +41,7 @@ from octavo.tui.render.threads import DRAFT
 from octavo.tui.review.changed_pages import SIGN_STYLES, describe_change
 from octavo.tui.review.changed_tree import ChangedTree
 from octavo.tui.review.diff_cache import ComparedSides
+from octavo.tui.review.page_findings import PageFindings
 from octavo.tui.review.request_comparison import Comparison
 from octavo.tui.widgets.commands import Command, Commands
 
@@ -60,12 +61,13 @@ class PageDiff:
         comparison: Comparison,
         pages: ChangedTree,
         threads: DiffThreads,
+        findings: PageFindings,
         show_position: Callable[[], None],
         thread: Comment | None = None,
     ) -> None:
         """`thread` is the thread to open first."""
         self._view, self._show_position = view, show_position
-        self._comparison, self._pages, self._threads = comparison, pages, threads
+        self._comparison, self._pages, self._threads, self._findings = comparison, pages, threads, findings
         self.page_discussion = PageDiscussion(view, self)
         """Comments on the shown page."""
         self._shown: tuple[ChangedPage, ComparedSides] | None = None
@@ -212,6 +214,9 @@ class PageDiff:
             for key, drafts in by_block(self._unsent_of_page()).items():
                 block_key = key if key and any(side.find(key) for side in anchors.documents) else ""
                 lines[block_key] = [*lines.get(block_key, ()), *self._threads.draft_summaries(drafts)]
+            for key, rows in self._findings.summaries().items():
+                block_key = key if key and anchors.documents[1].find(key) else ""
+                lines[block_key] = [*rows, *lines.get(block_key, ())]
             self.pane.contents.set_threads(lines)
         has_open = any(each.is_open_thread for each in self._threads.comments)
         if self.pane.contents.threads_elsewhere != has_open:
@@ -336,7 +341,7 @@ class PageDiff:
         stop = self._stop
         if stop is None or self._documents is None or stop[3].kind == "fold":
             return None
-        if (draft_block := self._draft_block(stop[3])) is None:
+        if (draft_block := self._row_block(stop[3])) is None:
             return stop[3]
         found = (side.find(draft_block) for side in reversed(self._documents) if draft_block)
         return next((block for block in found if block is not None), None)
@@ -345,7 +350,7 @@ class PageDiff:
     def is_old_version(self) -> bool:
         if self._documents is None or (stop := self._stop) is None:
             return False
-        if (draft_block := self._draft_block(stop[3])) is not None:
+        if (draft_block := self._row_block(stop[3])) is not None:
             old, new = self._documents
             return bool(draft_block) and new.find(draft_block) is None and old.find(draft_block) is not None
         return self.pane.block_commands.side == "old"
@@ -354,9 +359,10 @@ class PageDiff:
     def _stop(self) -> BlockSpan | None:
         return self.pane.cursor.current() if self._documents is not None else None
 
-    @staticmethod
-    def _draft_block(block: Block) -> str | None:
-        """Return the key of the block that a draft between the lines belongs to. None if the block is no draft."""
+    def _row_block(self, block: Block) -> str | None:
+        """Return the key of the block that a draft or a finding between the lines belongs to. None for other blocks."""
+        if (found := self._findings.with_row(block)) is not None:
+            return found.finding.block
         place = block.key.removeprefix(DRAFT)
         return unsent_draft(place).block if block.kind == "thread" and place != block.key else None
 

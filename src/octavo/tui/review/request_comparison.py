@@ -20,6 +20,7 @@ from octavo.data.live import Snapshot
 from octavo.data.queries import reviews_of
 from octavo.documents.changed_items import ChangedPage, changed_pages
 from octavo.documents.revision_changes import changes_between, has_document_ids
+from octavo.tui.render.comparison import PageComparison
 from octavo.tui.review.diff_cache import ComparedSides, DiffCache
 from octavo.tui.review.merge_checks import load_revision, predict_conflicts
 from octavo.tui.review.request_status import is_predicted
@@ -49,7 +50,7 @@ class Comparison:
         space: SpaceRef,
         *,
         on_change: Callable[[], None],
-        on_diff: Callable[[], None],
+        on_diff: Callable[[ChangedPage, PageComparison], None],
         on_reviews: Callable[[], None],
         on_new_base: Callable[[], None],
     ) -> None:
@@ -100,7 +101,7 @@ class Comparison:
     @cached_property
     def diffs(self) -> DiffCache:
         """Diffs of the changed pages."""
-        return DiffCache(self._view.live, lambda _: self._on_diff())
+        return DiffCache(self._view.live, self._on_diff)
 
     def start(self) -> None:
         """Load the changes, the reviews and the page tree."""

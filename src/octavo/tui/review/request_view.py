@@ -17,7 +17,7 @@ from octavo.api.operation import ListPage, Model
 from octavo.api.places import ChangeRequestRef, Discussion, SpaceRef
 from octavo.data.live import Snapshot
 from octavo.data.unsent_index import UnsentText
-from octavo.documents.changed_items import WHOLE
+from octavo.documents.changed_items import WHOLE, ChangedPage
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.diff_threads import DiffThreads
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE, PageDiscussion
@@ -31,12 +31,15 @@ from octavo.tui.editing.page_commands import PAGE_COMMANDS, PageEditing, why_no_
 from octavo.tui.reader.diff_navigation import OtherThreadRequested
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.render.comparison import PageComparison
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.review.changed_tree import TREE_COMMANDS, ChangedTree
 from octavo.tui.review.page_diff import SUGGESTION_COMMANDS, PageDiff
+from octavo.tui.review.page_findings import FINDING_COMMANDS, PageFindings
 from octavo.tui.review.page_revert import REVERT_COMMANDS, SelectedChange
 from octavo.tui.review.request_commands import NEW_REQUEST, REQUEST_COMMANDS, comment_on_whole, why_no_comment_on_whole
 from octavo.tui.review.request_comparison import COMPARISON_COMMANDS, Comparison
+from octavo.tui.review.request_findings import RequestFindings
 from octavo.tui.review.request_head import RequestHead
 from octavo.tui.review.request_target import RequestTarget
 from octavo.tui.terminal.textual_internals import is_whole
@@ -158,6 +161,7 @@ class ChangeRequestScreen(View):
         THREAD_HERE,
         UNSENT.for_target(_unsent_of_selection),
         SUGGESTION_COMMANDS,
+        FINDING_COMMANDS,
         COMPARISON_COMMANDS,
         REVERT_COMMANDS,
         TREE_COMMANDS,
@@ -173,15 +177,23 @@ class ChangeRequestScreen(View):
             change_request,
             space,
             on_change=self.show_changed,
-            on_diff=self.show_sizes,
+            on_diff=self._show_diff,
             on_reviews=lambda: self.request_head.show_reviews(),
             on_new_base=self.select_first_change,
         )
         self.diff_threads = DiffThreads(self, self.at, lambda: self.page_diff.draw_threads())
-        self.changed_tree = ChangedTree(self, self.comparison, self.diff_threads, self.show_changed)
+        self.findings = RequestFindings(self, change_request.id, self._show_findings)
+        self.changed_tree = ChangedTree(self, self.comparison, self.diff_threads, self.findings, self.show_changed)
+        self.page_findings = PageFindings(self, self.at, self.changed_tree, self.findings)
         self.request_head = RequestHead(self, self.comparison, self.diff_threads, self.changed_tree)
         self.page_diff = PageDiff(
-            self, self.comparison, self.changed_tree, self.diff_threads, self.request_head.show_position, thread
+            self,
+            self.comparison,
+            self.changed_tree,
+            self.diff_threads,
+            self.page_findings,
+            self.request_head.show_position,
+            thread,
         )
         self.authoring = PageEditing(self, self.page_diff)
         self._draw_timer: Timer | None = None
@@ -279,6 +291,17 @@ class ChangeRequestScreen(View):
     def select_first_change(self) -> None:
         self.changed_tree.select_first_change()
         self.page_diff.show()
+
+    def _show_diff(self, page: ChangedPage, compared: PageComparison) -> None:
+        self.findings.set_place(self.comparison.sides, self.comparison.tree.value)
+        self.findings.check(page, compared)
+        self.show_sizes()
+
+    def _show_findings(self) -> None:
+        if is_whole(self):
+            self.page_diff.draw_threads()
+            self.show_sizes()
+            self.refresh_bindings()
 
     def show_sizes(self) -> None:
         if self._draw_timer is None:

@@ -377,7 +377,7 @@ class IncomingChanges(View):
         return self.view
 
     def on_mount(self) -> None:
-        self._diffs = DiffCache(self.live, lambda _: None)
+        self._diffs = DiffCache(self.live, lambda *_: None)
         self._diffs.set_sides(self._sides)
         self.view.block_commands.why_no_comment_here = lambda: (
             "You cannot comment on incoming changes. To comment on the page, open the page in main."

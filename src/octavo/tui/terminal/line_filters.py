@@ -48,6 +48,7 @@ ASCII_SYMBOLS = str.maketrans(
         "✎": "%",
         "†": "+",
         "⚠": "!",
+        "▲": "^",
     }
 )
 """The ASCII character for each symbol of Octavo. Both take one cell."""

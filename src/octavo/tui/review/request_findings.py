@@ -1,0 +1,186 @@
+"""The findings of the checks on the words that a change request added: which are found, and which you dismissed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+
+from textual.worker import WorkType
+
+from octavo.api.content import Page, PageTree
+from octavo.api.errors import ApiError
+from octavo.api.places import ContentRef
+from octavo.data.live import Live
+from octavo.data.queries import find_page, get_page_source, page_markdown
+from octavo.data.sync_queue import Rank
+from octavo.documents.blocks import Document
+from octavo.documents.changed_items import ChangedPage
+from octavo.documents.checks.added_findings import AddedFinding, added_findings, added_links
+from octavo.documents.checks.checked_pages import CheckedPage, read_page
+from octavo.documents.checks.references import ReferenceCheck
+from octavo.documents.folders.layout import link_base, page_path
+from octavo.documents.linters.placement import added_ranges
+from octavo.documents.parse import parse
+from octavo.tui.core.view import View
+from octavo.tui.render.comparison import PageComparison
+from octavo.tui.render.link_targets import LinkContext, app_origins
+from octavo.tui.review.diff_cache import ComparedSides
+from octavo.tui.review.merge_effects import MAX_CHECKED_PAGES, MergeTrees, name_first
+from octavo.tui.widgets.short_texts import Fact, plural
+
+MAX_TEXT = 400_000
+"""Number of characters of a page above which it is not checked."""
+MAX_LINKED = 20
+"""Maximum number of other pages of a changed page that are loaded to find their headings."""
+MAX_DISMISSED = 500
+"""Maximum number of dismissed findings of a change request that are stored."""
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A page that waits to be checked."""
+
+    page: ChangedPage
+    before: str
+    new: Document
+
+
+class RequestFindings:
+    """Findings on the changed pages of a change request, checked one page at a time in a thread."""
+
+    def __init__(self, view: View, change_request_id: str, on_change: Callable[[], None]) -> None:
+        """`on_change` is called when the findings of a page have changed."""
+        self._view, self._on_change = view, on_change
+        self._fact_key = f"dismissed findings {change_request_id}"
+        self._found: dict[str, tuple[AddedFinding, ...]] = {}
+        self._known: dict[str, CheckedPage] = {}
+        """Checked pages, and pages that were loaded for their headings, by page ID."""
+        self._waiting: dict[str, _Job] = {}
+        self._is_checking = False
+        self._place: tuple[ComparedSides, PageTree] | None = None
+
+    @cached_property
+    def _dismissed(self) -> list[str]:
+        """Keys of the dismissed findings, the oldest first."""
+        stored = self._view.shell.session.state.get_fact(self._fact_key)
+        return [str(each) for each in stored] if isinstance(stored, list) else []
+
+    def set_place(self, sides: ComparedSides | None, tree: PageTree | None) -> None:
+        """Set the compared revisions and the page tree. If they have changed, the findings are dropped."""
+        place = (sides, tree) if sides is not None and tree is not None else None
+        if place != self._place:
+            if self._place is None or place is None or place[0] != self._place[0]:
+                self._found.clear()
+            self._known.clear()
+            self._place = place
+            self._start()
+
+    def check(self, page: ChangedPage, compared: PageComparison) -> None:
+        """Check a page in the background."""
+        if page.is_document and page.exists_after and len(compared.new.source) <= MAX_TEXT:
+            self._waiting[page.key] = _Job(page, compared.old.source, compared.new)
+            self._start()
+
+    def on_page(self, key: str) -> tuple[AddedFinding, ...]:
+        """Return the findings on a page that you did not dismiss."""
+        return tuple(each for each in self._found.get(key, ()) if each.key not in self._dismissed)
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Number of findings by page key."""
+        return {key: count for key in self._found if (count := len(self.on_page(key)))}
+
+    def dismiss(self, key: str) -> None:
+        """Hide a finding until its words change."""
+        self._save([*self._dismissed, key])
+
+    def restore(self, key: str) -> None:
+        """Show a dismissed finding again."""
+        self._save([each for each in self._dismissed if each != key])
+
+    def _save(self, dismissed: list[str]) -> None:
+        self._dismissed = dismissed[-MAX_DISMISSED:]
+        self._view.shell.session.state.set_fact(self._fact_key, self._dismissed)
+        self._on_change()
+
+    def _start(self) -> None:
+        if self._waiting and self._place is not None and not self._is_checking:
+            self._is_checking = True
+            work: WorkType[None] = self._work
+            self._view.run_worker(work, group="findings")
+
+    @property
+    def _sides(self) -> ComparedSides | None:
+        return self._place[0] if self._place is not None else None
+
+    async def _work(self) -> None:
+        try:
+            while self._waiting and (place := self._place) is not None:
+                job = self._waiting.pop(next(iter(self._waiting)))
+                sides, tree = place
+                page = next((each for each in tree.walk() if each.id == job.page.key), None)
+                if page is None:
+                    continue
+                found = await _find(self._view.live, page, job.before, job.new, sides.new, tree, self._known)
+                if self._sides == sides and self._found.get(job.page.key) != found:
+                    self._found[job.page.key] = found
+                    self._on_change()
+        finally:
+            self._is_checking = False
+
+
+async def _find(
+    live: Live, page: Page, before: str, new: Document, at: ContentRef, tree: PageTree, known: dict[str, CheckedPage]
+) -> tuple[AddedFinding, ...]:
+    """Return the findings on the words that `new` has in addition to `before`. Adds the read pages to `known`."""
+    checked = await asyncio.to_thread(read_page, page_path(page), new.source, link_base(page))
+    added = await asyncio.to_thread(added_ranges, before, new.source)
+    known[page.id] = checked
+    context = LinkContext(tree, at, app_origins(next(tree.walk(), None)))
+    check = ReferenceCheck(context.known_places, known)
+    wanted = await asyncio.to_thread(added_links, checked, check, added)
+    await _load_headings(live, wanted - known.keys(), at, context.pages, known)
+    return await asyncio.to_thread(added_findings, checked, check, added, new)
+
+
+async def _load_headings(
+    live: Live, ids: Collection[str], at: ContentRef, pages: Mapping[str, Page], known: dict[str, CheckedPage]
+) -> None:
+    """Load pages for their headings. Links to headings of pages that cannot be loaded are not checked."""
+    for page_id in islice(sorted(ids), MAX_LINKED):
+        try:
+            loaded = await find_page(live, get_page_source(at, page_id), rank=Rank.AWAITED)
+        except ApiError:
+            return
+        text, page = page_markdown(loaded), pages.get(page_id)
+        if page is not None and len(text) <= MAX_TEXT:
+            known[page_id] = await asyncio.to_thread(read_page, page_path(page), text, link_base(page))
+
+
+async def check_findings(live: Live, trees: MergeTrees, changed: Sequence[str]) -> tuple[Fact, ...]:
+    """Return the row of the findings on added words, which never blocks a merge. No row if all pages were checked and
+    none has findings. `changed` has the IDs of the changed pages. Raises ApiError."""
+    known: dict[str, CheckedPage] = {}
+    titles: list[str] = []
+    total = 0
+    existing = [page for page in trees.new_tree.walk() if page.id in changed and page.type == "document"]
+    for page in existing[:MAX_CHECKED_PAGES]:
+        sides = await asyncio.gather(
+            *(find_page(live, get_page_source(place, page.id)) for place in (trees.before, trees.after))
+        )
+        before, after = map(page_markdown, sides)
+        if len(after) > MAX_TEXT:
+            continue
+        document = await asyncio.to_thread(parse, after)
+        if found := await _find(live, page, before, document, trees.after, trees.new_tree, known):
+            titles.append(page.title or "Untitled")
+            total += len(found)
+    rest = len(existing) - MAX_CHECKED_PAGES
+    unread = f", {plural(rest, 'page')} not checked" if rest > 0 else ""
+    if not total:
+        return (Fact("care", "findings", f"none on the added words{unread}"),) if unread else ()
+    where = f"{plural(total, 'finding')} on {plural(len(titles), 'changed page')}: {name_first(titles)}"
+    return (Fact("care", "findings", f"{where}{unread}"),)

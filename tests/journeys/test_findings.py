@@ -1,0 +1,67 @@
+"""Findings of the checks stand at their block in the diff, and become pending comments and suggestions."""
+
+from __future__ import annotations
+
+import pytest
+
+from octavo.api import comments
+from tests.journeys.contests import Contest, add_page, edit_page
+from tests.journeys.stage import Run, Stage
+
+BEFORE = "# Stores\n\nSee [an old list](gone.md) of all stores.\n\n## Opening hours\n\nThey are open all day.\n"
+AFTER = (
+    BEFORE.replace("They are", "As [above](#openning-hours) they are") + "\nThe [map](the-map-of-it.md) shows them.\n"
+)
+
+
+async def open_request(run: Run) -> None:
+    contest = Contest(run)
+    await contest.publish(add_page(BEFORE), subject="Write down the stores")
+    await contest.propose(edit_page((await contest.page("Stores")).id, AFTER))
+    await contest.open()
+    await run.see("▲ anchor  no heading", "▲ link  no page", "▲2")
+
+
+@pytest.mark.parametrize("size", [(120, 36), (80, 24)])
+async def test_finding_becomes_a_pending_suggestion_and_another_is_dismissed(
+    stage: Stage, size: tuple[int, int]
+) -> None:
+    async with stage.play(size=size) as run:
+        await open_request(run)
+        assert "gone.md" not in run.text, "the unchanged words have no finding"
+        await run.press(";", '"')
+        await run.hear("Added a pending suggestion. Submit your review to send it.")
+        await run.see("Suggested change", "▲1")
+        await run.gone("▲ anchor")
+        await run.press("u")
+        await run.see("▲ anchor", "▲2")
+        await run.gone("Suggested change")
+        await run.press(";", ";", "_")
+        await run.hear("Dismissed the finding until its words change.")
+        await run.gone("▲ link")
+        await run.press(",", "'")
+        await run.see("No heading")
+        await run.gone("▲")
+        await run.press(";")
+        await run.hear("No findings on the words that this change request adds.")
+        (entry,) = run.app.session.outbox.pending_comments(run.app.screen.at)  # type: ignore[attr-defined]  # the view
+        assert isinstance(entry.op, comments.Create)
+
+
+async def test_merge_checks_count_findings_and_do_not_block(stage: Stage) -> None:
+    async with stage.play() as run:
+        await open_request(run)
+        await run.press("m")
+        await run.see("findings", "2 findings on 1 changed page: Stores", "Merge  (y)")
+
+
+async def test_finding_without_fix_cannot_become_a_suggestion(stage: Stage) -> None:
+    async with stage.play() as run:
+        await open_request(run)
+        await run.press(";", ";")
+        await run.press('"')
+        await run.hear("This finding has no fix. Press ' to make it a pending comment.")
+        await run.press(";")
+        await run.hear("This is the last finding on this page.")
+        await run.press(",", ",")
+        await run.hear("This is the first finding on this page.")
