@@ -250,7 +250,6 @@ async def find_markers_in(live: Live, trees: MergeTrees, changed: Sequence[str])
 
 
 def _count_markers(page: Page | None) -> int:
-
     return len(find_markers(page_markdown(page)))
 
 

@@ -74,7 +74,6 @@ class RevertChecks:
 
 async def _load_checks(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> RevertChecks:
     """Load the plan of the revert. Raises ApiError."""
-
     live = app.session.live
     merged = await live.fetch(change_requests.Get(at=change_request.ref(space)))
     sides = await load_sides(live, space, merged, None)
@@ -129,7 +128,6 @@ async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> No
 
 async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
     """Return a message, and the new change request if the revert is complete. Raises ApiError."""
-
     live = app.session.live
     draft, sentence = await _find_or_create_draft(app, space, f"Revert #{merged.number} {merged.subject}".strip()[:100])
     if draft is None:
@@ -158,7 +156,6 @@ async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> t
 async def _find_or_create_draft(app: Shell, space: SpaceRef, subject: str) -> tuple[ChangeRequest | None, str]:
     """Return the user's draft change request with this subject, or create one. Return a message on failure. Raises
     ApiError."""
-
     live, me = app.session.live, app.workspace.me
     mine = {"creator": me.id} if me is not None else {}
     drafts = await live.fetch(change_requests.List(at=space, status="draft", limit=100, **mine))

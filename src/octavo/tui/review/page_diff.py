@@ -201,7 +201,6 @@ class PageDiff:
 
     def apply_suggestions(self) -> None:
         """Apply all suggestions for the page."""
-
         if (page := self.visible_page) is not None:
             apply_all_suggestions(self._view.shell, self._comparison.at, page[1], self._threads_with_suggestions())
 

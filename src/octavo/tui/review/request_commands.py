@@ -193,7 +193,6 @@ def _create(app: Shell, space: SpaceRef) -> None:
     draft = DialogDraft(app, f"subject {space.space_id}")
 
     def on_created(change_request: ChangeRequest) -> None:
-
         draft.delete()
         remember_target(app, space, change_request)
         app.say(f"Created #{change_request.number} {change_request.title}")

@@ -343,7 +343,6 @@ class Comparison:
 
     def open_base_picker(self) -> None:
         """Open the picker of the version to compare with."""
-
         change_request, review = self.change_request, self.my_review
         disabled = ""
         if review is None:

@@ -190,7 +190,6 @@ class StatusLoader:
             await self._predict(change_request)
 
     async def _predict(self, change_request: ChangeRequest) -> None:
-
         async with self._prediction_lock:
             if not self._needs_prediction(change_request):
                 return
