@@ -316,7 +316,7 @@ PAGE: Commands[CursorTarget] = Commands(
     "page",
     (
         Command("backlinks", "B", "Backlinks", "Show the pages that link to this page",
-                run=lambda app, target: _open_links(app, target, "here"), why_not=_why_no_backlinks, shown=False),
+                run=lambda app, target: _open_links(app, target, "backlinks"), why_not=_why_no_backlinks, shown=False),
         Command("history", "H", "Version history", "Show the version history of this page",
                 run=_open_history, why_not=lambda app, target: _why_no_page(app, target, "version history"), shown=False),
         Command("export", "ctrl+e", "Export", "Export the page or space as Markdown or PDF", run=_export, why_not=_why_no_space, shown=False),
