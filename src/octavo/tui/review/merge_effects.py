@@ -262,10 +262,10 @@ async def published_sites(live: Live, space: Space) -> tuple[Site, ...] | None:
         return None
     op = sites.List(at=OrganizationRef(organization_id=space.organization), space=space.id, published=True, limit=100)
     try:
-        found = await asyncio.wait_for(live.fetch(op), TIMEOUT)
+        response = await asyncio.wait_for(live.fetch(op), TIMEOUT)
     except (TimeoutError, ApiError):
         return None
-    return found.items
+    return response.items
 
 
 def publication_sentence(space: Space, published_on: Sequence[Site] | None) -> str:
