@@ -62,7 +62,7 @@ def test_wrong_arguments_are_named_with_a_hint(octavo: Octavo, arguments: tuple[
         (("auth", "login"), "octavo auth login --with-token < key.txt"),
         (("api",), "octavo api spaces.List organizationId=ORG --all"),
         (("completion",), 'octavo completion zsh > "${fpath[1]}/_octavo"'),
-        (("open",), "Octavo never writes to the folder:"),
+        (("open",), "octavo export FOLDER --write"),
     ],
 )
 def test_help_of_a_command_has_examples(octavo: Octavo, arguments: tuple[str, ...], said: str) -> None:

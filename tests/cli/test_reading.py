@@ -109,6 +109,8 @@ def test_diff_marks_words_in_a_pipe(demo: CommandLine) -> None:
     assert ran.code == 0
     assert "~ concepts/time  Time and time zones  +18 −0" in ran.out
     assert "drops the zone{+, and something else adds a wrong one+}." in ran.out
+    assert "{++}" not in ran.out
+    assert "[--]" not in ran.out
     assert "\x1b" not in ran.out
 
 
@@ -135,20 +137,29 @@ def test_diff_has_short_forms_and_an_exit_code(demo: CommandLine) -> None:
     names = demo.run("diff", "harbour-api/7", "--demo", "--name-only", "--exit-code")
     assert (names.code, names.out) == (1, "concepts/time\nhelp/troubleshooting\n")
     assert demo.run("diff", "harbour-api/7", "--demo", "--stat").out.startswith("concepts/time         +18 −0\n")
-    rows = demo.run("diff", "harbour-api/7", "--demo", "--json").json
-    assert rows[0] == {
-        "path": "concepts/time",
-        "title": "Time and time zones",
-        "change": "edited",
-        "added": 18,
-        "removed": 0,
-    }
     same = demo.run("diff", "harbour-api/7", "glossary", "--demo", "--exit-code")
     assert (same.code, same.out) == (0, "")
     assert demo.run("diff", "harbour-api/7", "no/such/page", "--demo").code == 3
     not_reviewed = demo.run("diff", "harbour-api/7", "--against", "my-review", "--demo")
     assert not_reviewed.code == 3
     assert "you have not reviewed it" in not_reviewed.err
+
+
+def test_diff_as_json_is_the_review_object(demo: CommandLine) -> None:
+    ran = demo.run("diff", "harbour-api/7", "--demo", "--json", "--exit-code")
+    assert ran.code == 1
+    assert list(ran.json) == ["schema", "change", "pages", "files", "truncated"]
+    assert (ran.json["schema"], ran.json["change"]["ref"]) == ("octavo.review/1", "harbour-api/7")
+    page = ran.json["pages"][0]
+    assert (page["path"], page["change"], page["added"], page["removed"]) == ("concepts/time", "edited", 18, 0)
+    assert [each["change"] for each in page["blocks"]] == ["edited", "added"]
+    review = demo.run("review", "harbour-api/7", "--demo", "--json", "--changed-only", "--page", "concepts/time").json
+    assert review["pages"] == [page]
+    assert list(review) == ["schema", "change", "pages", "files", "threads", "findings", "truncated"]
+    since = demo.run(
+        "diff", "harbour-api/7", "help/troubleshooting", "--against", "main", "--demo", "--json", "pages"
+    ).json
+    assert [each["path"] for each in since["pages"]] == ["help/troubleshooting"]
 
 
 def test_search_finds_pages_comments_and_change_requests(demo: CommandLine) -> None:

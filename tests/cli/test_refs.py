@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from octavo.api.spaces import Space
-from octavo.cli.arguments import Failure
+from octavo.cli.failures import Failure
 from octavo.cli.refs import Ref, parse_ref, short_name
 
 WORDS = st.text("abcdefgh-äßЖ水 _.!", min_size=1, max_size=12).map(str.strip).filter(lambda word: word.strip(" "))

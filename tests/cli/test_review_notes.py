@@ -233,6 +233,65 @@ def test_notes_without_a_block_are_named_and_the_others_imported(demo: CommandLi
     assert demo.run("review", "harbour-api/7", "--demo", "--json", "proposed").json == {"proposed": []}
 
 
+def reports_of(format_name: str, path: str, line: int, column: int) -> str:
+    """Return two findings in a format: on the words “a wrong one”, and on line 1, which the request did not add."""
+    if format_name == "vale":
+        action = {"Name": "replace", "Params": ["the wrong one"]}
+        found = {"Line": line, "Span": [column, column + 10], "Match": "a wrong one", "Action": action}
+        alert = {"Check": "House.Words", "Message": "Name it.", "Severity": "warning"}
+        return json.dumps({path: [{**alert, **found}, {**alert, "Line": 1, "Span": [3, 6], "Match": "Time"}]})
+    if format_name == "checkstyle":
+        first = f'<error line="{line}" column="{column}" message="Name it." source="House.Words"/>'
+        return f'<checkstyle><file name="{path}">{first}<error line="1" message="Name it."/></file></checkstyle>'
+    if format_name == "sarif":
+        regions = [{"startLine": line, "startColumn": column, "endColumn": column + 11}, {"startLine": 1}]
+        places = [{"artifactLocation": {"uri": path}, "region": each} for each in regions]
+        return json.dumps({"runs": [{"results": [
+            {"ruleId": "House.Words", "message": {"text": "Name it."}, "locations": [{"physicalLocation": each}]}
+            for each in places
+        ]}]})  # fmt: skip
+    ranges = [
+        {"start": {"line": line, "column": column}, "end": {"line": line, "column": column + 11}},
+        {"start": {"line": 1}},
+    ]
+    rows = [
+        {"message": "Name it.", "code": {"value": "House.Words"}, "location": {"path": path, "range": each}}
+        for each in ranges
+    ]
+    return json.dumps({"diagnostics": rows}) if format_name == "rdjson" else "\n".join(map(json.dumps, rows))
+
+
+def test_findings_of_linters_are_proposed_on_added_words(demo: CommandLine) -> None:
+    text = demo.run("show", "harbour-api/7:help/troubleshooting", "--demo", "--raw").out.split("\n")
+    number = next(number for number, line in enumerate(text, 1) if "a wrong one" in line)
+    column = text[number - 1].index("a wrong one") + 1
+    for format_name in ("vale", "sarif", "rdjson", "rdjsonl", "checkstyle"):
+        reports = reports_of(format_name, "docs/help/troubleshooting.md", number, column)
+        ran = demo.run(
+            "review", "harbour-api/7", "--demo", "--import", "-", "--format", format_name, "--source", format_name,
+            input=reports,
+        )  # fmt: skip
+        assert (ran.code, ran.out) == (0, "1 note: 1 proposed.\n"), format_name
+        assert ran.err == "octavo: 1 finding is not on added words and left out.\n"
+    review = demo.run("review", "harbour-api/7", "--demo", "--json", "pages,proposed", "--changed-only").json
+    (edited,) = (each["block"] for each in review["pages"][1]["blocks"] if each["change"] == "edited")
+    assert {(each["page"], each["block"]) for each in review["proposed"]} == {("help/troubleshooting", edited)}
+    texts = {each["source"]: each["text"] for each in review["proposed"]}
+    assert texts["sarif"] == "Name it. (House.Words)"
+    assert "```suggestion\n" in texts["vale"]
+    assert "adds the wrong one" in texts["vale"]
+
+
+def test_findings_that_are_not_understood_store_nothing(demo: CommandLine) -> None:
+    ran = demo.run("review", "harbour-api/7", "--demo", "--import", "-", "--format", "sarif", input="{}")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == "octavo: Could not read standard input as sarif: it has no runs.\n"
+    unknown = reports_of("vale", "concepts/tide.md", 3, 1)
+    ran = demo.run("review", "harbour-api/7", "--demo", "--import", "-", "--format", "vale", input=unknown)
+    assert (ran.code, ran.out) == (6, "2 notes: 0 proposed, 2 not placed.\n")
+    assert ran.err.splitlines()[0] == "octavo: concepts/tide.md:3: there is no page concepts/tide.md."
+
+
 def test_change_request_is_exported_by_block(demo: CommandLine) -> None:
     whole = demo.run("review", "harbour-api/7", "--demo", "--json").json
     assert (whole["schema"], whole["change"]["ref"], whole["truncated"]) == ("octavo.review/1", "harbour-api/7", False)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from octavo.api import content
+from octavo.api.operation import Operation
 from octavo.documents.conflict_markers import find_markers
 from octavo.files.folder_merge import PullConflict
+from octavo.files.pull import pull
 from octavo.files.pulled_folder import NotPulled, PulledFolder
+from octavo.files.space_reader import SpaceReader
 from tests.files.conftest import HOME, SETUP, PulledSide
 from tests.server.writing import Desk, insert, update
 
@@ -199,3 +203,23 @@ async def test_older_revision_can_be_pulled(
     old = folder_of("old")
     await old.pull(first)
     assert old.files() == docs.files()
+
+
+async def test_page_without_text_is_named_and_its_file_stays(docs: PulledSide, desk: Desk) -> None:
+    await desk.publish(update(await desk.id("Setup"), "# Setup\n\nInstall Octavo.\n"), insert("# New\n\nWords.\n"))
+    unreadable = {await desk.id("Setup"), await desk.id("New")}
+
+    async def send_without_text(op: Operation[Any]) -> Any:
+        response = await docs.live.send(op)
+        is_unreadable = isinstance(op, content.GetRawPage) and op.page_id in unreadable
+        return response.model_copy(update={"markdown": None}) if is_unreadable else response
+
+    reader = SpaceReader(send_without_text, docs.client.download, desk.space)
+    result = await pull(docs.folder, reader)
+    assert [f"{each.path}: {each.message}" for each in result.skipped] == [
+        "setup.md: Skipped a page: the API does not return its text.",
+        "new.md: Skipped a page: the API does not return its text.",
+    ]
+    assert docs.read("setup.md") == SETUP
+    assert not (docs.top / "new.md").exists()
+    assert docs.status() == []

@@ -26,7 +26,7 @@ from octavo.files.tree_changes import TreeStep, deleted_pages, tree_steps
 MAX_FILE = 1_000_000
 """Largest file that an edit can add, in bytes."""
 MERGE_FIRST = "Run octavo pull, then propose again"
-ReadText = Callable[[Page], Awaitable[str]]
+ReadText = Callable[[Page], Awaitable[str | None]]
 
 
 @dataclass
@@ -101,7 +101,7 @@ class Planner:
     head: Revision
     """The content of the change request."""
     read_text: ReadText
-    """Returns the Markdown of a page in the change request."""
+    """Returns the Markdown of a page in the change request. None if the server returns none."""
 
     async def plan(self) -> ProposalPlan:
         """Return the changes. Raises ApiError, OSError or NotPulled."""
@@ -253,7 +253,11 @@ class Planner:
         before, mine = self._versions(file, path)
         if before.text == mine.text and before.title == mine.title and before.path == mine.path:
             return
-        server = await self.read_text(page) if has_text_change(before, mine) else None
+        has_new_text = has_text_change(before, mine)
+        server = await self.read_text(page) if has_new_text else None
+        if has_new_text and server is None:
+            plan.unsupported.append(f"{path} text, which the API does not return")
+            return
         change = page_change(before, mine, page, server, plan.targets)
         plan.blocked += [f"{path}: {reason}" for reason in change.blocked]
         plan.unsupported += [f"{path} {key}" for key in change.unsupported]
