@@ -78,7 +78,7 @@ class CommandApp(Scratch):
     ran_elsewhere = False
 
     def action_elsewhere(self) -> None:
-        self.went = True
+        self.ran_elsewhere = True
 
 
 async def test_key_of_a_disabled_command_only_shows_the_reason() -> None:
@@ -87,7 +87,7 @@ async def test_key_of_a_disabled_command_only_shows_the_reason() -> None:
     async with app.run_test() as pilot:
         await pilot.press("c")
         assert app.explained == ["Commenting needs the comment role; you read only."]
-        assert not app.went, "the same key further out is another command"
+        assert not app.ran_elsewhere, "the same key further out is another command"
         assert page.done == []
         page.may_comment = True
         await pilot.press("c", "n")
@@ -174,7 +174,7 @@ async def test_key_map_assigns_other_keys() -> None:
         app.set_keymap(keys)
         await pilot.press("c")
         assert page.done == []
-        assert app.went
+        assert app.ran_elsewhere
         await pilot.press("w", "ctrl+o")
         assert page.done == ["comment", "comment"]
         comment = next(each for each in active_commands(app.screen) if each.id == "page.comment")
@@ -200,7 +200,10 @@ def test_binding_without_texts_is_reported() -> None:
             Binding("a", "b", "B", tooltip="B", id="bad.b"),
         ]
 
-    assert binding_faults([WidgetWithFaults]) == ["Bad: a has no tooltip", "Bad: a runs both a and b"]
+    assert binding_faults([WidgetWithFaults]) == [
+        "WidgetWithFaults: a has no tooltip",
+        "WidgetWithFaults: a runs both a and b",
+    ]
 
 
 def test_every_binding_of_the_widgets_has_texts() -> None:

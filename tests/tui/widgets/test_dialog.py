@@ -51,7 +51,7 @@ async def test_notification_over_a_dialog_is_visible_and_hides_nothing(kind: str
 
 async def test_notification_is_above_a_dialog_at_the_bottom() -> None:
     class BottomDialog(Dialog[None]):
-        CSS = "Sheet { align: center bottom; DialogFrame { height: 20; } }"
+        CSS = "BottomDialog { align: center bottom; DialogFrame { height: 20; } }"
 
         def body(self) -> ComposeResult:
             yield DialogFrame()
@@ -119,7 +119,7 @@ async def test_closed_dialog_gets_no_notifications() -> None:
 class OneLineDialog(Dialog[None]):
     """A dialog that covers only one line."""
 
-    CSS = "Layer { align: left top; Static { width: auto; height: 1; } }"
+    CSS = "OneLineDialog { align: left top; Static { width: auto; height: 1; } }"
 
     def __init__(self, number: int) -> None:
         super().__init__()
