@@ -293,11 +293,13 @@ class ChangeRequestScreen(View):
     @on(LineList.Highlighted, "#changes")
     def _on_page_selected(self) -> None:
         self.changed_tree.save_position_soon()
+        self.changed_tree.draw_title()
         self.page_diff.show()
 
     @on(DiffView.Moved)
     def _on_diff_moved(self) -> None:
         self.changed_tree.save_position_soon()
+        self.changed_tree.draw_title()
         self.request_head.show_position()
 
     @on(LineList.Opened, "#changes")
