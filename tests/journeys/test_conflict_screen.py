@@ -128,7 +128,7 @@ def _long(who: str, count: int) -> str:
 
 
 def _lines_of_pane(run: Run) -> list[str]:
-    galley = run.app.screen.query_one(ThreeWayView).virtual_lines
+    galley = run.app.screen.query_one(ThreeWayView).viewport.virtual_lines
     return [line.text for unit in range(len(galley)) for line in galley.lines(unit)]
 
 

@@ -8,7 +8,6 @@ from textual.geometry import Region
 from octavo.api import comments
 from octavo.tui.comments.thread_dialog import RESIZE_DELAY, ThreadDialog
 from octavo.tui.content.content_screen import ContentScreen
-from octavo.tui.reader.contents import is_at_end
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import LinePosition, lines_between
 from octavo.tui.widgets.dialog import DialogFrame
@@ -79,7 +78,7 @@ async def test_thread_dialog_is_beside_its_text_on_a_page(stage: Stage, size: tu
         on_line = pane.cursor.region.y
         await run.press("escape")
         assert run.app.screen is screen
-        assert pane.cursor.region.y == on_line or is_at_end(pane), "it stays where it can"
+        assert pane.cursor.region.y == on_line or pane.viewport.is_at_end, "it stays where it can"
 
 
 @pytest.mark.before_release("size0", "size2")
@@ -131,7 +130,9 @@ async def test_growing_thread_is_shown_as_far_as_the_dialog_leaves_room(
         await at_rest(run, pane)
         stop = pane.cursor.current()
         assert stop is not None
-        begins = lines_between(pane.virtual_lines, pane.top, LinePosition(stop[0], stop[1]), 2 * pane.rows)
+        begins = lines_between(
+            pane.viewport.virtual_lines, pane.viewport.top, LinePosition(stop[0], stop[1]), 2 * pane.viewport.rows
+        )
         height = height_of_cursor(pane)
         assert begins >= 0
-        assert begins + height <= pane.rows or begins <= 1, run.text
+        assert begins + height <= pane.viewport.rows or begins <= 1, run.text

@@ -55,7 +55,7 @@ class PaneApp(HostApp[None], Generic[P]):
     on_reader_comment_requested = keep
     on_reader_thread_requested = keep
     on_reader_next_page_requested = keep
-    on_reader_copied = keep
+    on_text_copied = keep
 
 
 def screen(pane: Reader) -> str:
@@ -65,14 +65,14 @@ def screen(pane: Reader) -> str:
 
 async def laid_out(pane: Reader, pilot: Pilot[Any]) -> None:
     """Wait until the thread has laid out all units of the pane."""
-    while pane.virtual_lines.unset:
+    while pane.viewport.virtual_lines.unset:
         await pilot.pause()
 
 
 async def diff_made(pane: DiffView, pilot: Pilot[Any]) -> None:
     """Wait until all units of a diff are built."""
     await pilot.pause()
-    while pane.contents.builder.is_building:
+    while pane.contents.is_building:
         await pilot.pause()
 
 

@@ -124,10 +124,10 @@ async def test_page_opens_at_unresolved_conflict() -> None:
         await pilot.pause()
         assert shown.pane.selected_conflict is not None
         assert shown.pane.selected_conflict.name == shown.names[1]
-        top = shown.pane.top
+        top = shown.pane.viewport.top
         shown.pane.set_choices({name: MergeChoice("request") for name in shown.names[:2]})
         await pilot.pause()
-        assert shown.pane.top == top
+        assert shown.pane.viewport.top == top
         assert "✓ This change request chosen" in screen(shown.pane)
 
 

@@ -30,12 +30,13 @@ from octavo.tui.core.routes import ToPage
 from octavo.tui.core.tree_rows import adjacent_page
 from octavo.tui.core.view import View
 from octavo.tui.editing.page_commands import PAGE_COMMANDS, PageEditing
-from octavo.tui.reader.line_painter import CopiesWhenReady
 from octavo.tui.reader.link_opening import copy_url, follow_link
 from octavo.tui.reader.link_titles import reload_link_titles, show_new_specifications
 from octavo.tui.reader.page_loading import PageLoaded
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.reader.text_selection import CopiesWhenReady, TextCopied
+from octavo.tui.reader.viewport import PaneMoved
 from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
@@ -372,7 +373,7 @@ class ContentScreen(View, CopiesWhenReady):
     def _on_pane_focused(self) -> None:
         self.open_space.show_status()
 
-    @on(PageView.Moved)
+    @on(PaneMoved)
     def _on_moved(self) -> None:
         self.open_space.show_status()
         self.open_space.history.save_soon()
@@ -389,8 +390,8 @@ class ContentScreen(View, CopiesWhenReady):
     def _on_row_requested(self, message: PageView.TableRowRequested) -> None:
         _open_row(self.app, message)
 
-    @on(Reader.Copied)
-    def _on_copied(self, message: Reader.Copied) -> None:
+    @on(TextCopied)
+    def _on_copied(self, message: TextCopied) -> None:
         self.shell.say(f"Copied the {message.what}.")
 
     @on(PageLoaded)

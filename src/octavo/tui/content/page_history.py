@@ -33,6 +33,8 @@ from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_dialogs import open_row
 from octavo.tui.reader.page_view import PageView, show_page
 from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.reader.text_selection import TextCopied
+from octavo.tui.reader.viewport import PaneMoved
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
 from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
@@ -402,8 +404,7 @@ class PageHistoryScreen(View):
                 banner_text = Content.assemble(("OLD REVISION ", "bold $warning"), details)
         banner.update(banner_text)
 
-    @on(PageView.Moved)
-    @on(DiffView.Moved)
+    @on(PaneMoved)
     def _on_moved(self) -> None:
         self._show_status()
 
@@ -456,8 +457,8 @@ class PageHistoryScreen(View):
     def _row_wanted(self, message: PageView.TableRowRequested) -> None:
         open_row(self.app, message)
 
-    @on(Reader.Copied)
-    def _copied(self, message: Reader.Copied) -> None:
+    @on(TextCopied)
+    def _copied(self, message: TextCopied) -> None:
         self.shell.say(f"Copied the {message.what}.")
 
     # Actions

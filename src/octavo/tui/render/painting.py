@@ -12,7 +12,8 @@ from rich.style import Style
 from textual.strip import Strip
 
 from octavo.tui.render.failed_block import run_guarded
-from octavo.tui.render.styled_lines import Line, cells, segments
+from octavo.tui.render.styled_lines import Line, Piece, cells, crop, segments, width_of
+from octavo.tui.render.styles import Styles
 from octavo.tui.widgets.scrolling import disable_caches
 
 
@@ -82,3 +83,28 @@ def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | No
             at += len(text)
         out.append(kept.rstrip())
     return "\n".join(out)
+
+
+def bottom_line(
+    styles: Styles, base_style: Style, width: int, sign: str, text: str, *parts: str, typing: bool = False
+) -> Strip:
+    """Return the strip of a row with `text` at the left and `parts` at the right. With `typing`, a text cursor follows
+    the text.
+
+    In a narrow pane, parts are dropped from the middle: the first and the last part remain longest."""
+    between = f" {styles.glyphs.between} "
+    style = base_style + styles.panel
+    sign = f" {sign} " if sign else " "
+    room = max(0, width - cells(sign) - 1)
+    needed = min(cells(text) + (3 if typing else 2), room // 2) if text or typing else 0
+    visible = list(parts)
+    while visible and cells(between.join(visible)) + needed > room:
+        del visible[-2 if len(visible) > 1 else -1]
+    tail = between.join(visible)
+    left = max(0, room - cells(tail) - 3) if tail else max(0, room - 1)
+    pieces = [Piece(sign, styles.accent), *crop([Piece(text, styles.text)], cells(text) - left, cells(text))]
+    if typing:
+        pieces.append(Piece(" ", Style(reverse=True)))
+    blank = width - width_of(pieces) - cells(tail) - 1 if needed else 0
+    pieces.append(Piece(" " * max(0, blank) + tail, styles.muted))
+    return Strip(segments(pieces, style)).extend_cell_length(width, style)

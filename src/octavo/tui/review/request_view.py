@@ -31,6 +31,8 @@ from octavo.tui.editing.page_commands import PAGE_COMMANDS, PageEditing, why_no_
 from octavo.tui.reader.diff_navigation import OtherThreadRequested
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.reader.text_selection import TextCopied
+from octavo.tui.reader.viewport import PaneMoved
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.review.changed_tree import TREE_COMMANDS, ChangedTree
 from octavo.tui.review.page_diff import SUGGESTION_COMMANDS, PageDiff
@@ -290,7 +292,7 @@ class ChangeRequestScreen(View):
         self.changed_tree.save_position_soon()
         self.page_diff.show()
 
-    @on(DiffView.Moved)
+    @on(PaneMoved)
     def _diff_moved(self) -> None:
         self.changed_tree.save_position_soon()
         self.request_head.show_position()
@@ -311,8 +313,8 @@ class ChangeRequestScreen(View):
     def _thread_wanted(self, message: Reader.ThreadRequested) -> None:
         self.page_discussion.open_block_thread(message.block)
 
-    @on(Reader.Copied)
-    def _copied(self, message: Reader.Copied) -> None:
+    @on(TextCopied)
+    def _copied(self, message: TextCopied) -> None:
         self.shell.say(f"Copied the {message.what}.")
 
     @on(Reader.NextPageRequested)
