@@ -1,6 +1,6 @@
-"""Who may import whom. The arrows point down, none lead round in a circle, and each library has one home (src/octavo/README.md).
+"""Packages import only what they may, without cycles, and each library is used in few packages (src/octavo/README.md).
 
-Every import counts: at the top of a file, within a function, for typing alone, and by the name of a module in a string.
+All imports count: at the top of a module, inside a function, for types only, and module names in strings.
 """
 
 from __future__ import annotations
@@ -16,8 +16,17 @@ from types import FunctionType
 
 SOURCE = Path(__file__).parent.parent / "src" / "octavo"
 
-FREE = {"", "help", "settings", "redaction", "first_picture", "untrusted_input", "concurrency", "lazy_import"}
-"""Modules of no room, which any room may use: they import nothing of ours but each other."""
+IMPORTED_EVERYWHERE = {
+    "",
+    "help",
+    "settings",
+    "redaction",
+    "first_picture",
+    "untrusted_input",
+    "concurrency",
+    "lazy_import",
+}
+"""Modules that all packages may import. They import only each other."""
 
 MAY_IMPORT = {
     "api": {"api"},
@@ -38,7 +47,7 @@ MAY_IMPORT = {
     "lazy_import": set[str](),
     "__init__": set[str](),
 }
-ROOMS = (
+TUI_PACKAGES = (
     "terminal",
     "widgets",
     "core",
@@ -52,8 +61,8 @@ ROOMS = (
     "inbox",
     "app",
 )
-"""Those of the terminal app, from the ground up: each may use those before it."""
-KNOWN_IN = {
+"""Packages of octavo.tui, lowest first. Each may import the packages before it."""
+ALLOWED_IN = {
     "terminal": {
         "octavo.settings",
         "octavo.redaction",
@@ -61,24 +70,30 @@ KNOWN_IN = {
         "octavo.untrusted_input",
         "octavo.api.safety",
     },
-    "widgets": {"octavo.api.folding", "octavo.api.safety", "octavo.settings", "octavo.lazy_import"},
+    "widgets": {
+        "octavo.api.folding",
+        "octavo.api.safety",
+        "octavo.concurrency",
+        "octavo.settings",
+        "octavo.lazy_import",
+    },
 }
-"""All that these know of Octavo, beside themselves and the rooms of the terminal app below them."""
-BOUNDED_READS = {"octavo.documents.openapi"}
-"""Modules that the parsers of untrusted files run with. Their processes import nothing else."""
-DRAWN_ELSEWHERE = ("textual.app", "textual.screen", "textual.widget", "textual.widgets")
-"""Modules that rendering does not import."""
-KNOW_MANY_SCREENS = {
+"""Modules outside octavo.tui that a low package of octavo.tui may import."""
+CHILD_PROGRAM_IMPORTS = {"octavo.documents.openapi"}
+"""Modules that the child programs may import, too. They parse untrusted files, so they import nothing else."""
+WIDGET_MODULES = ("textual.app", "textual.screen", "textual.widget", "textual.widgets")
+"""Modules of Textual that octavo.tui.render does not import, because it makes lines and no widgets."""
+IMPORT_SEVERAL_SCREENS = {
     "octavo.tui.app.routes",
     "octavo.tui.app.keymap_contexts",
     "octavo.tui.app.preloading",
     "octavo.tui.app.destinations",
 }
-"""Modules that name screens of several rooms: the table of where to go, the table of all keys, the imports made ahead, and
-the entries of the command palette."""
-PARTS = ("bounded",)
-"""Folders within a room: programs that run by themselves."""
-HOME = {
+"""Modules that may import screens of several packages: the tables of routes, keys and preloaded modules, and the entries
+of the command palette."""
+CHILD_PROGRAMS = ("bounded",)
+"""Folders inside a package of octavo.tui. They hold programs that run as child processes."""
+USED_IN = {
     "textual": {"tui"},
     "rich": {"tui"},
     "pygments": {"tui"},
@@ -118,75 +133,74 @@ FILES = {
 }
 
 
-def room(module: str) -> str:
+def package_of(module: str) -> str:
+    """Return the package of octavo that `module` belongs to, or the name of a module beside the packages."""
     return module.split(".")[1] if "." in module else "__init__"
 
 
-def test_arrows_point_down() -> None:
+def test_packages_import_only_what_they_may() -> None:
     for module in FILES:
         for imported in imports(module):
             package = imported.partition(".")[0]
             if package == "octavo":
-                target = room(imported) if imported != "octavo" else ""
-                assert target in MAY_IMPORT[room(module)] | FREE, f"{module} imports {imported}"
-            elif package in HOME:
-                assert room(module) in HOME[package], f"{package} is at home in {HOME[package]}, not in {module}"
+                target = package_of(imported) if imported != "octavo" else ""
+                assert target in MAY_IMPORT[package_of(module)] | IMPORTED_EVERYWHERE, f"{module} imports {imported}"
+            elif package in USED_IN:
+                assert package_of(module) in USED_IN[package], f"{module} imports {package}"
 
 
 def test_packages_of_tui_import_only_lower_packages() -> None:
     for module in FILES:
         match module.split("."):
             case "octavo", "tui", here, *inside:
-                assert here in ROOMS, f"{module} stands in no room"
-                assert inside or FILES[module].stem == "__init__", f"{module} stands in no room"
-                assert len(inside) < 2 or inside[0] in PARTS, f"{module} lies too deep"
-                above = set(ROOMS[ROOMS.index(here) + 1 :])
-                assert not (found := {each for each in imports(module) if _room_of(each) in above}), (
-                    f"{module}: {found}"
-                )
+                assert here in TUI_PACKAGES, f"{module} is in no package of TUI_PACKAGES"
+                assert inside or FILES[module].stem == "__init__", f"{module} is not in a package of octavo.tui"
+                assert len(inside) < 2 or inside[0] in CHILD_PROGRAMS, f"{module} is nested too deep"
+                higher = set(TUI_PACKAGES[TUI_PACKAGES.index(here) + 1 :])
+                assert {name for name in imports(module) if tui_package_of(name) in higher} == set(), module
 
 
-def test_low_rooms_know_little() -> None:
+def test_low_packages_of_tui_import_little_else() -> None:
     for module in FILES:
-        here = _room_of(module)
-        found = {each for each in imports(module) if each.partition(".")[0] == "octavo" and not _room_of(each)}
-        if here in KNOWN_IN:
-            known = KNOWN_IN[here] | (BOUNDED_READS if f".{PARTS[0]}." in module else set())
-            assert found - known == set(), f"{module} stands in {here}"
+        here = tui_package_of(module)
+        found = {name for name in imports(module) if name.partition(".")[0] == "octavo" and not tui_package_of(name)}
+        if here in ALLOWED_IN:
+            allowed = ALLOWED_IN[here] | (CHILD_PROGRAM_IMPORTS if f".{CHILD_PROGRAMS[0]}." in module else set())
+            assert found - allowed == set(), module
         if here == "render":
-            drawing = {each for each in imports(module) if each.startswith(DRAWN_ELSEWHERE)}
-            assert drawing == set(), f"{module} makes lines of blocks, and no widgets"
+            assert {name for name in imports(module) if name.startswith(WIDGET_MODULES)} == set(), module
 
 
 def test_only_the_route_table_names_screens_of_several_packages() -> None:
     screens = {
         f"{module}.{node.name}"
         for module in FILES
-        if _room_of(module) in ROOMS[4:]
+        if tui_package_of(module) in TUI_PACKAGES[4:]
         for node in tree(module).body
         if isinstance(node, ast.ClassDef) and node.name.endswith("Screen")
     }
-    homes = {each.rpartition(".")[0] for each in screens}
-    for module in set(FILES) - KNOW_MANY_SCREENS:
-        rooms = {_room_of(each) for each in imports(module) & homes} - {_room_of(module)}
-        assert len(rooms) < 2, f"{module} knows screens of {rooms}"
+    screen_modules = {name.rpartition(".")[0] for name in screens}
+    for module in set(FILES) - IMPORT_SEVERAL_SCREENS:
+        packages = {tui_package_of(name) for name in imports(module) & screen_modules} - {tui_package_of(module)}
+        assert len(packages) < 2, f"{module} imports screens of {packages}"
 
 
-def _room_of(module: str) -> str:
+def tui_package_of(module: str) -> str:
+    """Return the package of octavo.tui that `module` belongs to. Empty for modules outside octavo.tui."""
     parts = module.split(".")
     return parts[2] if parts[:2] == ["octavo", "tui"] and len(parts) > 2 else ""
 
 
 def test_packages_have_no_import_cycles() -> None:
-    """Modules of one package may import each other for types: nothing is loaded then."""
-    arrows = {
+    """Modules of one package may import each other for types, because that loads nothing."""
+    imported = {
         module: {each for each in imports(module) - imported_for_types(module) if each in FILES and each != module}
         for module in FILES
     }
     try:
-        TopologicalSorter(arrows).prepare()
+        TopologicalSorter(imported).prepare()
     except CycleError as error:
-        raise AssertionError(f"In a circle: {' <- '.join(error.args[1])}") from None
+        raise AssertionError(f"Import cycle: {' <- '.join(error.args[1])}") from None
 
 
 def test_names_of_lazy_imports_exist() -> None:
@@ -198,35 +212,33 @@ def test_names_of_lazy_imports_exist() -> None:
                     assert hasattr(import_module(name), value), f"{module} names {node.value}"
 
 
-MOST_BEHIND, MOST_METHODS = 3, 60
-"""Maximum number of own base classes of a class, and of its methods with inherited ones."""
+MOST_BASES, MOST_METHODS = 3, 60
+"""Maximum number of base classes from this project, and of methods including inherited ones."""
 
 
-def test_classes_have_parts_and_are_no_slices() -> None:
+def test_classes_have_few_bases_and_methods() -> None:
     for kind in classes():
-        ours = [each for each in kind.__mro__ if each.__module__.startswith("octavo.")]
-        methods = {name for each in ours for name, value in vars(each).items() if isinstance(value, METHODS)}
-        assert len(ours) - 1 <= MOST_BEHIND, (
-            f"{kind.__name__} is put together of {[each.__name__ for each in ours[1:]]}"
-        )
+        own = [base for base in kind.__mro__ if base.__module__.startswith("octavo.")]
+        methods = {name for base in own for name, value in vars(base).items() if isinstance(value, METHODS)}
+        assert len(own) - 1 <= MOST_BASES, f"{kind.__name__} inherits from {[base.__name__ for base in own[1:]]}"
         assert len(methods) <= MOST_METHODS, f"{kind.__name__} has {len(methods)} methods"
 
 
-def test_modules_have_descriptive_names() -> None:
+def test_modules_have_a_docstring_and_no_vague_name() -> None:
     for module, path in FILES.items():
         assert not re.search(r"(utils?|helpers?|common|manager|service)", path.stem), module
-        assert ast.get_docstring(tree(module)), f"{module} does not say what it is"
+        assert ast.get_docstring(tree(module)), f"{module} has no docstring"
 
 
-def test_every_home_is_a_room() -> None:
-    assert {home for homes in HOME.values() for home in homes} <= set(MAY_IMPORT)
+def test_packages_that_use_libraries_exist() -> None:
+    assert {package for packages in USED_IN.values() for package in packages} <= set(MAY_IMPORT)
 
 
 METHODS = (FunctionType, classmethod, staticmethod, property, cached_property)
 
 
 def classes() -> Iterator[type]:
-    """Every class of the project that a module defines."""
+    """Yield all classes of the project."""
     for module in FILES:
         if not module.endswith("__main__"):
             for value in vars(import_module(module)).values():
@@ -234,18 +246,20 @@ def classes() -> Iterator[type]:
                     yield value
 
 
-def test_text_is_folded_in_one_module() -> None:
-    folds = re.compile(
+def test_only_one_module_ignores_case_in_texts() -> None:
+    ignores_case = re.compile(
         r"casefold|\.lower\(\)(\.split\(\)|\.find\(| (==|!=|in) \w+\.(title|name|label)\b)|title\.lower\(\) (==|!=|in)"
     )
-    found = {module for module, path in FILES.items() if folds.search(path.read_text(encoding="utf-8"))}
+    found = {module for module, path in FILES.items() if ignores_case.search(path.read_text(encoding="utf-8"))}
     assert found == {"octavo.api.folding"}
 
 
 def test_suppressed_checks_name_their_rule_and_reason() -> None:
-    unsaid = re.compile("# type: " + r"ignore(?!\[[a-z, -]+\]  # \w)")
+    unexplained = re.compile("# type: " + r"ignore(?!\[[a-z, -]+\]  # \w)")
     tests = Path(__file__).parent.rglob("*.py")
-    assert [str(path) for path in (*FILES.values(), *tests) if unsaid.search(path.read_text(encoding="utf-8"))] == []
+    assert [
+        str(path) for path in (*FILES.values(), *tests) if unexplained.search(path.read_text(encoding="utf-8"))
+    ] == []
 
 
 @cache
@@ -267,8 +281,8 @@ def imported_for_types(module: str) -> frozenset[str]:
     inside = [node for block in blocks for node in ast.walk(block)]
     known = {*map(id, inside)}
     outside = [node for node in ast.walk(tree(module)) if id(node) not in known]
-    found = frozenset(_imports(inside)) - frozenset(_imports(outside))
-    return frozenset(each for each in found if each.rpartition(".")[0] == module.rpartition(".")[0])
+    only_for_types = frozenset(_imports(inside)) - frozenset(_imports(outside))
+    return frozenset(name for name in only_for_types if name.rpartition(".")[0] == module.rpartition(".")[0])
 
 
 def _imports(nodes: Iterable[ast.AST]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from octavo.api.errors import ApiError, Lost, NotSent, Trace, rejected
 from octavo.api.operation import SPECS, Operation
-from octavo.data.sending import Send
+from octavo.data.availability import Send
 from octavo.data.state_db import StateDb
 from octavo.server.dispatch import answer
 from octavo.server.store import MissingResource

@@ -12,8 +12,8 @@ from octavo.api.bodies import Markdown
 from octavo.api.errors import Lost
 from octavo.api.operation import SPECS, ListPage, Next, Operation
 from octavo.api.places import SpaceRef
+from octavo.data.availability import Send
 from octavo.data.drafts import Drafts
-from octavo.data.sending import Send
 from octavo.data.state_db import StateDb
 from octavo.data.writes.machine import MAX_OWN_FAILURES
 from octavo.data.writes.outbox import Outbox

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from octavo.documents.checks.findings import Finding, Place
-from octavo.documents.linters.added_ranges import added_ranges
 from octavo.documents.linters.masks import mask
-from octavo.documents.linters.placement import LintedPage, by_block, place_reports, suggested_block
+from octavo.documents.linters.placement import LintedPage, added_ranges, by_block, place_reports, suggested_block
 from octavo.documents.linters.readers import DEFAULT_COLUMNS, Format, read_reports
 from octavo.documents.linters.reports import MAX_REPORTS, Columns, Report, UnreadableReport
 from octavo.documents.parse import parse

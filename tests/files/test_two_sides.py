@@ -12,7 +12,7 @@ from random import Random
 import pytest
 
 from octavo.documents.folders.folder import Entry, walk_entries
-from octavo.documents.folders.summary import write_summary
+from octavo.documents.folders.table_of_contents import write_summary
 from octavo.files.local_changes import LocalFiles
 from octavo.files.proposal import Proposal
 from tests.files.conftest import PulledSide

@@ -13,11 +13,11 @@ from octavo.server.store import Store
 from octavo.server.world import World
 from octavo.tui.widgets import short_texts
 from tests.client.backends import Memory
-from tests.journeys.request_log import log, table
+from tests.journeys.request_log import log, read_table
 from tests.journeys.stage import Clock, Stage
 from tests.server.asking import counting
 
-REQUESTS = table()
+REQUESTS = read_table()
 
 
 @pytest.fixture(autouse=True)
@@ -33,8 +33,9 @@ def no_keyring(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def requests_logged(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Check that a journey sends the requests that `requests.tsv` says. With `RECORD_REQUESTS`, append them to that file."""
+def check_logged_requests(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail if the journey no longer sends the requests in its rows of `requests.tsv`. With `RECORD_REQUESTS`, append
+    the requests to the file with that name."""
     log.clear()
     yield
     seen, journey = log.seen, request.node.nodeid
@@ -48,7 +49,7 @@ def requests_logged(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """The demo library, created once for all workers. Tests copy it."""
+    """Return the demo library. The first worker creates the file, and each test copies it."""
     base = tmp_path_factory.getbasetemp()
     folder = base if worker_id == "master" else base.parent
     path = folder / "library.db"
@@ -65,7 +66,7 @@ def library(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 
 @pytest.fixture
 def stage(tmp_path: Path, library: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
-    """A computer with the demo library. All files of the app are in the folder of the test."""
+    """Yield a computer with the demo library. All files of the app are in the folder of the test."""
     (home := tmp_path / "home").mkdir()
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.chdir(home)
@@ -76,7 +77,7 @@ def stage(tmp_path: Path, library: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 
 @pytest.fixture(scope="session")
 def furnished(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The demo library with an item of every resource."""
+    """Return a demo library that also has an item of every resource."""
     from tests.journeys.managed import furnish  # lazy: few journeys need it
 
     path = tmp_path_factory.mktemp("furnished") / "library.db"

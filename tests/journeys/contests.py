@@ -15,11 +15,11 @@ HARBOUR = SpaceRef(space_id="harbour-api")
 THEIRS, OURS = "Count the stores", "Recount the stores"
 
 
-def says(page: str, markdown: str) -> UpdatePage:
+def edit_page(page: str, markdown: str) -> UpdatePage:
     return UpdatePage(page=page, document=DocumentBody(markdown=markdown))
 
 
-def new(markdown: str, into: str | None = None) -> InsertPage:
+def add_page(markdown: str, into: str | None = None) -> InsertPage:
     return InsertPage(document=DocumentBody(markdown=markdown), into=into)
 
 
@@ -55,15 +55,13 @@ class Contest:
 
     async def texts(self, base: str, main: str, mine: str, *, title: str = "Stores") -> None:
         """Change one page in main and in a change request."""
-        await self.publish(new(base), subject="Write down the stores")
+        await self.publish(add_page(base), subject="Write down the stores")
         page = (await self.page(title)).id
-        at = await self.propose(says(page, mine))
+        at = await self.propose(edit_page(page, mine))
         number = self.number
-        await self.publish(says(page, main))
+        await self.publish(edit_page(page, main))
         self.number = number
         assert (await self.run.ask(change_requests.Get(at=at), MARA)).outdated
-
-    # Steps of the reviewer
 
     async def open(self) -> None:
         """Open the change request from the list."""
@@ -80,7 +78,7 @@ class Contest:
         await self.run.press("y")
 
     async def preview(self) -> str:
-        """Open and close the preview of the merged page, and return its text."""
+        """Return the source of the merged page. Opens and closes the preview."""
         before = self.run.app.screen
         await self.run.press("p")
         await self.run.see("PREVIEW")
@@ -95,11 +93,11 @@ class Contest:
         await self.run.hear("Resolved ", f" in #{self.number}.")
 
     async def merge(self) -> str:
-        """Merge the change request, and return the text of the dialog."""
+        """Merge the change request, and return the text of the confirmation dialog."""
         await self.run.press("m")
         await self.run.see(f"Merge #{self.number}", "checked just now")
-        said = self.run.text
+        dialog_text = self.run.text
         await self.run.later(seconds=1)
         await self.run.press("y")
         await self.run.hear(f"Merged #{self.number}.")
-        return said
+        return dialog_text

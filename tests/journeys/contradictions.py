@@ -1,4 +1,4 @@
-"""Finds statements on the screen that contradict the responses of a random server."""
+"""Find statements on the screen that contradict the responses of a random server."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from octavo.tui.terminal.textual_internals import painted_rows
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import RowList
 from octavo.tui.widgets.section_tabs import SectionTabs
-from tests.journeys.random_server import Answered, RandomServer
+from tests.journeys.random_server import RandomServer, ServerResponse
 from tests.journeys.stage import CONNECTED, Run
 
 LISTS = {
@@ -31,14 +31,15 @@ LISTS = {
     ("FilesScreen", "#files"): ("files",),
     ("LinksScreen", "#links"): ("links",),
 }
-"""The operations of each list, by view and list. Before any of their responses arrives, the list must not claim to be empty."""
+"""Operations of each list, by view and selector. A list must not claim to be empty while none of its operations has
+succeeded."""
 
 
 def contradictions(run: Run, server: RandomServer) -> Iterator[str]:
-    """Yield a sentence for each contradiction. The app must be idle."""
+    """Yield a sentence for each contradiction. Call this function only while the app is idle."""
     screen = run.app.screen
     if isinstance(screen, SearchScreen):
-        yield from _of_search(run, screen)
+        yield from _search_contradictions(run, screen)
     if not isinstance(screen, View) or screen.size.width < 60 or screen.size.height < 20:
         return
     lost = failed(server, ListOrganizations())
@@ -51,39 +52,43 @@ def contradictions(run: Run, server: RandomServer) -> Iterator[str]:
             if not surface.is_on_screen or surface.keys or surface.query_text:
                 continue
             ops = [op for slot in slots if (op := screen.subscriptions.operation(slot)) is not None]
-            if (lost or (ops and all(failed(server, op) for op in ops))) and surface.state.empty in shown(run, surface):
+            if (lost or (ops and all(failed(server, op) for op in ops))) and surface.state.empty in text_of_list(
+                run, surface
+            ):
                 yield f"{view} {selector}: {surface.state.empty}"
     if isinstance(screen, CommentsScreen):
-        yield from _of_threads(run, screen)
+        yield from _thread_contradictions(run, screen)
     if isinstance(screen, InboxScreen):
-        yield from _of_inbox(run, screen, lost)
-    for rows, op in _whole(screen):
+        yield from _inbox_contradictions(run, screen, lost)
+    for rows, op in _complete_lists(screen):
         if rows.is_on_screen and rows.region.height > 3 and not rows.query_text:
-            yield from (f"{type(screen).__name__} #{rows.id}: {each}" for each in _of_list(run, server, rows, op))
+            yield from (
+                f"{type(screen).__name__} #{rows.id}: {each}" for each in _list_contradictions(run, server, rows, op)
+            )
 
 
-def _whole(screen: View) -> Iterator[tuple[RowList[Any], Operation[Any]]]:
-    """Yield the lists of a view that show a complete response, and that response."""
-    at: list[tuple[RowList[Any], Operation[Any] | None]] = []
+def _complete_lists(screen: View) -> Iterator[tuple[RowList[Any], Operation[Any]]]:
+    """Yield each list of the view that shows the complete response of one operation, with the operation."""
+    lists: list[tuple[RowList[Any], Operation[Any] | None]] = []
     match screen:
         case ChangesScreen() if not (screen.filters.filters or screen.only_mine):
-            at = [(screen.rows, screen.subscriptions.operation(screen.sections.current))]
+            lists = [(screen.rows, screen.subscriptions.operation(screen.sections.current))]
         case FilesScreen():
-            at = [(screen.rows, screen.subscriptions.operation("files"))]
+            lists = [(screen.rows, screen.subscriptions.operation("files"))]
         case _:
             pass
-    yield from ((rows, op) for rows, op in at if op is not None)
+    yield from ((rows, op) for rows, op in lists if op is not None)
 
 
-def _of_list(run: Run, server: RandomServer, rows: RowList[Any], op: Operation[Any]) -> Iterator[str]:
+def _list_contradictions(run: Run, server: RandomServer, rows: RowList[Any], op: Operation[Any]) -> Iterator[str]:
     answers = _answers(server, op)
     snapshot = run.app.session.live.peek(op)
     if not answers or snapshot.loading or run.app.workspace.organization is None:
         return
-    # The whole list, because a notice may cover a part of the screen.
+    # Read the whole list and not the screen, because a notification may cover part of the screen.
     text = " ".join(each.plain.strip() for each in (rows.footer if rows.keys else rows.state.lines()))
     value = snapshot.value
-    # Responses to canceled requests do not count, only the last response that arrived.
+    # Only the last response that arrived counts. Responses to canceled requests do not count.
     if snapshot.error is not None and "✗" not in text:
         yield "its last answer was a failure, and it does not say so"
     if snapshot.error is not None or not isinstance(value, ListPage):
@@ -98,13 +103,13 @@ def _of_list(run: Run, server: RandomServer, rows: RowList[Any], op: Operation[A
     facts = "".join(bar.facts for bar in run.app.screen.query(StatusBar))
     if value.next is not None and "load more" not in text and "more on the server" not in facts:
         yield "says of nothing that there is more"
-    yield from _of_titles(run, server, rows, op)
+    yield from _title_contradictions(run, server, rows, op)
 
 
-def _of_titles(run: Run, server: RandomServer, rows: RowList[Any], op: Operation[Any]) -> Iterator[str]:
+def _title_contradictions(run: Run, server: RandomServer, rows: RowList[Any], op: Operation[Any]) -> Iterator[str]:
     """Yield a sentence for each visible row whose title differs from the sanitized title of the server."""
     start = encode(op).url
-    heard = [
+    server_items = [
         each
         for url, answers in server.answers.items()
         if url == start or (url.startswith(start) and "page=" in url)
@@ -116,16 +121,20 @@ def _of_titles(run: Run, server: RandomServer, rows: RowList[Any], op: Operation
     for index in rows.visible_indexes:
         item = rows.items[index]
         name = "name" if rows.id == "files" else "title"
-        told = {line(title) for each in heard if each.get("id") == item.id and isinstance(title := each.get(name), str)}
-        called = getattr(item, name)
-        if called and told and called not in told:
-            yield f"calls {called!r} what the server calls {told}"
+        server_titles = {
+            line(title)
+            for each in server_items
+            if each.get("id") == item.id and isinstance(title := each.get(name), str)
+        }
+        shown_title = getattr(item, name)
+        if shown_title and server_titles and shown_title not in server_titles:
+            yield f"calls {shown_title!r} what the server calls {server_titles}"
         row = rows._draw(rows.items[index])
-        if called not in "".join(str(each) for each in (row.text, *row.cells)):
-            yield f"does not show the title {called!r}"
+        if shown_title not in "".join(str(each) for each in (row.text, *row.cells)):
+            yield f"does not show the title {shown_title!r}"
 
 
-def _of_search(run: Run, screen: SearchScreen) -> Iterator[str]:
+def _search_contradictions(run: Run, screen: SearchScreen) -> Iterator[str]:
     for slot in ("pages", "pages of a space"):
         op = screen._subscriptions.operation(slot)
         value = run.app.session.live.peek(op).value if op is not None else None
@@ -138,16 +147,16 @@ def _of_search(run: Run, screen: SearchScreen) -> Iterator[str]:
             yield "search says that nothing was found, and parts of the answer are left out"
 
 
-def _of_threads(run: Run, screen: CommentsScreen) -> Iterator[str]:
+def _thread_contradictions(run: Run, screen: CommentsScreen) -> Iterator[str]:
     live, held = run.app.session.live, run.app.session.outbox.entries
     answers = [live.peek(op) for op in screen.subscriptions.operations() if isinstance(op, comments.List)]
     if held or not answers or any(each.loading for each in answers):
         return
     threads = [each for answer in answers if answer.value is not None for each in answer.value.items]
     counted = {each.key: each.count for each in screen.query_one(SectionTabs).sections}
-    right = {"open": sum(each.is_open_thread for each in threads), "all": len(threads)}
-    right["resolved"] = sum(not each.is_open for each in threads)
-    wrong = {key: (counted[key], number) for key, number in right.items() if counted[key] != number}
+    expected = {"open": sum(each.is_open_thread for each in threads), "all": len(threads)}
+    expected["resolved"] = sum(not each.is_open for each in threads)
+    wrong = {key: (counted[key], number) for key, number in expected.items() if counted[key] != number}
     if wrong:
         yield f"comments are counted {wrong}"
     if (
@@ -158,7 +167,7 @@ def _of_threads(run: Run, screen: CommentsScreen) -> Iterator[str]:
         yield f"says {screen.rows.state.empty!r} of {len(answers)} of {screen.threads.source_count} places"
 
 
-def _of_inbox(run: Run, screen: InboxScreen, lost: bool) -> Iterator[str]:
+def _inbox_contradictions(run: Run, screen: InboxScreen, lost: bool) -> Iterator[str]:
     snapshot = screen.snapshot
     if "Nothing needs your attention." not in run.text or screen.rows.query_text:
         return
@@ -168,11 +177,11 @@ def _of_inbox(run: Run, screen: InboxScreen, lost: bool) -> Iterator[str]:
         yield f"says that nothing needs one, and {len(screen.marked_rows.active)} things do"
 
 
-def _answers(server: RandomServer, op: Operation[Any]) -> list[Answered]:
+def _answers(server: RandomServer, op: Operation[Any]) -> list[ServerResponse]:
     return server.answers.get(encode(op).url, [])
 
 
-def _has_failed(answer: Answered) -> bool:
+def _has_failed(answer: ServerResponse) -> bool:
     value = answer.value
     return answer.status >= 400 or not isinstance(value, dict) or not isinstance(value.get("items"), list)
 
@@ -182,13 +191,14 @@ def _ids(items: list[Any]) -> set[str]:
 
 
 def failed(server: RandomServer, op: Operation[Any]) -> bool:
-    """Return whether an operation was requested and never got a valid response."""
+    """Return whether the server only ever sent invalid responses to an operation. False if the operation was never
+    requested."""
     answers = _answers(server, op)
     return bool(answers) and all(each.status >= 400 or not isinstance(each.value, dict) for each in answers)
 
 
-def shown(run: Run, surface: LineList) -> str:
-    """Return the rows of a list."""
+def text_of_list(run: Run, surface: LineList) -> str:
+    """Return the visible text of a list."""
     strips = painted_rows(run.app.screen)
     x, y, width, height = surface.region
     return "\n".join(strip.crop(x, x + width).text for strip in strips[y : y + height])

@@ -1,4 +1,4 @@
-"""The demo with a bug that a key triggers: `python -m tests.journeys.failing_app`."""
+"""Run the demo with a key that causes a crash: `python -m tests.journeys.failing_app`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from octavo.tui.app.octavo import Octavo
 STYLES = str(Path(str(sys.modules[Octavo.__module__].__file__)).with_name("app.tcss"))
 
 
-class Failing(Octavo):
-    """The app, which crashes at f12."""
+class FailingApp(Octavo):
+    """The app with a key, f12, that raises an error."""
 
     CSS_PATH = STYLES
 
-    BINDINGS = [("f12", "fail", "Fail")]  # noqa: RUF012  # Textual declares it so
+    BINDINGS = [("f12", "fail", "Fail")]  # noqa: RUF012  # Textual declares the attribute in this way.
 
     def action_fail(self) -> None:
         own_key = platform_folders.demo_folder(self.settings).key().get_secret_value()
@@ -28,7 +28,7 @@ class Failing(Octavo):
 
 def main() -> None:
     settings = settings_module.read(os.environ)
-    app = Failing(settings, sessions.Ways(settings, "https://api.example.com"), sessions.demo(settings))
+    app = FailingApp(settings, sessions.Ways(settings, "https://api.example.com"), sessions.demo(settings))
     app.run()
     sys.exit(app.return_code or 0)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 HOSTILE = "[@click=app.quit]x[/] \x1b]52;c;aGk=\x07"
 SHOWN = "[@click=app.quit]x[/]"
-"""The part of the hostile text that may be visible."""
+"""The part of the hostile text that the screen may show."""
 
 _TEXTS = {
     "title",
@@ -213,7 +213,7 @@ ROUTES: dict[str, Sequence[str]] = {
         *("escape", "]", "]", "]", "j", "c", "escape", "f2", "escape", "d", "u", "enter", "wait"),
     ),
 }
-"""Keys that open every view and dialog, independent of titles."""
+"""Keys that open every view and dialog. They do not depend on titles."""
 
 
 def poison(library: Path) -> None:
@@ -234,7 +234,7 @@ def poison(library: Path) -> None:
 
 
 def _poisoned(value: Any, pages: set[str], name: str = "") -> Any:
-    """Return `value` with hostile texts. The hashes of page texts are added to `pages`."""
+    """Return `value` with hostile texts. Add the hashes of page texts to `pages`."""
     if isinstance(value, dict):
         return {key: _poisoned(each, pages, key) for key, each in value.items() if key != "git"}
     if isinstance(value, list):

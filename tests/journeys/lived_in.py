@@ -1,4 +1,4 @@
-"""A computer on which Mara has opened the inbox before, so that a start requests only news."""
+"""Fixtures for a computer on which Mara has opened the inbox before, so that a start requests only recent data."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pytest
 from octavo.tui.widgets import short_texts
 from tests.journeys.stage import Stage
 
-KEPT = ("cache", "state")
+KEPT_FOLDERS = ("cache", "state")
 
 
 @pytest.fixture(scope="session")
 def lived_in(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folders of the computer."""
+    """Return the folders of the computer."""
     clock = short_texts.clock
     before = Stage(tmp_path_factory.mktemp("lived-in"), library)
 
@@ -32,15 +32,15 @@ def lived_in(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def stage(stage: Stage, lived_in: Path) -> Stage:
-    """The stage of other journeys, with the cache and state of the computer."""
-    for kept in KEPT:
+    """Return the stage of other journeys with the cache and state of that computer."""
+    for kept in KEPT_FOLDERS:
         shutil.copytree(lived_in / kept, stage.folder / kept)
     return stage
 
 
 @pytest.fixture
 def new_stage(stage: Stage) -> Stage:
-    """A stage on which the app was never opened."""
-    for kept in KEPT:
+    """Return a stage on which the app was never opened."""
+    for kept in KEPT_FOLDERS:
         shutil.rmtree(stage.folder / kept)
     return stage

@@ -43,15 +43,15 @@ from tests.tui.resources.test_form_values import valid_text
 NOOR = "noor-haddad"
 """Administrator of the organization."""
 KEEPERS = {"owner of a space": "hedda-rehman", "owner of a collection": "selin-dahlgren"}
-"""Administrators of one space or one collection only. In the organization, they are guest and reader."""
+"""Users who administer only one space or one collection. In the organization, they are guest and reader."""
 BARE = "Handbook of the harbour"
-"""Title of a site without any of the single items of a site."""
+"""Title of a site that has no single items such as an adaptive schema."""
 HERE = OrganizationRef(organization_id=ORGANIZATION)
 LIMPET, INSTRUMENTS = SpaceRef(space_id="limpet"), CollectionRef(collection_id="instruments")
 TELLING = {PEOPLE_BY_ROLE["commenter"], SITE.site_id, BARE, LIMPET.space_id, INSTRUMENTS.collection_id}
-"""Keys of items that are always checked: the owner of a team, and the items with most children."""
+"""Keys of items that are always checked: the owner of a team, and the items with the most children."""
 SPEC = openapi.Source(text='{"openapi": "3.1.0", "info": {"title": "Tides", "version": "1"}, "paths": {}}')
-SOME: tuple[Operation[Any], ...] = (
+MISSING_RESOURCES: tuple[Operation[Any], ...] = (
     *(
         redirects.Create(at=SITE, source=source, destination=redirects.ToSection(site_section_id=section))
         for source, section in (
@@ -71,8 +71,8 @@ SOME: tuple[Operation[Any], ...] = (
     openapi.Create(at=HERE, slug="tides", source=SPEC),
     translations.Create(at=HERE, title="Into French"),
 )
-"""Creates at least one item of each resource that the demo does not contain."""
-MORE: tuple[Operation[Any], ...] = (
+"""Operations that create at least one item of each resource that the demo does not contain."""
+ROLE_EXAMPLES: tuple[Operation[Any], ...] = (
     sites.Create(at=HERE, title=BARE, spaces="sample"),
     site_structure.CreateSiteSpace(at=SITE, space_id="handbook", section_id="docs-instruments"),
     adaptive_schema.Update.model_validate(
@@ -90,13 +90,13 @@ MORE: tuple[Operation[Any], ...] = (
     invites.CreateLink(at=HERE, level="read", space=LIMPET.space_id),
     invites.CreateLink(at=HERE, level="read", collection=INSTRUMENTS.collection_id),
 )
-"""Creates more items that show how roles differ."""
+"""Operations that create more items, so that the permissions of roles differ."""
 
 
 def furnish(world: World) -> None:
     """Create items of every resource, and upload files for more fonts."""
-    handlers.load()  # The server may not have been started yet in this process.
-    for op in (*SOME, *MORE):
+    handlers.load()  # The server may not have loaded its handlers yet in this process.
+    for op in (*MISSING_RESOURCES, *ROLE_EXAMPLES):
         made = answer(op, world.for_user(NOOR))
         if isinstance(made, BackgroundWork):
             made.finish(made.run())
@@ -104,12 +104,12 @@ def furnish(world: World) -> None:
         each for each in answer(share_links.List(at=SITE), world.for_user(NOOR))["items"] if each["name"] == "Partners"
     )
     answer(share_links.Update(at=SITE, share_link_id=link["id"], active=False), world.for_user(NOOR))
-    keys = [_sent_font(world) for _ in range(3)]
+    keys = [_upload_font(world) for _ in range(3)]
     faces = (fonts.NewFace(weight=400, storage_key=keys[0]),)
     answer(fonts.Create(at=HERE, font_family="Tide", font_faces=faces), world.for_user(NOOR))
 
 
-def _sent_font(world: World) -> str:
+def _upload_font(world: World) -> str:
     data = b"wOF2" + bytes(60)
     file = storage.FileToSend(name="tide.woff2", type="font/woff2", size=len(data))
     signed = answer(storage.Upload(at=HERE, file=file, kind="customization_font"), world.for_user(NOOR))
@@ -127,8 +127,8 @@ class _Undone(Exception):
     """Rolls back a transaction."""
 
 
-def verdict(world: World, op: Operation[Any], person: str) -> int:
-    """Return the status that the server would answer a user with. The write is rolled back."""
+def status_for(world: World, op: Operation[Any], person: str) -> int:
+    """Return the status of the response to a user. The write is rolled back."""
     try:
         with world.store.transaction():
             answer(op, world.for_user(person))
@@ -142,7 +142,7 @@ def verdict(world: World, op: Operation[Any], person: str) -> int:
 
 
 def changes(world: World, op: Operation[Any], listed: Operation[Any]) -> bool:
-    """Return whether the server accepts a write and the list then differs. The write is rolled back."""
+    """Return whether the server accepts a write that changes the list. The write is rolled back."""
 
     def now() -> Any:
         try:
@@ -163,11 +163,11 @@ def changes(world: World, op: Operation[Any], listed: Operation[Any]) -> bool:
 
 Written = dict[str, str | None]
 MOST = 12
-"""Maximum number of items to try for a reference, because some of them may be taken."""
+"""Maximum number of items to try for a reference. Some items may already be in use."""
 
 
 class Forms:
-    """Text that the forms of resources accept."""
+    """Form values that the server accepts."""
 
     def __init__(self, shell: Shell, ask: Callable[[Operation[Any]], Awaitable[Any]], world: World) -> None:
         """`ask` sends a request as an administrator, who can see all references."""
@@ -175,7 +175,7 @@ class Forms:
         self._listed: dict[Operation[Any], Any] = {}
 
     async def to_make(self, kind: Resource[Any], known: Arguments) -> AsyncIterator[tuple[Written, Operation[Any]]]:
-        """Return texts and requests that create an item, those with the fewest fields first."""
+        """Yield texts and requests that create an item, those with the fewest fields first."""
         assert kind.create is not None
         fields = fields_of(kind.create, leave_out=frozenset(known), required_fields=kind.required_fields)
         begin = initial_texts(fields, None) if not SPECS[kind.create].changes else dict.fromkeys(names_of(fields), "")
@@ -189,7 +189,7 @@ class Forms:
         more = [{**least[0], each.name: (await self.values(kind, known, each))[0]} for each in optional]
         places = [each for each in optional if self._lists_places(kind, known, each)]
         outside = [each for each in (least[0], *more) if not any(each[place.name] for place in places)]
-        for place in places:  # Permissions can differ with the place of the new item.
+        for place in places:  # Permissions may differ between the places of a new item.
             values = await self.values(kind, known, place)
             more += [{**written, place.name: value} for written in outside for value in values]
         for written in (*least, *more):
@@ -200,7 +200,7 @@ class Forms:
     async def to_change(
         self, kind: Resource[Any], known: Arguments, thing: Any
     ) -> AsyncIterator[tuple[str, str, Operation[Any]]]:
-        """Return the fields that can be changed, with a new text and the request."""
+        """Yield each field that can be changed, with a new text and the request."""
         assert kind.update is not None
         here = kind.arguments_for(known, thing)
         fields = fields_of(kind.update, leave_out=frozenset(here))
@@ -224,7 +224,7 @@ class Forms:
         return found[-MOST:] or [valid_text(field)]
 
     async def called(self, kind: Resource[Any], known: Arguments, field: FormField, value: str) -> str:
-        """Return the text to type in order to choose a reference."""
+        """Return the text that a user types to choose a reference."""
         choices = await self._choices(kind, known, field)
         return next((each.title for each in choices if each.value == value), field.label_of(value))
 
@@ -243,12 +243,11 @@ class Forms:
 
 
 def another(field: FormField, fits: str, now: str | None) -> str:
-    """Return valid text for a field that differs from the present text."""
+    """Return a valid text for a field that differs from the current text."""
     if fits != now:
         return fits
     return "no" if field.kind == "yes or no" else f"{fits} 2" if field.kind == "line" else fits
 
 
 def names_of(fields: Iterable[FormField]) -> list[str]:
-    """Return the names of the fields."""
     return [each.name for each in fields]

@@ -1,4 +1,4 @@
-"""Servers on a real port that answer with faults instead of the platform, or with changed responses."""
+"""Servers on a real port that respond with faults, or that change the responses of the platform."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ from octavo.server.app import Platform
 
 @dataclass(frozen=True)
 class Mood:
-    """A fault: the status and the body of the response. Status 0: no response. Without a body, an error with a sentence."""
+    """A fault: the status and the body of a response. With status 0, there is no response. Without a body, the
+    response is an error with a message."""
 
     status: int = 0
     body: bytes | None = None
     headers: tuple[tuple[str, str], ...] = ()
     late: float = 0.0
-    """Seconds until the platform responds after all."""
+    """Delay in seconds, after which the platform responds normally."""
     only: str = ""
-    """The method of the requests that get the fault. Empty: all methods."""
+    """Method of the requests that get the fault. If empty, all requests get the fault."""
     acts: bool = False
-    """Whether the platform handles the request, and only its response is lost."""
+    """Whether the platform handles the request, so that only its response is lost."""
 
     async def answer(self, send: Send) -> None:
         if not self.status:
@@ -44,7 +45,7 @@ class Mood:
 
 @dataclass
 class Moody:
-    """An ASGI application in front of the platform. It has no faults while `mood` is None."""
+    """An ASGI application in front of the platform. While `mood` is None, there are no faults."""
 
     platform: ASGIApp
     mood: Mood | None = None
@@ -56,10 +57,10 @@ class Moody:
         if mood is not None and mood.only in ("", scope["method"]):
             self.asked.append(f"{scope['method']} {scope['path']}")
             if mood.acts:
-                await self.platform(scope, receive, _swallowed)
+                await self.platform(scope, receive, _discard)
                 return await mood.answer(send)
             if not mood.late:
-                await _whole(receive)
+                await _read_request(receive)
                 return await mood.answer(send)
             await asyncio.sleep(mood.late)
         await self.platform(scope, receive, send)
@@ -89,12 +90,12 @@ class Altered:
         await send({"type": "http.response.body", "body": json.dumps(body).encode()})
 
 
-async def _swallowed(message: Message) -> None:
-    """Discard the response."""
+async def _discard(message: Message) -> None:
+    """Discard the messages of the response."""
 
 
-async def _whole(receive: Receive) -> None:
-    """Read the complete request, so that the client sees no closed connection."""
+async def _read_request(receive: Receive) -> None:
+    """Read the complete request, so that the connection does not close while the client sends."""
     message: Message = {"more_body": True}
     while message.get("more_body"):
         message = await receive()
@@ -111,11 +112,11 @@ async def serving(application: ASGIApp) -> AsyncIterator[str]:
         running = asyncio.create_task(server._serve(sockets=[listener]))
         try:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-        finally:  # After a failed test too: open connections would hide its error.
+        finally:  # Stop the server after a failed test too, because open connections would hide the error.
             server.should_exit = server.force_exit = True
             await running
 
 
 def altered(where: str, change: Callable[[Any], None]) -> Callable[[Platform], AbstractAsyncContextManager[str]]:
-    """Return a value for `over` of a stage: the platform with changed responses."""
+    """Return an `over` argument for `Stage.play` that changes the responses of the platform."""
     return lambda platform: serving(Altered(platform, where, change))

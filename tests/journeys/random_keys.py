@@ -1,4 +1,4 @@
-"""A user who presses random keys on all screens, pastes, clicks, scrolls and resizes, one by one and in bursts."""
+"""A user who presses random keys on all screens, and who also pastes, clicks, scrolls and resizes."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _RUN_ANYTHING = frozenset({"PaletteScreen", "HelpScreen"})
 """Screens on which enter or a click may run any command."""
 
 
-class Fingers:
-    """The random user. The actions depend on the seed and on the bound keys."""
+class RandomUser:
+    """A random user. The actions depend on the seed and on the bound keys."""
 
     def __init__(self, run: Run, seed: int, done: list[str], *, stay: bool = False) -> None:
-        """`done` gets all actions in order. With `stay`, the user never leaves the app."""
+        """Append each action to `done`. With `stay`, the user never quits, suspends or signs out."""
         self._run, self._random, self.done, self._stay = run, Random(seed), done, stay
 
     async def act(self) -> None:
@@ -42,7 +42,7 @@ class Fingers:
         if chosen < 0.03 and not self._stay:
             await self.burst()
         elif chosen < 0.40:
-            await self._press(self._offered())
+            await self._press(self._random_key())
         elif chosen < 0.66:
             await self._press(random.choice(_MOVES))
         elif chosen < 0.75:
@@ -55,7 +55,7 @@ class Fingers:
             await self._click()
         elif chosen < 0.93:
             self._note("scroll")
-            at = self._anywhere()
+            at = self._random_position()
             kind = random.choice((events.MouseScrollDown, events.MouseScrollUp))
             self._run.send_wheel(*at, kind)
         elif chosen < 0.96:
@@ -69,11 +69,12 @@ class Fingers:
             await asyncio.sleep(random.choice((0.01, 0.05, 0.3)))
 
     async def burst(self) -> None:
-        """Do several actions faster than the app paints. Many clicks hit the key bar and the tabs, some the same spot."""
+        """Do several actions faster than the app paints. Many clicks hit the key bar and the tabs, and some hit the
+        same cell."""
         random, app = self._random, self._run.app
         keys = [*(self._bound().keys() - _ENDS), *_MOVES, *_VIEWS, "escape", "escape"]
         keys.sort()
-        at = self._anywhere()
+        at = self._random_position()
         for _ in range(random.randint(3, 16)):
             chosen = random.random()
             if chosen < 0.35:
@@ -82,7 +83,7 @@ class Fingers:
                 self._click_at(at, random.choice((1, 1, 2, 3)))
             elif chosen < 0.45:
                 self._note("wheel")
-                self._run.send_wheel(*self._anywhere())
+                self._run.send_wheel(*self._random_position())
             elif chosen < 0.65:
                 self._resize()
             else:
@@ -95,14 +96,14 @@ class Fingers:
         self._note(f"resize {size}")
         self._run.send_size(*size)
 
-    def _offered(self) -> str:
+    def _random_key(self) -> str:
         """Return a random bound key."""
         found = sorted(self._bound().keys() - _ENDS)
         return self._random.choice(found) if found else "enter"
 
     async def _press(self, key: str) -> None:
         app = self._run.app
-        if (key == "q" and self._would_quit(app.screen)) or (self._stay and self._leads_out(key)):
+        if (key == "q" and self._would_quit(app.screen)) or (self._stay and self._leaves_app(key)):
             key = "escape"
         self._note(key)
         await app._press_keys([key])
@@ -110,7 +111,7 @@ class Fingers:
     def _would_quit(self, screen: Screen[object]) -> bool:
         return not isinstance(screen.focused, Input | TextArea)
 
-    def _leads_out(self, key: str) -> bool:
+    def _leaves_app(self, key: str) -> bool:
         screen = self._run.app.screen
         if key == "enter" and type(screen).__name__ in _RUN_ANYTHING:
             return True
@@ -119,16 +120,17 @@ class Fingers:
 
     def _bound(self) -> dict[str, ActiveBinding]:
         screen = self._run.app.screen
-        return screen.active_bindings if screen.is_mounted else {}  # Before that, the parts of the screen are missing.
+        # Before the screen is mounted, its children do not exist.
+        return screen.active_bindings if screen.is_mounted else {}
 
-    def _anywhere(self) -> tuple[int, int]:
+    def _random_position(self) -> tuple[int, int]:
         size = self._run.app.size
         return self._random.randrange(max(1, size.width)), self._random.randrange(max(1, size.height))
 
     async def _click(self) -> None:
         if self._stay and type(self._run.app.screen).__name__ in _RUN_ANYTHING:
             return
-        self._click_at(self._anywhere(), self._random.choice((1, 1, 1, 2)))
+        self._click_at(self._random_position(), self._random.choice((1, 1, 1, 2)))
         await self._run.pilot.pause()
 
     def _click_at(self, at: tuple[int, int], times: int) -> None:

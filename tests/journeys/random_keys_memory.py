@@ -1,7 +1,8 @@
-"""Press random keys in the app, and print its memory early and at the end: python -m tests.journeys.random_keys_memory COUNT
+"""Press random keys in the app and print its memory early and at the end: python -m
+tests.journeys.random_keys_memory COUNT
 
-A process of its own: the test suite keeps parsed style sheets and other objects that the app does not keep.
-"""
+The measurement needs its own process, because the test suite keeps parsed style sheets and other objects that the
+app releases."""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ LANGUAGES = ("bash", "html", "http", "javascript", "json", "markdown", "python",
 
 
 def load_all() -> None:
-    """Import all modules, and load all tables that are loaded at first use, because these stay in memory."""
+    """Import all modules and load all tables that are otherwise loaded at first use, because they stay in memory."""
     for module in walk_packages(octavo.__path__, "octavo."):
         if not module.name.endswith(".__main__"):
             import_module(module.name)
@@ -52,7 +53,7 @@ def memory() -> float:
 
 async def measure(folder: Path, count: int) -> tuple[float, float]:
     """Return the memory after a tenth of the keys and after all keys."""
-    garbage_collection.use_one_arena()  # As the app does in a terminal.
+    garbage_collection.use_one_arena()  # The app does so in a terminal.
     store = Store(library := folder / "library.db")
     build(World(store))
     store.set_setting("library", "demo")

@@ -1,8 +1,7 @@
-"""A server that sends random responses that the OpenAPI document allows, and some that it does not.
+"""A server that sends random responses. Most responses are valid in the OpenAPI document, and some are not.
 
-A response depends only on the seed and the request, so that a run can be repeated. Ids come from a small set for each kind
-of item, so that responses refer to items in other responses.
-"""
+A response depends only on the seed and the request, so that a run can be repeated. The ids of each kind of item come
+from a small set, so that responses refer to items in other responses."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ from tests.journeys.random_values import Json, Values, kind_of
 HOST = "http://127.0.0.1:9"
 """Origin of URLs in responses. No server listens there."""
 _FIRST = ("/v1/user", "/v1/orgs")
-"""Operations that every view needs. They fail less often."""
+"""Operations that every view needs. The server fails them less often."""
 _REFUSALS = (400, 403, 403, 404, 409, 412, 429, 429, 500, 502, 503)
 _WAITS = ("0", "1", "59", "3600", "Wed, 21 Oct 2026 07:28:00 GMT", "-5", "soon", "9" * 40, "")
 _UNREADABLE = (
@@ -31,15 +30,15 @@ _UNREADABLE = (
 
 
 @dataclass(frozen=True)
-class Answered:
-    """A response, as far as the checks need it."""
+class ServerResponse:
+    """Status and body of a response."""
 
     status: int
     body: bytes
 
     @property
     def value(self) -> Json:
-        """Return the body as a JSON value. None if it is no JSON."""
+        """Return the body as a JSON value. None if the body is not valid JSON."""
         try:
             return json.loads(self.body)
         except (ValueError, RecursionError):
@@ -48,19 +47,20 @@ class Answered:
 
 @dataclass
 class RandomServer:
-    """An ASGI application. With `changing`, the same request gets another response each time."""
+    """An ASGI application with random responses. With `changing`, the same request gets a different response each
+    time."""
 
     seed: int
     changing: bool = False
     trouble: float = 0.1
-    """Share of failures."""
+    """Share of requests that fail."""
     slow: float = 0.3
     """Delay of a few responses, in seconds."""
     longest: int = 10_000
-    """Number of items in a few lists."""
-    answers: dict[str, list[Answered]] = field(default_factory=dict)
-    """Last response to each GET, by path and query."""
-    _asked: Counter[str] = field(default_factory=Counter)
+    """Number of items in the few very long lists."""
+    answers: dict[str, list[ServerResponse]] = field(default_factory=dict)
+    """Responses to each GET request, in order, by path and query."""
+    _request_counts: Counter[str] = field(default_factory=Counter)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         more = True
@@ -68,13 +68,13 @@ class RandomServer:
             more = (await receive()).get("more_body", False)
         url = scope["raw_path"].decode().partition("?")[0] + "?" + scope["query_string"].decode()
         request = f"{scope['method']} {url}"
-        self._asked[request] += 1
-        turn = self._asked[request] if self.changing or scope["method"] != "GET" else 0
+        self._request_counts[request] += 1
+        turn = self._request_counts[request] if self.changing or scope["method"] != "GET" else 0
         random = Random(f"{self.seed} {request} {turn}")
         await asyncio.sleep(random.choice((0, 0, 0, 0, self.slow / 20, self.slow / 5, self.slow)))
         status, headers, body = self._answer(scope["method"], url, random)
         if scope["method"] == "GET":
-            self.answers.setdefault(url.removesuffix("?"), []).append(Answered(status, body))
+            self.answers.setdefault(url.removesuffix("?"), []).append(ServerResponse(status, body))
         lines = [(b"content-type", b"application/json"), *headers]
         await send({"type": "http.response.start", "status": status, "headers": lines})
         await send({"type": "http.response.body", "body": b"" if status == 204 else body})
@@ -100,8 +100,8 @@ class RandomServer:
             return 200, [], random.choice(_UNREADABLE)
         status = random.choice(_REFUSALS)
         headers = [(b"retry-after", random.choice(_WAITS).encode())] if random.random() < 0.5 else []
-        said = {"error": {"code": status, "message": Values(random, HOST, {}).words()}}
-        return status, headers, json.dumps(said).encode() if random.random() < 0.8 else random.choice(_UNREADABLE)
+        error = {"error": {"code": status, "message": Values(random, HOST, {}).words()}}
+        return status, headers, json.dumps(error).encode() if random.random() < 0.8 else random.choice(_UNREADABLE)
 
 
 def _operation(method: str, path: str) -> tuple[Json, dict[str, str]] | None:

@@ -1,4 +1,4 @@
-"""Random values that a JSON schema allows, and some missing, unknown, unusual and wrong values."""
+"""Random values that a JSON schema allows, with a few missing, unknown, unusual and wrong values."""
 
 from __future__ import annotations
 
@@ -77,27 +77,28 @@ _KINDS = {
 
 
 def kind_of(name: str) -> str:
-    """Return the kind of item that a field, model or path parameter refers to. All ids of a kind are from one set."""
+    """Return the kind of item that the name of a field, model or path parameter refers to. All ids of a kind come
+    from one set."""
     short = name.removesuffix("Id") if name != "Id" else name
     return _KINDS.get(short) or _KINDS.get(short.lower()) or short.lower()
 
 
 class Values:
-    """Creates the values of a response."""
+    """Random values for one response."""
 
     def __init__(self, random: Random, host: str, names: dict[str, str], longest: int = 10_000) -> None:
-        """`names` are the path parameters of the request by kind: the response refers to these. `longest` is the length of
-        a few lists."""
+        """`names` has the path parameters of the request by kind of item. The response refers to these items.
+        `longest` is the length of the few very long lists."""
         self._random, self._host, self._names, self._longest = random, host, names, longest
         self._lean = False
-        """Whether only required fields are present, as in a list of thousands of items."""
+        """True to create only required fields, as in a list of thousands of items."""
         self._wild = random.random() < 0.25
-        """Whether some values have a wrong type."""
+        """True if a few values may have a wrong type."""
         self._budget = 4000
-        """Number of values that may still be created. After that, all values are as short as possible."""
+        """Number of values that may still be created. At zero, all values become as short as possible."""
 
     def answer(self, schema: Json, page: str = "") -> bytes:
-        """Return the body of a response, or of a page of a list."""
+        """Return the body of a response, which may be one page of a list."""
         name = schema.get("$ref", "").rpartition("/")[2]
         if name.startswith("ListPage_"):
             return json.dumps(self._list_page(_definition(name), page)).encode()
@@ -183,7 +184,7 @@ class Values:
             case "null":
                 return None
             case _:
-                return self._shapeless(name)
+                return self._value_without_schema(name)
 
     def _choice(self, choices: list[Json]) -> Json:
         others = [each for each in choices if each.get("type") != "null"]
@@ -198,7 +199,7 @@ class Values:
             may_miss = each not in required
             if (may_miss and (self._lean or self._budget < 0 or random.random() < 0.12)) or random.random() < 0.005:
                 continue
-            # Everything except the id may be missing in a response: other servers omit fields.
+            # Other servers omit fields, so every field except the id may be missing.
             if each != "id" and not may_miss and random.random() < 0.03:
                 continue
             found[each] = self._id(name) if each == "id" else self._value(described, each, depth + 1)
@@ -254,14 +255,14 @@ class Values:
         return self.words()
 
     def words(self) -> str:
-        """Return a short text, usually of words."""
+        """Return a short text, which usually consists of words."""
         random = self._random
         if not self._lean and random.random() < 0.2:
             return random.choice(_ODD)
         return " ".join(random.choice(_WORDS) for _ in range(random.choice((1, 2, 2, 3, 4, 9)))).capitalize()
 
     def markdown(self) -> str:
-        """Return Markdown with random blocks, rarely with a huge or broken one."""
+        """Return Markdown with random blocks. A few texts are huge or broken."""
         random = self._random
         if self._lean or self._budget < 0 or random.random() < 0.1:
             return self.words()
@@ -283,26 +284,28 @@ class Values:
             markdown = " ".join(words)
         return markdown
 
-    def _shapeless(self, name: str) -> Json:
-        """Return a value without a schema, similar to the samples if they have the field."""
+    def _value_without_schema(self, name: str) -> Json:
+        """Return a value for a field without a schema. The value resembles the samples that have this field."""
         random = self._random
         if name in ("document", "description") and random.random() < 0.9:
             nodes = [node for _ in range(random.randint(0, 8)) for node in random.choice(PAIRS)[2]]
-            return self._worn({"object": "document", "data": {"schemaVersion": 9}, "nodes": nodes}, 0.004)
-        known = _of_samples().get(name)
+            return self._with_changes({"object": "document", "data": {"schemaVersion": 9}, "nodes": nodes}, 0.004)
+        known = _sample_values().get(name)
         if known and random.random() < 0.9:
-            return self._worn(random.choice(known), 0.05)
+            return self._with_changes(random.choice(known), 0.05)
         return self.anything()
 
-    def _worn(self, value: Json, often: float) -> Json:
-        """Return `value` with some changes."""
+    def _with_changes(self, value: Json, often: float) -> Json:
+        """Return `value` with a few random changes. `often` is the share of values that change."""
         random = self._random
         if random.random() < often:
             return self.anything()
         if isinstance(value, dict):
-            return {each: self._worn(inner, often) for each, inner in value.items() if random.random() > often}
+            return {each: self._with_changes(inner, often) for each, inner in value.items() if random.random() > often}
         if isinstance(value, list):
-            return [self._worn(each, often) for each in value for _ in range(1 if random.random() > often else 2)]
+            return [
+                self._with_changes(each, often) for each in value for _ in range(1 if random.random() > often else 2)
+            ]
         if isinstance(value, str) and random.random() < often * 3:
             return self.words()
         return value
@@ -347,8 +350,8 @@ def _definition(name: str) -> Json:
 
 
 @cache
-def _of_samples() -> dict[str, list[Json]]:
-    """Return the values in the samples by field name."""
+def _sample_values() -> dict[str, list[Json]]:
+    """Return all values in the samples, by field name."""
     found: dict[str, list[Json]] = defaultdict(list)
 
     def walk(value: Json) -> None:

@@ -1,14 +1,14 @@
-"""The requests that follow the keys of journeys, and the table that says which journey shows which request.
+"""Log the requests that follow the keys of journeys, and read the table that names a journey for each request.
 
-`requests.tsv` has a row for each operation that only reads, and for each command that sends another operation. The fixture
-`requests_logged` checks the rows of a journey whenever it runs. Update the table after a change of keys:
+`requests.tsv` has a row for each operation that only reads, and for each command that sends another operation. The
+fixture `check_logged_requests` checks the rows of a journey when the journey runs. After a change of keys, update
+the table with these commands:
 
     RECORD_REQUESTS=one.tsv .venv/bin/pytest -n auto -m "not long or before_release" tests/journeys
     RECORD_REQUESTS=one.tsv .venv/bin/pytest -m long tests/journeys/test_every_kind.py
     .venv/bin/python -m tests.journeys.request_log one.tsv
 
-With several records, the table contains only requests that are in all of them.
-"""
+With several records, the table contains only requests that are in all records."""
 
 from __future__ import annotations
 
@@ -28,51 +28,55 @@ from octavo.tui.widgets.commands import CURSOR_COMMANDS, HasCommands
 
 TABLE = Path(__file__).with_name("requests.tsv")
 UNDO = ("write.undo", "thread.undo")
-"""Commands that send the inverse of another write, and are allowed in read-only mode."""
+"""Commands that send the inverse of another write. Read-only mode allows these commands."""
 
 
 class Request(NamedTuple):
-    """A request that a journey shows."""
+    """A request, and a journey that sends the request."""
 
     method: str
     path: str
     command: str
-    """Id of a command that led to the request. Empty for an operation that only reads: background work may be first."""
+    """Id of a command that led to the request. Empty for an operation that only reads, because background work may
+    send the request first."""
     journey: str
     """Id of the test."""
 
     @property
     def writes(self) -> bool:
-        """Whether the operation changes anything."""
+        """Return whether the operation changes data on the server."""
         return self.method != "GET"
 
 
 class RequestLog:
-    """The commands that ran in a journey, and the requests that followed each of them."""
+    """The commands that ran in a journey, and the requests that followed each command."""
 
     def __init__(self) -> None:
         self.seen: set[tuple[str, str, str]] = set()
-        """Method, path, and a command that led to the request."""
+        """Method, path, and the id of a command that led to the request, or an empty id."""
         self._commands: tuple[str, ...] = ()
-        """The last command of a view, and the commands of the dialogs that were open since then."""
+        """The last command of a view, and the commands of dialogs that ran since then."""
         self._queued: list[tuple[Operation[Any], tuple[str, ...]]] = []
-        """Operations that were put into the outbox, and the commands before. A list: some operations have no hash."""
+        """Operations in the outbox, with the commands that queued each operation. This is a list because some
+        operations cannot be hashed."""
 
     def clear(self) -> None:
-        """Begin the log of another journey."""
+        """Start the log of another journey."""
         self.seen.clear()
         self._queued.clear()
         self._commands = ()
 
     def command_ran(self, id: str, in_dialog: bool, outbox: Outbox | None) -> None:
-        """Note that a command runs. Entries in the outbox by now belong to the commands before it."""
+        """Note that a command runs. Operations that are already in the outbox belong to the commands before this
+        one."""
         if outbox is not None:
             self.note_queued(outbox)
         if id.rpartition(".")[2] not in CURSOR_COMMANDS:
             self._commands = (*self._commands, id) if in_dialog else (id,)
 
     def note_queued(self, outbox: Outbox) -> None:
-        """Attribute new entries of the outbox to the last commands: they may be sent after other keys."""
+        """Attribute new operations in the outbox to the last commands, because the operations may be sent after
+        later keys."""
         known = [op for op, _ in self._queued]
         self._queued += [(entry.op, self._commands) for entry in outbox.entries if entry.op not in known]
 
@@ -85,11 +89,10 @@ class RequestLog:
 
 
 log = RequestLog()
-"""The log of the journey that runs in this process."""
+"""Log of the journey that runs in this process."""
 
 
-def table() -> list[Request]:
-    """Return the rows of the table."""
+def read_table() -> list[Request]:
     with TABLE.open(encoding="utf-8", newline="") as lines:
         return [Request(**row) for row in csv.DictReader(lines, delimiter="\t")]
 
@@ -107,10 +110,11 @@ def writing_commands() -> set[str]:
 
 
 def rows_to_keep(seen: Iterable[Request]) -> list[Request]:
-    """Return one row for each operation that reads, and one for each command that sends another operation.
+    """Return one row for each operation that reads, and one row for each other operation and each command that sends
+    the operation.
 
-    The command is one that declares `writes`. If there is none, it opens a dialog that offers the write, such as `spaces.act`.
-    """
+    A command counts if it declares `writes`. If an operation has no such command, the commands that open its dialog
+    count, such as `spaces.act`."""
     writing = writing_commands()
     requests = sorted(seen, key=lambda each: ("[" in each.journey, each))
     declared = {(each.method, each.path) for each in requests if each.command in writing}

@@ -1,4 +1,5 @@
-"""The whole app with the demo library: real client, platform, disk and screens, and a clock that the test moves."""
+"""The complete app with the demo library: real client, platform, files and screens, and a clock that only the test
+moves."""
 
 from __future__ import annotations
 
@@ -24,13 +25,13 @@ from octavo.api.operation import Operation
 from octavo.cli import sessions
 from octavo.client.client import Client
 from octavo.client.in_process import Application
+from octavo.data.availability import Send
 from octavo.data.drafts import Drafts
 from octavo.data.live import Live
 from octavo.data.offline_spaces import OfflineSpaces
 from octavo.data.proposed_notes import ProposedNotes
 from octavo.data.response_cache import ResponseCache
 from octavo.data.search_index import SearchIndex
-from octavo.data.sending import Send
 from octavo.data.state_db import StateDb
 from octavo.data.writes.outbox import Outbox
 from octavo.server.app import Platform
@@ -40,8 +41,8 @@ from octavo.server.world import World
 from octavo.settings import Settings
 from octavo.tui.app import octavo as octavo_module
 from octavo.tui.app.octavo import Octavo
-from octavo.tui.core.frame import STEPS
 from octavo.tui.core.session import Session, SignInMethods
+from octavo.tui.core.tour import STEPS
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
@@ -56,11 +57,11 @@ T = TypeVar("T")
 Op = TypeVar("Op", bound=Operation[Any])
 
 MARA = "mara-lindqvist"
-"""A user who may review and merge, but only review in the Limpet manual."""
+"""A user who may review and merge in all spaces, except that she may only review in the Limpet manual."""
 CONNECTED = re.compile(r"● (updated )?\d+\w+ ago")
-"""The age of the data in the top bar, with and without the verb."""
+"""The age of the data in the top bar, with or without the word “updated”."""
 LONGEST = 45.0
-"""Seconds after which a wait fails, on a busy machine too."""
+"""Number of seconds after which a wait fails. The value is large enough for a busy machine."""
 
 
 @dataclass
@@ -81,32 +82,32 @@ class Clock:
 
 
 class Gate:
-    """Sits between the app and its client. While it is shut for a kind of request, such requests wait."""
+    """A gate between the app and its client. While the gate is shut for a kind of request, such requests wait."""
 
     def __init__(self, send: Send, clock: Clock) -> None:
         self._send, self._clock = send, clock
         self._since: dict[object, float] = {}
-        """Start times of the requests without a response."""
+        """Start times of the requests that have no response yet."""
         self._shut: dict[type[Operation[Any]], asyncio.Event] = {}
         self._shut_for_all: asyncio.Event | None = None
         self.passed: list[Operation[Any]] = []
         """Requests that were sent, in order."""
         self.under_way = 0
-        """Number of sent requests without a response."""
+        """Number of sent requests that have no response yet."""
         self.waiting = 0
 
     @property
     def waited(self) -> float:
-        """Return the age of the oldest request without a response, in seconds."""
+        """Return the age in seconds of the oldest request that has no response yet."""
         return max((self._clock.seconds() - each for each in self._since.values()), default=0.0)
 
     async def __call__(self, op: Operation[T]) -> T:
-        asked = object()
-        self._since[asked] = self._clock.seconds()
+        request = object()
+        self._since[request] = self._clock.seconds()
         try:
             return await self._pass(op)
         finally:
-            del self._since[asked]
+            del self._since[request]
 
     async def _pass(self, op: Operation[T]) -> T:
         while (shut := self._shut_for_all or self._shut.get(type(op))) is not None:
@@ -124,7 +125,7 @@ class Gate:
             self.under_way -= 1
 
     def shut(self, kind: type[Operation[Any]] | None = None) -> None:
-        """Hold requests of this kind until the gate opens. Without a kind, hold all requests."""
+        """Let requests of this kind wait until the gate opens. Without a kind, let all requests wait."""
         if kind is None:
             self._shut_for_all = asyncio.Event()
         else:
@@ -132,11 +133,11 @@ class Gate:
 
     @property
     def is_shut(self) -> bool:
-        """Return whether all requests are held."""
+        """Return whether all requests wait."""
         return self._shut_for_all is not None
 
     def open(self, *but: type[Operation[Any]]) -> None:
-        """Send the held requests and let later ones pass, except for these kinds."""
+        """Send the waiting requests, and let later requests pass, except requests of these kinds."""
         opened = [*self._shut.values(), *([self._shut_for_all] if self._shut_for_all else ())]
         self._shut = {kind: asyncio.Event() for kind in but}
         self._shut_for_all = None
@@ -149,7 +150,7 @@ class Gate:
 
 
 class JourneyApp(Octavo):
-    """The app, which logs the commands that run."""
+    """The app, which also logs each command that runs."""
 
     CSS_PATH = str(Path(octavo_module.__file__).with_name("app.tcss"))
 
@@ -159,7 +160,7 @@ class JourneyApp(Octavo):
 
 
 class Run:
-    """A run of the app: what the user does and sees."""
+    """A run of the app: actions of the user, and what the screen shows."""
 
     def __init__(self, app: Octavo, pilot: Pilot[int], gate: Gate | None, platform: Platform, clock: Clock) -> None:
         self.app, self.pilot, self.platform, self.clock = app, pilot, platform, clock
@@ -172,34 +173,34 @@ class Run:
 
     @property
     def lines(self) -> list[str]:
-        """Return the lines of the terminal without trailing spaces, and with plain spaces."""
+        """Return the lines of the terminal without trailing spaces. No-break spaces become spaces."""
         return [strip.text.replace("\N{NO-BREAK SPACE}", " ").rstrip() for strip in painted_rows(self.app.screen)]
 
     @property
     def text(self) -> str:
-        """Return the text of the terminal."""
+        """Return the complete text of the terminal."""
         return "\n".join(self.lines).rstrip() + "\n"
 
     @property
     def keybar(self) -> str:
-        """Return the key bar, which is the last line."""
+        """Return the key bar, which is the last line of the terminal."""
         return self.lines[-1]
 
     @property
     def said(self) -> list[str]:
-        """Return the visible notices, the oldest first."""
+        """Return the texts of all visible notifications, the oldest first."""
         return [notice.text for notice in self.app.notices.shown()] + [each.message for each in self.app._notifications]
 
     async def press(self, *keys: str) -> None:
-        """Press keys one after the other, and wait until the app is idle. After a key without effect, wait before typing, as
-        a user does who reads the notice."""
+        """Press keys one after the other, and wait until the app is idle. While Octavo ignores typing after a key
+        without effect, wait first, as a user does who reads the notification."""
         while self.app.words.is_ignored:
             await self.pilot.pause(0.004)
         await self.pilot.press(*keys)
         await self.settle()
 
     async def type(self, words: str) -> None:
-        """Paste a text."""
+        """Paste a text, and wait until the app is idle."""
         self.app.screen.post_message(events.Paste(words))
         await self.settle()
 
@@ -225,28 +226,30 @@ class Run:
 
     @property
     def is_held_back(self) -> bool:
-        """Return whether the gate holds all requests."""
+        """Return whether the gate lets all requests wait."""
         return self._gate is not None and self._gate.is_shut
 
     async def settle(self, longest: float = LONGEST) -> None:
-        """Wait until the app is idle, except for requests that the gate holds. Raises TimeoutError after `longest` seconds."""
+        """Wait until the app is idle, apart from requests that wait at the gate. Raises TimeoutError after `longest`
+        seconds."""
         quiet, waits_for = 0, ""
         try:
             async with asyncio.timeout(longest):
                 while quiet < 3:
-                    if waits_for := self._under_way():
+                    if waits_for := self._describe_work():
                         quiet = 0
                         await asyncio.sleep(0.004)
                     else:
                         await self.pilot.pause(0.004)
-                        speedups.paint(self.app.screen)  # May cause requests: visible rows load their data.
-                        waits_for = self._under_way() or self._read()
+                        # Painting may cause requests, because visible rows load their data.
+                        speedups.paint(self.app.screen)
+                        waits_for = self._describe_work() or self._describe_reading()
                         quiet = 0 if waits_for else quiet + 1
         except TimeoutError as error:
             raise TimeoutError(f"Not at rest after {longest:g} s: {waits_for or 'messages'}") from error
 
-    def _under_way(self) -> str:
-        """Return what the app is still doing, empty if it is idle."""
+    def _describe_work(self) -> str:
+        """Return a description of the work that the app still does. Empty if the app is idle."""
         if not self.app.has_session:
             return f"tasks {self.app.tasks}" if self.app.tasks else ""
         session, gate, loader = self.app.session, self._gate, self.app.workspace.inbox.loader
@@ -263,8 +266,9 @@ class Run:
         outbox = session.outbox
         return "the outbox" if any(outbox._is_moving(entry) for entry in outbox.entries) else ""
 
-    def _read(self) -> str:
-        """Return the visible pages and diffs that are still parsed or laid out, empty if there are none."""
+    def _describe_reading(self) -> str:
+        """Return a description of the visible pages and diffs that are still parsed or laid out. Empty if there are
+        none."""
         reading = [
             view
             for view in self.app.screen.query(Reader)
@@ -283,19 +287,19 @@ class Run:
 
     async def see(self, *words: str) -> None:
         """Wait until each of `words` is on the screen."""
-        await self.until(lambda: self._holds(words) == set(words), f"see {', '.join(words)}")
+        await self.until(lambda: self._texts_on_screen(words) == set(words), f"see {', '.join(words)}")
 
     async def gone(self, *words: str) -> None:
         """Wait until none of `words` is on the screen."""
-        await self.until(lambda: not self._holds(words), f"no longer see {', '.join(words)}")
+        await self.until(lambda: not self._texts_on_screen(words), f"no longer see {', '.join(words)}")
 
-    def _holds(self, words: Sequence[str]) -> set[str]:
-        """Return the texts of `words` that are on the screen. The screen is rendered once for all."""
+    def _texts_on_screen(self, words: Sequence[str]) -> set[str]:
+        """Return the texts of `words` that are on the screen. Renders the screen once for all texts."""
         text = self.text
         return {each for each in words if each in text}
 
     async def hear(self, *words: str) -> None:
-        """Wait until each of `words` is in a notice."""
+        """Wait until each of `words` is in a notification."""
         await self.until(lambda: all(any(each in said for said in self.said) for each in words), f"hear {words}")
 
     async def until(self, holds: Callable[[], bool], what: str = "", *, longest: float = LONGEST) -> None:
@@ -308,7 +312,7 @@ class Run:
         await self.settle(longest)
 
     def accept(self) -> None:
-        """Cancel the refusals that were requested by `refuse_next`."""
+        """Cancel the refusals that `refuse_next` of the platform prepared."""
         self.platform._refusals.clear()
 
     async def later(self, **by: float) -> None:
@@ -342,22 +346,23 @@ class Run:
                 await self.pilot.pause(0.004)
 
 
-def _name(asked: Activity) -> tuple[datetime, str, str]:
-    return asked.moment, asked.method, asked.route
+def _activity_order(request: Activity) -> tuple[datetime, str, str]:
+    return request.moment, request.method, request.route
 
 
-async def _at_once(seconds: float) -> None:
-    """Return at once, so that retries take no time."""
+async def _skip_wait(seconds: float) -> None:
+    """Return immediately, so that retries take no time."""
 
 
-def _newest_first(asked: Sequence[Activity]) -> Iterator[Activity]:
-    """Yield the last request first, then the others by time and route: the order of simultaneous responses is random."""
-    yield from asked[-1:]
-    yield from sorted(asked[-2::-1], key=lambda each: (each.moment, each.route), reverse=True)
+def _newest_first(requests: Sequence[Activity]) -> Iterator[Activity]:
+    """Yield the last request, then the others by time and route, because simultaneous responses arrive in random
+    order."""
+    yield from requests[-1:]
+    yield from sorted(requests[-2::-1], key=lambda each: (each.moment, each.route), reverse=True)
 
 
 class Stage:
-    """The folders of a computer with a copy of the demo library, and a clock."""
+    """The folders of a computer with a copy of the demo library, and the clock of the computer."""
 
     def __init__(self, folder: Path, library: Path) -> None:
         self.folder = folder
@@ -367,10 +372,10 @@ class Stage:
         shutil.copyfile(library, self.database)
         self._new_id = counting()
         self.is_new = False
-        """Whether the first run shows the greeting and the tour."""
+        """True to show the greeting and the tour, as in a first run."""
 
     def settings(self, **chosen: Any) -> Settings:
-        """Return the settings, with `chosen` values replaced."""
+        """Return the settings of the computer. `chosen` replaces some values."""
         at = self.folder
         settings = Settings(
             at / "config", data_folder=at / "data", state_folder=at / "state", cache_folder=at / "cache"
@@ -379,7 +384,7 @@ class Stage:
 
     @asynccontextmanager
     async def library(self) -> AsyncIterator[Platform]:
-        """Open the platform with the library."""
+        """Open the platform on the library."""
         store = Store(self.database)
         platform = Platform(World(store, now=self.clock, new_id=self._new_id))
         try:
@@ -407,19 +412,19 @@ class Stage:
         longest: float = LONGEST,
         **chosen: Any,
     ) -> AsyncIterator[Run]:
-        """Open the app as `person`, and wait until its first screen is idle.
+        """Open the app as `person`, and wait until the first screen is idle.
 
-        `change`: called with the platform before the app opens.
-        `shut`: all requests wait until the gate is opened.
-        `over`: serves the platform and yields its origin. By default, the client calls the platform in this process.
+        `change`: function that is called with the platform before the app opens.
+        `shut`: all requests wait until the test opens the gate.
+        `over`: context manager that serves the platform and yields the origin. By default, the client calls the
+        platform in this process.
         `deadline`: seconds until a request times out.
-        `in_order`: the activity lists simultaneous requests by name instead of by response.
-        `every_frame`: paints as often as in a terminal. By default, only an idle app is painted.
+        `in_order`: the activity lists simultaneous requests by name and not by response time.
+        `every_frame`: paint as often as in a terminal. By default, only an idle app is painted.
         `read_only`: the reason why the session is read-only.
-        `behind`: wraps the platform, for example to delay responses.
-        `where`: the account whose data is on disk, if it is not that of `person`.
-        `longest`: seconds until a wait for the first screen fails.
-        """
+        `behind`: function that wraps the platform, for example to delay responses.
+        `where`: the account whose data is on disk, if the account differs from that of `person`.
+        `longest`: seconds until a wait for the first screen fails."""
         settings = self.settings(**chosen)
         async with self.library() as platform:
             if change is not None:
@@ -451,7 +456,7 @@ class Stage:
         longest: float = LONGEST,
         ways: SignInMethods | None = None,
     ) -> AsyncIterator[Run]:
-        """Open the app with a session or without. `ways` to sign in default to those of `origin`."""
+        """Open the app with or without a session. `ways` are the methods to sign in, by default those for `origin`."""
         app = JourneyApp(settings, ways or sessions.Ways(settings, origin), session, start=start, check_interval=None)
         app.notices = NoticeBoard(self.clock.seconds)
         short_texts.clock = self.clock
@@ -467,7 +472,7 @@ class Stage:
             await run.settle(longest)
             yield run
             if app.is_running:
-                await app.action_quit()  # Ends background work before the session closes, as for a user.
+                await app.action_quit()  # Background work ends before the session closes, as for a user.
 
     def _session(
         self,
@@ -480,14 +485,14 @@ class Stage:
         read_only: str,
         where: str,
     ) -> tuple[Session, Gate]:
-        """Return a session as the command line creates it, and its gate."""
+        """Return a session as the command line creates it, and the gate of the session."""
         client = Client(
             origin or "http://octavo.local",
             SecretStr(f"key-of-{person}"),
             transport=None if origin else platform,
             deadline=deadline,
             now=self.clock,
-            sleep=_at_once,
+            sleep=_skip_wait,
             read_only=read_only,
         )
         gate = Gate(client, self.clock)
@@ -522,7 +527,9 @@ class Stage:
             read_only=read_only,
             activity=lambda: (
                 replace(each, ms=7.0)
-                for each in _newest_first(sorted(client.activity, key=_name) if in_order else tuple(client.activity))
+                for each in _newest_first(
+                    sorted(client.activity, key=_activity_order) if in_order else tuple(client.activity)
+                )
             ),
             response_wait=lambda: gate.waited,
             throttle_seconds=lambda: client.background_wait,

@@ -19,22 +19,22 @@ CONTROLS = (
     "-c",
     "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])",
 )
-"""Prefix of a command that gets a controlling terminal, so that ctrl+c sends a signal to the foreground programs."""
+"""Prefix for a command that needs a controlling terminal, so that ctrl+c sends a signal to the foreground programs."""
 
 
 def terminal(
     stage: Stage, *command: str, size: tuple[int, int] = (120, 36), controls: bool = False, **environ: str
 ) -> Terminal:
-    """Run a module, such as `octavo demo`, with the folders of `stage`. With `controls`, keys such as ctrl+c send signals.
-    `environ` has additional variables."""
-    _was_reading(stage)
+    """Run a module, such as `octavo demo`, with the folders of `stage`. With `controls`, keys such as ctrl+c send
+    signals. `environ` has additional environment variables."""
+    _store_last_view(stage)
     folders = {f"OCTAVO_{name.upper()}_DIR": str(stage.folder / name) for name in ("config", "data", "state", "cache")}
-    environ |= {**folders, "PYTHONPATH": str(ROOT)}  # Modules of the tests are importable.
+    environ |= {**folders, "PYTHONPATH": str(ROOT)}  # Modules of the tests must be importable.
     return Terminal((*(CONTROLS if controls else ()), *MODULE, *command), environ, columns=size[0], rows=size[1])
 
 
-def _was_reading(stage: Stage) -> None:
-    """Store that the last view was a page, so that the demo opens it."""
+def _store_last_view(stage: Stage) -> None:
+    """Store that the last view was a page, so that the demo opens the page."""
     folder = stage.folder / "state"
     if not folder.exists():
         state = StateDb(folder, f"demo {stage.folder / 'data' / 'demo'}")
@@ -42,7 +42,7 @@ def _was_reading(stage: Stage) -> None:
         state.close()
 
 
-def written(running: Terminal) -> bytes:
+def output_of(running: Terminal) -> bytes:
     """Return the complete output of the program."""
     return b"".join(chunk.data for chunk in running.chunks)
 
@@ -50,7 +50,7 @@ def written(running: Terminal) -> bytes:
 KEYS = {"enter": b"\r", "escape": b"\x1b", "tab": b"\t", "backspace": b"\x7f"}
 
 
-def typed(keys: Sequence[str]) -> list[bytes]:
+def bytes_of_keys(keys: Sequence[str]) -> list[bytes]:
     """Return the bytes that a terminal sends for each key."""
     sent: list[bytes] = []
     for key in keys:

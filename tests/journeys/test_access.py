@@ -1,4 +1,4 @@
-"""Roles in spaces and collections: shown with their reasons, assigned and removed."""
+"""Roles in spaces and collections are explained, assigned and removed."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ PRODUCTS = CollectionRef(collection_id="products")
 API = SpaceRef(space_id="harbour-api")
 
 
-async def into(run: Run, kind: str, name: str) -> None:
-    """Go into a thing of a kind, by its name."""
+async def open_item(run: Run, kind: str, name: str) -> None:
+    """Open the item with this name in the table of a resource."""
     view = browser(run)
     depth = len(view.levels)
     await open_kind(run, kind)
@@ -31,7 +31,7 @@ async def into(run: Run, kind: str, name: str) -> None:
     await run.until(lambda: len(view.levels) == depth + 1, f"go into {name}")
 
 
-async def to_row(run: Run, name: str) -> None:
+async def select_row(run: Run, name: str) -> None:
     view = browser(run)
     view.rows.focus()
     found = next(each for each in view.rows.items if view.level.resource.title(each) == name)
@@ -39,9 +39,9 @@ async def to_row(run: Run, name: str) -> None:
 
 
 @pytest.mark.before_release
-async def test_the_explained_role_is_the_role_on_the_server_for_everyone(stage: Stage) -> None:
+async def test_explained_role_of_each_member_matches_the_server(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
-        # These rules do not cover everything: roles in several places, and default access that excludes members.
+        # The rules in the demo do not cover roles in several places, nor default access that excludes members.
         changes: tuple[Operation[Any], ...] = (
             permissions.Grant(at=PRODUCTS, role="create", teams=("field-crew",)),
             permissions.Grant(at=API, role="admin", users=("elin-brandt",)),
@@ -77,7 +77,7 @@ async def test_the_explained_role_is_the_role_on_the_server_for_everyone(stage: 
 @pytest.mark.before_release
 async def test_team_role_in_a_collection_lets_members_merge_in_its_spaces(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
-        await into(run, "collections", "Products")
+        await open_item(run, "collections", "Products")
         await open_kind(run, "members who can merge")
         assert "Yuki Tanabe" not in titles(run)
         await open_kind(run, "teams")
@@ -96,10 +96,10 @@ async def test_team_role_in_a_collection_lets_members_merge_in_its_spaces(stage:
         live = run.app.session.live
         for kind in (space_resources.MEMBER_ROLES, space_resources.TEAM_ROLES):
             await live.fetch(kind.list_operation({"at": PRODUCTS}))
-        unmade = space_resources.TEAM_ROLES.prepare_undo
-        assert unmade is not None
+        prepare_undo = space_resources.TEAM_ROLES.prepare_undo
+        assert prepare_undo is not None
         given = permissions.Grant(at=PRODUCTS, role="create", teams=("software", "field-crew"), users=("yuki-tanabe",))
-        ops = unmade(live, {"at": PRODUCTS})(given)
+        ops = prepare_undo(live, {"at": PRODUCTS})(given)
         await run.ask(given, NOOR)
         for op in ops or ():
             await run.ask(op, NOOR)
@@ -116,10 +116,10 @@ async def test_team_role_in_a_collection_lets_members_merge_in_its_spaces(stage:
         await run.press("r")
         await run.until(lambda: titles(run) == ["Harbour software"], "the team is there")
         await run.press("escape", "escape")
-        await into(run, "spaces", "Harbour API")
+        await open_item(run, "spaces", "Harbour API")
         await open_kind(run, "members who can merge")
         await run.until(lambda: "Yuki Tanabe" in titles(run), "she may")
-        await to_row(run, "Yuki Tanabe")
+        await select_row(run, "Yuki Tanabe")
         await run.see(
             "Yuki Tanabe can merge, review, edit, comment, and read in Harbour API:",
             "Creator in the collection Products, which contains Harbour software,",
@@ -133,7 +133,7 @@ async def test_access_of_a_space_opens_from_the_tree_with_reasons_for_roles(stag
         await run.see("Harbour API")
         await run.press("A")
         await run.see("Admin › Harbour API › Everyone with access")
-        await to_row(run, "Mara Lindqvist")
+        await select_row(run, "Mara Lindqvist")
         await run.see("Mara Lindqvist can merge, review, edit, comment, and read in Harbour API")
         await run.press("2")
         await run.see("Harbour API › Welcome")
@@ -142,6 +142,6 @@ async def test_access_of_a_space_opens_from_the_tree_with_reasons_for_roles(stag
         await run.press("k", "A")
         await run.see("Admin › Harbour software › Everyone with access")
         await run.press("escape", "escape")
-        await into(run, "members", "Mara Lindqvist")
-        await to_row(run, "Limpet manual")
+        await open_item(run, "members", "Mara Lindqvist")
+        await select_row(run, "Limpet manual")
         await run.see("Mara Lindqvist can review, edit, comment, and read in Limpet manual:", "role to Reviewer.")

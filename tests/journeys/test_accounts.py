@@ -1,4 +1,5 @@
-"""Keys that are refused or cannot be read: every view says so, and one signs in, out, or as another from there."""
+"""Rejected and unreadable API keys: every view reports the problem, and the user can sign in, sign out or switch
+accounts there."""
 
 from __future__ import annotations
 
@@ -18,14 +19,14 @@ from octavo.server.app import Platform
 from octavo.tui.app.sign_in import SignInScreen
 from octavo.tui.core.session import SignInState
 from tests.journeys.stage import MARA, Run, Stage
-from tests.journeys.test_beginnings import KEY, served
+from tests.journeys.test_beginnings import KEY, serve_platform
 
 VIEWS = ("content", "inbox", "changes", "comments", "sites", "admin")
 ANOTHER = "gb_api_another-key-of-somebody"
 
 
-def refusing(platform: Application) -> Application:
-    """A server that takes no key."""
+def reject_all_keys(platform: Application) -> Application:
+    """Return a server that rejects every API key."""
 
     async def refuse(scope: Any, receive: Any, send: Any) -> None:
         body = b'{"error": {"code": 401, "message": "This key was revoked."}}'
@@ -42,8 +43,8 @@ async def test_every_view_reports_a_rejected_key_and_what_to_press(stage: Stage,
     if is_known:
         async with stage.play(start=view) as run:
             await run.see_connected()
-    async with stage.play(start=view, behind=refusing) as run:
-        # The other words of the sentence, and the other keys, may be on two lines.
+    async with stage.play(start=view, behind=reject_all_keys) as run:
+        # The rest of the sentence and the other keys may be wrapped to the next line.
         await run.see("○ API key rejected", "revoked", "r retry   f3 sign in")
         await run.press(":", *"sign in")
         await run.see("Sign in again or sign in to another account")
@@ -51,7 +52,7 @@ async def test_every_view_reports_a_rejected_key_and_what_to_press(stage: Stage,
 
 
 async def test_report_of_a_rejected_key_names_keys_from_the_settings(stage: Stage) -> None:
-    async with stage.play(behind=refusing, keys={"account.sign_in": "ctrl+t"}) as run:
+    async with stage.play(behind=reject_all_keys, keys={"account.sign_in": "ctrl+t"}) as run:
         await run.see("ctrl+t sign in")
 
 
@@ -64,8 +65,8 @@ async def test_server_failure_does_not_suggest_to_sign_in(stage: Stage) -> None:
         assert "sign in" not in run.text
 
 
-class Machine:
-    """A machine signed in to a platform on a port, with the keys in files."""
+class SignedInComputer:
+    """A computer that is signed in to a platform on a port. The API keys are in files."""
 
     def __init__(self, stage: Stage, platform: Platform, origin: str) -> None:
         self._stage, self.platform, self.origin = stage, platform, origin
@@ -74,12 +75,12 @@ class Machine:
         self.home = signing_in.Home.of(self.settings.config_folder, self.settings.data_folder)
 
     async def add(self, name: str, person: str, key: str) -> None:
-        """Sign in with a key of a person."""
+        """Sign in with an API key of a user."""
         self.platform.world.store.add_key(key, person)
         await signing_in.login(self.home, self.origin, SecretStr(key), name=name, insecure_storage=True)
 
     def revoke(self) -> None:
-        """Let the server take no key any more."""
+        """Delete all API keys on the server."""
         self.platform.world.store._db.execute("DELETE FROM keys")
 
     def key_file(self, name: str) -> Path:
@@ -99,33 +100,33 @@ def reopened(run: Run) -> SignInState:
 
 
 @asynccontextmanager
-async def signed_in(stage: Stage) -> AsyncIterator[Machine]:
-    async with stage.library() as platform, served(platform) as origin:
-        machine = Machine(stage, platform, origin)
-        await machine.add("work", MARA, KEY)
-        yield machine
+async def signed_in(stage: Stage) -> AsyncIterator[SignedInComputer]:
+    async with stage.library() as platform, serve_platform(platform) as origin:
+        computer = SignedInComputer(stage, platform, origin)
+        await computer.add("work", MARA, KEY)
+        yield computer
 
 
 @pytest.mark.parametrize("view", VIEWS)
 async def test_unreadable_key_is_reported_beside_cached_data_in_every_view(stage: Stage, view: str) -> None:
-    async with signed_in(stage) as machine:
-        async with machine.play(machine.ways.switch_account("work"), view) as run:
+    async with signed_in(stage) as computer:
+        async with computer.play(computer.ways.switch_account("work"), view) as run:
             await run.see_connected()
             await run.quit()
-        machine.key_file("work").chmod(0o644)
-        async with machine.play(machine.ways.switch_account("work"), view) as run:
+        computer.key_file("work").chmod(0o644)
+        async with computer.play(computer.ways.switch_account("work"), view) as run:
             await run.see("○ no API key")
-            called = f"profile work ({machine.origin.removeprefix('http://')})"
+            called = f"profile work ({computer.origin.removeprefix('http://')})"
             await run.hear(
-                f"Could not read the API key of {called} from its file: {machine.key_file('work')} can be read by"
+                f"Could not read the API key of {called} from its file: {computer.key_file('work')} can be read by"
             )
-            await run.later(seconds=16)  # the notice goes
+            await run.later(seconds=16)  # The notification disappears after this time.
             await run.see("r retry   f3 sign in")
             await run.press("!")
             await run.see("the API key of this account", "no resp")
             await run.press("escape")
             assert KEY not in run.text
-            machine.key_file("work").chmod(0o600)
+            computer.key_file("work").chmod(0o600)
             await run.press("r")
             await run.see_connected()
             await run.gone("f3 sign in")
@@ -133,15 +134,15 @@ async def test_unreadable_key_is_reported_beside_cached_data_in_every_view(stage
 
 
 async def test_replacing_a_rejected_key_in_the_app_keeps_typed_text(stage: Stage) -> None:
-    async with signed_in(stage) as machine:
-        async with machine.play(machine.ways.switch_account("work"), "content") as run:
+    async with signed_in(stage) as computer:
+        async with computer.play(computer.ways.switch_account("work"), "content") as run:
             await run.see("Harbour API › Welcome")
             await run.quit()
-        machine.revoke()
-        async with machine.play(machine.ways.switch_account("work"), "content") as run:
+        computer.revoke()
+        async with computer.play(computer.ways.switch_account("work"), "content") as run:
             await run.until(lambda: run.app.open_next is not None)
         opening = reopened(run)
-        async with machine.play(opening, "content") as run:
+        async with computer.play(opening, "content") as run:
             assert isinstance(run.app.screen, SignInScreen)
             await run.see(
                 "rejected your API key: it is wrong, expired, or",
@@ -158,14 +159,14 @@ async def test_replacing_a_rejected_key_in_the_app_keeps_typed_text(stage: Stage
             await run.type("Half a sen")
             await run.press("escape", "f3")
         opening = reopened(run)
-        machine.platform.world.store.add_key(ANOTHER, MARA)
-        async with machine.play(opening) as run:
+        computer.platform.world.store.add_key(ANOTHER, MARA)
+        async with computer.play(opening) as run:
             await run.type(ANOTHER)
             await run.press("enter")
             await run.see("✓ You are Mara Lindqvist")
             await run.press("enter")
             await run.see_connected()
-            assert machine.home.read().current == "work"
+            assert computer.home.read().current == "work"
             await run.press("2")
             await run.see("Harbour API › Welcome")
             await run.press("enter", "c")
@@ -175,42 +176,42 @@ async def test_replacing_a_rejected_key_in_the_app_keeps_typed_text(stage: Stage
 
 
 async def test_f4_switches_to_another_account(stage: Stage) -> None:
-    async with signed_in(stage) as machine:
-        async with machine.play(machine.ways.switch_account("work")) as run:
+    async with signed_in(stage) as computer:
+        async with computer.play(computer.ways.switch_account("work")) as run:
             await run.press("f4")
             await run.hear("No other account is saved on this computer. Sign in to add another account.")
             await run.quit()
-        await machine.add("second", "noor-haddad", ANOTHER)
-        async with machine.play(machine.ways.switch_account("work")) as run:
+        await computer.add("second", "noor-haddad", ANOTHER)
+        async with computer.play(computer.ways.switch_account("work")) as run:
             await run.press("f4")
             await run.see("Switch account", "second", "Noor Haddad", "127.0.0.1")
             await run.press("enter")
         opening = reopened(run)
-        assert machine.home.read().current == "second"
-        async with machine.play(opening) as run:
+        assert computer.home.read().current == "second"
+        async with computer.play(opening) as run:
             await run.see_connected()
             await run.until(lambda: run.app.workspace.me is not None and run.app.workspace.me.id == "noor-haddad")
             await run.quit()
 
 
 async def test_signing_out_keeps_drafts(stage: Stage) -> None:
-    async with signed_in(stage) as machine:
-        async with machine.play(machine.ways.switch_account("work"), "content") as run:
+    async with signed_in(stage) as computer:
+        async with computer.play(computer.ways.switch_account("work"), "content") as run:
             await run.see("Harbour API › Welcome")
             await run.press("j", "j", "enter", "c")
             await run.type("Half a sen")
             await run.press("escape", ":", *"sign out", "enter")
             await run.see("Sign out of work at 127.0.0.1", "The API key and the cached pages of this account will be")
             await run.press("n")
-            assert machine.key_file("work").exists()
+            assert computer.key_file("work").exists()
             await run.press(":", *"sign out", "enter")
             await run.see("Sign out of work at 127.0.0.1")
             await run.press("y")
-        then = reopened(run)
-        assert not machine.key_file("work").exists()
-        assert machine.home.read().entries == {}
-        assert not any(b"how deep is the water" in each.read_bytes() for each in files(machine.settings.cache_folder))
-        async with machine.play(then) as run:
+        opening = reopened(run)
+        assert not computer.key_file("work").exists()
+        assert computer.home.read().entries == {}
+        assert not any(b"how deep is the water" in each.read_bytes() for each in files(computer.settings.cache_folder))
+        async with computer.play(opening) as run:
             assert isinstance(run.app.screen, SignInScreen)
             await run.see("Signed out of work at 127.0.0.1", "1 unsent draft remains on")
             assert "esc back" not in run.keybar

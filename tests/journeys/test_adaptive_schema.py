@@ -1,4 +1,5 @@
-"""The adaptive schema of a site: written in the form, its faults with their place, and conditions tried with claims."""
+"""The adaptive schema of a site is edited in a form, which reports errors with their position, and conditions are
+tested with claims."""
 
 from __future__ import annotations
 
@@ -17,12 +18,12 @@ SCHEMA = {
 }
 
 
-async def test_schema_errors_show_their_place_and_conditions_can_be_tested(stage: Stage) -> None:
+async def test_schema_errors_show_their_position_and_claims_test_conditions(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
         await run.see("Sites · 1")
         await run.press("enter")
         view = run.app.screen
-        assert view.table_list.go_to("adaptive schema")  # type: ignore[attr-defined]  # it is the browser
+        assert view.table_list.go_to("adaptive schema")  # type: ignore[attr-defined]  # The screen is the resource browser.
         await run.see("No adaptive schema.")
         await run.press("ctrl+n")
         await run.see("New adaptive schema")
@@ -41,7 +42,7 @@ async def test_schema_errors_show_their_place_and_conditions_can_be_tested(stage
         await run.press("ctrl+n")
         await run.hear("The adaptive schema already exists. Press e to edit it.")
         await open_kind(run, "conditions")
-        view.rows.focus()  # type: ignore[attr-defined]  # as above
+        view.rows.focus()  # type: ignore[attr-defined]  # The screen is the resource browser.
         await run.press("enter")
         await run.see(
             "Test a condition", 'visitor.claims.plan == "pro"', "False: visitors with these claims do not see"
@@ -54,4 +55,4 @@ async def test_schema_errors_show_their_place_and_conditions_can_be_tested(stage
         await run.press("shift+tab", "end", *" &&")
         await run.see("Character 32: A value is missing at the end")
         await run.press("escape", "enter")
-        await run.see("True: visitors with these claims see the content.")  # the claims are kept
+        await run.see("True: visitors with these claims see the content.")  # Octavo keeps the claims.

@@ -12,7 +12,7 @@ from octavo.tui.reader.page_view import PageView
 from octavo.tui.resources.form import FormDialog
 from tests.journeys.managed import NOOR
 from tests.journeys.stage import Stage
-from tests.journeys.test_access import into, to_row
+from tests.journeys.test_access import open_item, select_row
 from tests.journeys.test_managing_spaces import content, make_space, to_spaces
 from tests.journeys.test_resources import browser, open_kind
 from tests.journeys.test_site_structure import into_structure, to_part
@@ -29,7 +29,7 @@ async def test_redirect_shows_the_title_of_its_page(stage: Stage) -> None:
         await into_structure(run)
         await open_kind(run, "redirects")
         await run.see("/old/tides             Predictions")
-        await to_row(run, "/old/tides")
+        await select_row(run, "/old/tides")
         await run.press("space")
         await run.see("the page Predictions")
 
@@ -50,7 +50,7 @@ async def test_form_shows_known_values_and_no_placeholders_for_unknown_ones(stag
 
 
 @pytest.mark.before_release
-async def test_the_meaning_of_null_is_shown_with_the_option(stage: Stage) -> None:
+async def test_option_for_null_shows_what_it_means(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin", size=NARROW) as run:
         await open_kind(run, "members")
         await run.press("e", "enter")
@@ -58,7 +58,7 @@ async def test_the_meaning_of_null_is_shown_with_the_option(stage: Stage) -> Non
         await run.press("up", "up", "up", "up", "up", "up", "up", "up", "enter")
         await run.see("Guest ▾")
         await run.press("ctrl+b", "escape")
-        await into(run, "collections", "Products")
+        await open_item(run, "collections", "Products")
         await open_kind(run, "teams")
         await run.press("ctrl+n", "enter")
         await run.see("none        removes the assigned role")
@@ -71,7 +71,7 @@ async def test_long_text_in_a_form_ends_with_an_ellipsis(stage: Stage) -> None:
         await run.press("ctrl+n")
         await run.see("a link, for example https://example.com/pag…")
         await run.press("escape")
-        await to_row(run, "harbour")
+        await select_row(run, "harbour")
         await run.press("a")
         await run.see("Enter a link, a file path, or the text of the new version.")
 
@@ -103,7 +103,7 @@ async def test_read_only_table_says_where_to_create_items(stage: Stage) -> None:
             await run.hear(
                 "To create, edit, or delete spaces, go to the list of spaces. Press 2, then press esc until the list appears."
             )
-        await into(run, "collections", "Products")
+        await open_item(run, "collections", "Products")
         await open_kind(run, "members who can merge")
         await run.press("ctrl+n")
         await run.hear("To change roles, press ] to go to Members or Teams.")
@@ -112,7 +112,7 @@ async def test_read_only_table_says_where_to_create_items(stage: Stage) -> None:
 @pytest.mark.before_release
 async def test_assigning_a_role_clears_the_count_of_members_who_can_merge(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
-        await into(run, "collections", "Products")
+        await open_item(run, "collections", "Products")
         await open_kind(run, "members who can merge")
         await run.see("Members who can mer… 2")
         await open_kind(run, "teams")
@@ -181,7 +181,7 @@ async def test_imported_pages_are_opened_and_a_deleted_space_is_reported(
 async def test_details_do_not_repeat_facts(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_kind(run, "OpenAPI specifications")
-        await to_row(run, "harbour")
+        await select_row(run, "harbour")
         await run.see("latest version", "harbour-3, processed")
         assert "\n".join(run.lines).count("harbour-3, processed") == 1
         assert browser(run).rows.item is not None

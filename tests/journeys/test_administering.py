@@ -1,4 +1,5 @@
-"""An hour of administration with keys only, on a wide and on a narrow screen. The results are read from the server."""
+"""An hour of administration with only the keyboard, in a wide and in a narrow terminal. The server confirms the
+results."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from octavo.tui.resources.site_resources import SITE_SPACES
 from octavo.tui.resources.table import facts_of
 from tests.journeys.managed import NOOR
 from tests.journeys.stage import Stage
-from tests.journeys.test_access import HERE, into, to_row
+from tests.journeys.test_access import HERE, open_item, select_row
 from tests.journeys.test_managing_spaces import make_space, of, to_spaces
 from tests.journeys.test_resources import open_kind, titles
 
@@ -44,7 +45,7 @@ async def test_invited_member_becomes_a_reviewer(stage: Stage, size: tuple[int, 
         await run.press(*"ann@harbour.example", "enter", *"bo@harbour.example", "ctrl+s")
         await run.hear("Invited 2 new members.")
         await run.until(lambda: "ann" in titles(run), "list whom was invited")
-        await to_row(run, "ann")
+        await select_row(run, "ann")
         await run.press("e", "enter")
         await run.see("can review, edit, comment, and read")
         await run.type("review")
@@ -61,9 +62,9 @@ async def test_invited_member_becomes_a_reviewer(stage: Stage, size: tuple[int, 
 
 @pytest.mark.before_release("narrow")
 @SIZES
-async def test_access_of_a_team_is_explained_in_a_space_of_the_collection(stage: Stage, size: tuple[int, int]) -> None:
+async def test_space_explains_the_access_of_a_team_through_its_collection(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(NOOR, start="admin", size=size) as run:
-        await into(run, "collections", "Instruments")
+        await open_item(run, "collections", "Instruments")
         await open_kind(run, "teams")
         await run.press("ctrl+n")
         await run.see("The role applies to this space or collection and to everything in it.")
@@ -77,15 +78,15 @@ async def test_access_of_a_team_is_explained_in_a_space_of_the_collection(stage:
         await run.hear("Assigned the Creator role to 1 team.")
         given = (await run.ask(permissions.ListTeams(at=CollectionRef(collection_id="instruments")), NOOR)).items
         assert ("field-crew", "create") in {(each.team.id, each.permission) for each in given}
-        await into(run, "spaces", "Limpet manual")
+        await open_item(run, "spaces", "Limpet manual")
         await open_kind(run, "members who can merge")
-        await to_row(run, "Elin Brandt")
+        await select_row(run, "Elin Brandt")
         await run.see("Elin Brandt can merge", "Field crew")
 
 
 @pytest.mark.before_release("narrow")
 @SIZES
-async def test_a_saml_certificate_is_replaced_from_a_file(stage: Stage, home: Path, size: tuple[int, int]) -> None:
+async def test_saml_certificate_is_replaced_from_a_file(stage: Stage, home: Path, size: tuple[int, int]) -> None:
     async with stage.play(NOOR, start="admin", size=size) as run:
         await open_kind(run, "SAML providers")
         await run.press("ctrl+n", *"Harbour ID", "tab", *"urn:harbour", "tab")
@@ -115,7 +116,7 @@ async def test_import_detects_the_format_of_the_file(stage: Stage, home: Path) -
 
 
 @pytest.mark.before_release
-async def test_the_form_of_a_site_starts_with_title_and_audience(stage: Stage) -> None:
+async def test_new_site_form_starts_with_title_and_audience(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites", size=(80, 24)) as run:
         await run.press("ctrl+n", *"Tide Notes", "tab", "enter")
         await run.see("only visitors with a share link", "everyone; search engines can index it")
@@ -127,7 +128,7 @@ async def test_the_form_of_a_site_starts_with_title_and_audience(stage: Stage) -
 
 
 @pytest.mark.before_release
-async def test_the_cursor_starts_at_the_end_of_a_text(stage: Stage) -> None:
+async def test_cursor_starts_at_the_end_of_a_draft(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_kind(run, "members")
         await run.press("ctrl+n", *"ann@harbour.example", "enter", *"bo@harbour", "escape", "ctrl+n")
@@ -156,7 +157,7 @@ async def test_members_join_and_leave_a_team_in_one_request(stage: Stage) -> Non
         everybody = [each.user for each in (await run.ask(organizations.ListMembers(at=HERE, limit=1000), NOOR)).items]
         new = next(each for each in everybody if each not in before)
         await open_kind(run, "teams")
-        await to_row(run, "Field crew")
+        await select_row(run, "Field crew")
         await run.press("a", "enter")
         await run.see("Add or remove several members")
         for person in (new, before[0]):

@@ -1,8 +1,8 @@
-"""The airplane: a program in a terminal, a platform that is another program, and a wire between them that is cut.
+"""A user works offline: Octavo runs in a terminal, the platform is another program, and the test stops and starts
+the platform.
 
-Nothing is done but keys pressed, and nothing is believed but what stands on the screen and what `octavo api` reads back. The
-same within one process, and shorter, is in `test_offline.py`.
-"""
+The test only presses keys. It checks the screen, and reads the results with `octavo api`. `test_offline.py` has
+shorter tests of the same features in one process."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ QUIT = b"\x11"
 KEYS = {"enter": b"\r", "escape": b"\x1b", "down": b"\x1b[B", "ctrl+s": b"\x13"}
 
 
-class Machine:
-    """Folders of one person, and a platform on a port that stays the same while it comes and goes."""
+class OfflineComputer:
+    """Folders of one user, and a platform that always listens on the same port when it runs."""
 
     def __init__(self, folder: Path) -> None:
         self._data = folder / "platform"
@@ -41,7 +41,7 @@ class Machine:
 
     @contextmanager
     def platform(self) -> Iterator[None]:
-        """The platform answers."""
+        """Run the platform until the context ends."""
         command = [*OCTAVO, "serve", "--data", str(self._data), "--port", str(self._port)]
         with subprocess.Popen(
             command, env={**os.environ, **self.environ}, stdout=subprocess.PIPE, text=True
@@ -56,25 +56,25 @@ class Machine:
                 serving.send_signal(signal.SIGINT)
 
     def app(self, size: tuple[int, int] = (150, 36)) -> Terminal:
-        """`octavo` in a terminal."""
+        """Return `octavo` in a terminal."""
         return Terminal(OCTAVO, self.environ, columns=size[0], rows=size[1])
 
-    def api(self, *asked: str) -> Any:
-        """Return the output of `octavo api`."""
-        command = [*OCTAVO, "api", *asked]
+    def api(self, *arguments: str) -> Any:
+        """Return the parsed output of `octavo api`."""
+        command = [*OCTAVO, "api", *arguments]
         ran = subprocess.run(command, env={**os.environ, **self.environ}, stdout=subprocess.PIPE, text=True, check=True)
         return json.loads(ran.stdout)
 
 
 def press(running: Terminal, *keys: str) -> None:
-    """Press keys, and type what has no name."""
+    """Press named keys, and type all other texts."""
     for key in keys:
         running.write(KEYS.get(key) or key.encode())
         running.settle(0.15, wait=0.3)
 
 
 def see(running: Terminal, *words: str) -> str:
-    """The screen, once all of these are on it."""
+    """Wait until all these texts are on the screen, and return the screen."""
     running.settle(0.05)
     list(running._draw())
     shown = running.screen
@@ -84,7 +84,7 @@ def see(running: Terminal, *words: str) -> str:
 
 
 def close_dialog(running: Terminal, words: str) -> None:
-    """Press escape until these are gone. What is pressed right after it would be another key."""
+    """Press escape, and wait until the text disappears. A key right after escape would be read as another key."""
     press(running, "escape")
     while words in see(running):
         running.wait_for("")
@@ -95,7 +95,7 @@ def kill(running: Terminal) -> None:
     assert running.end() == -signal.SIGKILL
 
 
-def keep_harbour_api(running: Terminal) -> None:
+def make_harbour_api_available_offline(running: Terminal) -> None:
     see(running, "● updated", "REVIEW REQUESTED")
     press(running, "2")
     see(running, "Harbour API › Welcome")
@@ -119,7 +119,7 @@ PAGES = {
 
 
 def read_five_pages(running: Terminal) -> None:
-    """None of them was opened before."""
+    """Read five pages that were not opened before."""
     press(running, "2")
     see(running, "Harbour API › Welcome", "○ offline")
     press(running, "enter")
@@ -128,16 +128,16 @@ def read_five_pages(running: Terminal) -> None:
         see(running, title, words, "○ offline", "Last updated")
 
 
-def find_leilani(running: Terminal) -> None:
-    """A word that stands in a reply, and nowhere else."""
+def search_for_leilani(running: Terminal) -> None:
+    """Search for a word that is only in one reply."""
     press(running, "s", "leilani helps")
     see(running, "Offline: searched only local copies", "in a reply", "if Leilani helps.")
     press(running, "enter")
     see(running, "Comments · open", "Alerts too, if Leilani helps.")
 
 
-def answer(running: Terminal, words: Sequence[str]) -> None:
-    """Reply to the thread under the cursor, and to those below it."""
+def reply_to_threads(running: Terminal, words: Sequence[str]) -> None:
+    """Reply to the selected thread and to the threads below it."""
     for at, each in enumerate(words, 1):
         press(running, "c")
         see(running, "Reply to")
@@ -146,8 +146,8 @@ def answer(running: Terminal, words: Sequence[str]) -> None:
         press(running, "j")
 
 
-def what_waits(running: Terminal) -> None:
-    """Return the rows of writes and offline spaces in the activity."""
+def see_waiting_writes(running: Terminal) -> None:
+    """Check that the activity lists three replies, two resolved threads and the offline space."""
     press(running, "!")
     shown = see(running, "IN PROGRESS", "AVAILABLE OFFLINE", "offline", "Harbour API  available offline, ")
     assert shown.count("  reply  “") == 3
@@ -155,8 +155,9 @@ def what_waits(running: Terminal) -> None:
     close_dialog(running, "AVAILABLE OFFLINE")
 
 
-def gone(running: Terminal, words: str, limit: float = 60.0) -> None:
-    """Wait until these are not on the screen any more, and stay away: what waits is not known yet in the first frames."""
+def wait_until_gone(running: Terminal, words: str, limit: float = 60.0) -> None:
+    """Wait until a text is not on the screen in three checks in a row, because the first frames do not show all
+    waiting writes."""
     end, times = running.now() + limit, 0
     while times < 3:
         times = 0 if words in see(running) else times + 1
@@ -164,70 +165,73 @@ def gone(running: Terminal, words: str, limit: float = 60.0) -> None:
         running.settle(0.5, wait=0.5)
 
 
-def send_what_needs_a_decision(running: Terminal) -> None:
-    """A reply may have been sent if a kill fell between the note that it is sent and its request: then Octavo asks."""
+def retry_uncertain_replies(running: Terminal) -> None:
+    """Send the replies whose status is unknown. The status is unknown if a kill fell between the note that a reply
+    is sent and its request."""
     if "your decision" not in see(running):
         return
     press(running, "!")
     see(running, "may have been sent")
     press(running, "r")
     close_dialog(running, "AVAILABLE OFFLINE")
-    gone(running, "your decision")
-    gone(running, " queued")
+    wait_until_gone(running, "your decision")
+    wait_until_gone(running, " queued")
 
 
-def is_there_once(machine: Machine, before: Sequence[Any]) -> None:
-    """The platform has what was written, exactly once, and nothing else is new."""
-    were = {each["id"]: each for each in before}
-    threads = machine.api("comments.List", HARBOUR, "status=all", "limit=200")["items"]
+def check_each_write_arrived_once(computer: OfflineComputer, before: Sequence[Any]) -> None:
+    """Check that the platform has each write exactly once, and nothing else that is new."""
+    threads_before = {each["id"]: each for each in before}
+    threads = computer.api("comments.List", HARBOUR, "status=all", "limit=200")["items"]
     assert len(threads) == len(before)
-    said = []
+    new_replies = []
     for each in threads:
-        if each.get("replies", 0) != were[each["id"]].get("replies", 0):
-            listed = machine.api("comments.ListReplies", HARBOUR, f"commentId={each['id']}", "format=markdown")
-            said += [reply["body"]["markdown"] for reply in listed["items"]][were[each["id"]].get("replies", 0) :]
-    assert sorted(said) == sorted(REPLIES)
-    assert sum(each["status"] != were[each["id"]]["status"] for each in threads) == 2
+        if each.get("replies", 0) != threads_before[each["id"]].get("replies", 0):
+            listed = computer.api("comments.ListReplies", HARBOUR, f"commentId={each['id']}", "format=markdown")
+            new_replies += [reply["body"]["markdown"] for reply in listed["items"]][
+                threads_before[each["id"]].get("replies", 0) :
+            ]
+    assert sorted(new_replies) == sorted(REPLIES)
+    assert sum(each["status"] != threads_before[each["id"]]["status"] for each in threads) == 2
 
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("kills", [(), (0.0, 0.1, 0.2, 0.4)], ids=["once", "while it goes out too"])
 def test_offline_pages_are_readable_and_each_write_arrives_once(tmp_path: Path, kills: Sequence[float]) -> None:
-    """`kills`: after so many seconds in which writes go out the app is killed once more."""
-    machine = Machine(tmp_path)
-    with machine.platform():
-        with machine.app() as running:
-            keep_harbour_api(running)
+    """Kill the app again after each of these seconds, counted from the moment at which Octavo starts to send writes."""
+    computer = OfflineComputer(tmp_path)
+    with computer.platform():
+        with computer.app() as running:
+            make_harbour_api_available_offline(running)
             running.write(QUIT)
             assert running.end() == 0
-        before = machine.api("comments.List", HARBOUR, "status=all", "limit=200")["items"]
-    with machine.app() as running:
+        before = computer.api("comments.List", HARBOUR, "status=all", "limit=200")["items"]
+    with computer.app() as running:
         see(running, "Harbour API › Welcome", "○ offline")
-        find_leilani(running)
+        search_for_leilani(running)
         read_five_pages(running)
         press(running, "4")
         see(running, "HARBOUR API", "○ offline")
-        answer(running, REPLIES)
+        reply_to_threads(running, REPLIES)
         press(running, "d")
         see(running, "4 changes queued")
         press(running, "d")
         see(running, "5 changes queued")
-        what_waits(running)
+        see_waiting_writes(running)
         kill(running)
     for seconds in kills:
-        with machine.app() as running:
+        with computer.app() as running:
             see(running, " queued")
-            with machine.platform():
+            with computer.platform():
                 running.wait_for("● updated" if not seconds else " queued")
                 running.settle(seconds, limit=seconds)
                 kill(running)
-    with machine.app() as running:
+    with computer.app() as running:
         if not kills:
             see(running, "○ offline", "5 changes queued")
-            what_waits(running)
-        with machine.platform():
-            see(running, "● updated")  # the frame is there, and what waits with it
-            gone(running, " queued")
-            send_what_needs_a_decision(running)
-            is_there_once(machine, before)
+            see_waiting_writes(running)
+        with computer.platform():
+            see(running, "● updated")  # The frame also shows the waiting writes.
+            wait_until_gone(running, " queued")
+            retry_uncertain_replies(running)
+            check_each_write_arrived_once(computer, before)

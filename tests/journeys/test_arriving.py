@@ -1,4 +1,4 @@
-"""The screen and its keys while responses are missing."""
+"""What the screen shows and which keys work while responses are missing."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def test_page_that_loads_quickly_does_not_flicker(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_link_to_a_heading_waits_for_the_page_of_the_heading(stage: Stage) -> None:
+async def test_link_to_a_heading_waits_until_its_page_is_loaded(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("enter")
         run.gate.shut(content.GetPage)
@@ -65,7 +65,7 @@ async def test_link_to_a_heading_waits_for_the_page_of_the_heading(stage: Stage)
 
 
 @pytest.mark.before_release
-async def test_page_left_while_it_loaded_opens_at_its_top(stage: Stage) -> None:
+async def test_page_left_while_loading_later_opens_at_its_top(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter", "G")
         run.gate.shut(content.GetPage)
@@ -88,9 +88,9 @@ async def test_outline_of_the_next_page_begins_at_its_top(stage: Stage) -> None:
         assert run.app.screen.query_one("#outline", RowList).cursor == 0
 
 
-def garbling(platform: Platform) -> Any:
-    """The platform, but the first comment of each list has an id that is none, the second no author, the first space a
-    fraction of a comment, and the tree a page whose id is none."""
+def with_unreadable_parts(platform: Platform) -> Any:
+    """Return the platform with unreadable parts: an invalid comment id, a comment without an author, a fractional
+    number of comments in a space, and an invalid page id."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         sent: list[Any] = []
@@ -121,7 +121,7 @@ def garbling(platform: Platform) -> Any:
 async def test_unreadable_content_is_reported_and_missing_authors_are_tolerated(stage: Stage) -> None:
     @asynccontextmanager
     async def over(platform: Platform) -> AsyncIterator[str]:
-        async with serving(garbling(platform)) as origin:
+        async with serving(with_unreadable_parts(platform)) as origin:
             yield origin
 
     async with stage.play(over=over) as run:

@@ -1,4 +1,4 @@
-"""Pages are written: in an editor, and in the tree. What is written is never lost, and reaches its readers by a merge."""
+"""Pages are edited in an editor and in the page tree. No text is lost, and a merge publishes the edits."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ HARBOUR = SpaceRef(space_id="harbour-api")
 YUKI = "yuki-tanabe"
 
 
-async def words(run: Run, page: str) -> str:
+async def page_source(run: Run, page: str) -> str:
     raw = (await run.ask(GetRawPage(at=HARBOUR, page_id=page, format="markdown"), MARA)).markdown
     assert raw is not None
     return raw.text
 
 
-async def an_editor_left(run: Run, page: str, **changes: str) -> Path:
-    """Let a killed Octavo have left a page in an editor, with some words changed."""
+async def leave_editor_file(run: Run, page: str, **changes: str) -> Path:
+    """Create the file that a killed Octavo leaves when a page is open in an editor, with some words changed."""
     space = run.app.workspace.space(HARBOUR.space_id)
     assert space is not None
     assert space.revision is not None
-    text = await words(run, page)
+    text = await page_source(run, page)
     for before, after in changes.items():
         assert before in text
         text = text.replace(before, after)
@@ -49,14 +49,14 @@ async def test_editor_text_of_a_killed_run_is_merged_with_other_edits(
     stage: Stage,
 ) -> None:
     async with stage.play() as run:
-        page = run.app.screen.open_space.page.id  # type: ignore[attr-defined]  # the content view begins on a page
-        path = await an_editor_left(run, page, three="four")
+        page = run.app.screen.open_space.page.id  # type: ignore[attr-defined]  # The content view starts on a page.
+        path = await leave_editor_file(run, page, three="four")
         await run.press("f2", "escape")
         await run.see("Welcome           ✎ draft", "unsent draft (press e to continue)")
         await run.press("e")
         await run.see("Continue editing", "Save the draft", "Discard", "for a new change request")
         assert not path.exists()
-        theirs = (await words(run, page)).replace("What do you want to do?", "What shall it be?")
+        theirs = (await page_source(run, page)).replace("What do you want to do?", "What shall it be?")
         at = (await run.ask(change_requests.Create(at=HARBOUR, subject="Theirs"), YUKI)).ref(HARBOUR)
         change = UpdatePage(page=page, document=DocumentBody(markdown=theirs))
         await run.ask(content.Edit(at=at, changes=(change,)), YUKI)
@@ -75,7 +75,7 @@ async def test_editor_text_of_a_killed_run_is_merged_with_other_edits(
         await run.press("2")
         await run.see("answers four questions", "What shall it be?")
         assert "unsent draft: press e" not in run.text
-        assert "answers four" in await words(run, page)
+        assert "answers four" in await page_source(run, page)
 
 
 @pytest.mark.long
@@ -130,10 +130,10 @@ async def test_pages_are_added_renamed_moved_deleted_and_reverted(stage: Stage) 
 
 async def test_conflict_with_another_edit_is_resolved_even_after_a_restart(stage: Stage) -> None:
     async with stage.play() as run:
-        page = run.app.screen.open_space.page.id  # type: ignore[attr-defined]  # the content view begins on a page
+        page = run.app.screen.open_space.page.id  # type: ignore[attr-defined]  # The content view starts on a page.
         at = (await run.ask(change_requests.Create(at=HARBOUR, subject="Ours"), MARA)).ref(HARBOUR)
         head = (await run.ask(change_requests.Get(at=at), MARA)).revision
-        text = await words(run, page)
+        text = await page_source(run, page)
         place = PageDraftKey(HARBOUR.space_id, page, head or "", at.change_request_id)
         theirs = text.replace("three questions", "five questions")
         edit = content.Edit(at=at, changes=(UpdatePage(page=page, document=DocumentBody(markdown=theirs)),))

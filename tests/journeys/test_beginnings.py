@@ -18,8 +18,8 @@ KEY = "gb_api_key-of-mara-lindqvist"
 
 
 @asynccontextmanager
-async def served(platform: Platform) -> AsyncIterator[str]:
-    """The platform on a port of this machine: its origin."""
+async def serve_platform(platform: Platform) -> AsyncIterator[str]:
+    """Serve the platform on a port of this computer, and yield the origin."""
     started: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     running = asyncio.create_task(serve(platform, 0, started.set_result))
     yield await started
@@ -63,8 +63,8 @@ async def test_start_shows_cached_data_before_any_response(stage: Stage) -> None
 
 
 @pytest.mark.before_release
-async def test_organizations_are_chosen_between(stage: Stage) -> None:
-    def found(platform: Platform) -> None:
+async def test_user_can_switch_between_organizations(stage: Stage) -> None:
+    def add_organization(platform: Platform) -> None:
         world = platform.world
         world.store.put(
             "/orgs/eastbank", {"id": "eastbank", "title": "East Bank Pilots", "createdAt": world.timestamp()}
@@ -72,7 +72,7 @@ async def test_organizations_are_chosen_between(stage: Stage) -> None:
         for person, role in ((MARA, "read"), ("noor-haddad", "admin")):
             world.store.put(f"/orgs/eastbank/members/{person}", {"id": person, "role": role})
 
-    async with stage.play(start="inbox", change=found) as run:
+    async with stage.play(start="inbox", change=add_organization) as run:
         await run.ask(spaces.Create(at=OrganizationRef(organization_id="eastbank"), title="Pilot book"), "noor-haddad")
         await run.press("r", "ctrl+o")
         await run.see(
@@ -96,7 +96,7 @@ async def test_organizations_are_chosen_between(stage: Stage) -> None:
         await run.see("◆ Saltmarsh Instruments ▾", "Harbour API › Welcome")
 
 
-async def test_first_run_try_the_demo(stage: Stage) -> None:
+async def test_first_run_can_open_the_demo(stage: Stage) -> None:
     async with stage.library() as platform, stage.show(stage.settings(), None, platform) as run:
         await run.see("Sign in", "Paste your API key for api.example.com", "Try the demo", "Open a folder")
         await run.press("ctrl+d")
@@ -104,8 +104,8 @@ async def test_first_run_try_the_demo(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_first_run_paste_a_key(stage: Stage) -> None:
-    async with stage.library() as platform, served(platform) as origin:
+async def test_first_run_signs_in_with_a_pasted_key(stage: Stage) -> None:
+    async with stage.library() as platform, serve_platform(platform) as origin:
         platform.world.store.add_key(KEY, MARA)
         async with stage.show(stage.settings(), None, platform, origin=origin, size=(150, 36)) as run:
             await run.see("forget the API key when you quit", "which is common over SSH.")
@@ -133,12 +133,12 @@ async def test_first_run_paste_a_key(stage: Stage) -> None:
             await run.press("ctrl+s")
             await run.see("THREADS  3 open")
             await run.quit()
-    kept = [path for path in stage.folder.rglob("*") if path.is_file() and path != stage.database]
-    assert kept
-    assert not [path for path in kept if KEY.encode() in path.read_bytes()], "the key is nowhere on disk"
+    files = [path for path in stage.folder.rglob("*") if path.is_file() and path != stage.database]
+    assert files
+    assert not [path for path in files if KEY.encode() in path.read_bytes()], "the key is nowhere on disk"
 
 
-async def test_first_run_open_a_folder(stage: Stage, tmp_path: Path) -> None:
+async def test_first_run_can_open_a_folder(stage: Stage, tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     folder.mkdir()
     elsewhere = "".join(

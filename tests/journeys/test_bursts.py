@@ -1,4 +1,4 @@
-"""Clicks, keys and new sizes that come faster than the app shows what they lead to."""
+"""Clicks, keys and resizes that come faster than the app can show their results."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from tests.journeys.test_reviewing import open_one
 from tests.journeys.test_typed_ahead import written
 
 TURNS = pytest.mark.parametrize("turns", [0, *(pytest.param(turns, marks=pytest.mark.long) for turns in (1, 2, 4))])
-"""Turns of the event loop between two clicks."""
+"""Number of passes of the event loop between two clicks."""
 
 
-def spot(run: Run, words: str) -> tuple[int, int]:
+def position_of(run: Run, words: str) -> tuple[int, int]:
     """Return the position of a text on the screen."""
     return next((line.index(words) + 1, y) for y, line in enumerate(run.lines) if words in line)
 
 
-async def let_run(turns: int) -> None:
-    """Let so many turns of the loop pass."""
+async def run_event_loop(turns: int) -> None:
+    """Let the event loop run this many times."""
     for _ in range(turns):
         await asyncio.sleep(0)
 
@@ -37,10 +37,10 @@ async def let_run(turns: int) -> None:
 async def test_quick_clicks_in_the_key_bar_open_one_dialog(stage: Stage, key: str, turns: int) -> None:
     async with stage.play(every_frame=True) as run:
         await run.press("j", "j", "enter")
-        at = spot(run, key)
+        at = position_of(run, key)
         for _ in range(4):
             run.send_click(*at)
-            await let_run(turns)
+            await run_event_loop(turns)
         await run.settle()
         assert run.app._exception is None
         assert len(run.app.screen_stack) == 2
@@ -50,10 +50,10 @@ async def test_quick_clicks_in_the_key_bar_open_one_dialog(stage: Stage, key: st
 @pytest.mark.parametrize("tab", ["1 Inbox", "2 Content", "4 Comments", "6 Admin"])
 async def test_quick_clicks_on_a_tab_show_its_view(stage: Stage, tab: str, turns: int) -> None:
     async with stage.play(start="changes", every_frame=True) as run:
-        at = spot(run, tab)
+        at = position_of(run, tab)
         for _ in range(3):
             run.send_click(*at)
-            await let_run(turns)
+            await run_event_loop(turns)
         await run.settle()
         assert run.app.screen_stack[0] is run.app.screen
         assert run.app.current_mode in tab.lower()
@@ -62,12 +62,12 @@ async def test_quick_clicks_on_a_tab_show_its_view(stage: Stage, tab: str, turns
 @TURNS
 async def test_quick_clicks_on_a_row_open_only_the_row(stage: Stage, turns: int) -> None:
     async with stage.play(start="changes", every_frame=True) as run:
-        at = spot(run, "refused")
+        at = position_of(run, "refused")
         await run.pilot.click(offset=at)
         await run.settle()
         for _ in range(4):
             run.send_click(*at)
-            await let_run(turns)
+            await run_event_loop(turns)
         await run.settle()
         assert [type(each).__name__ for each in run.app.screen_stack] == ["ChangesScreen", "ChangeRequestScreen"]
 
@@ -75,7 +75,7 @@ async def test_quick_clicks_on_a_row_open_only_the_row(stage: Stage, turns: int)
 async def test_text_typed_after_a_click_goes_to_the_clicked_dialog(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter")
-        run.send_click(*spot(run, "s search"))
+        run.send_click(*position_of(run, "s search"))
         for letter in "squid":
             run.send_key(letter)
         await run.settle()
@@ -85,7 +85,7 @@ async def test_text_typed_after_a_click_goes_to_the_clicked_dialog(stage: Stage)
 async def test_click_right_after_the_key_of_a_dialog_does_not_close_the_dialog(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("question_mark")
-        closes = spot(run, "esc close")
+        closes = position_of(run, "esc close")
         await run.press("escape")
         run.send_key("question_mark")
         run.send_click(*closes)
@@ -101,7 +101,7 @@ async def test_wheel_and_clicks_while_a_dialog_closes_are_ignored(stage: Stage, 
         for _ in range(8):
             run.send_wheel(60, 18)
             run.send_click(60, 18)
-            await let_run(turns)
+            await run_event_loop(turns)
         await run.settle()
         assert run.app._exception is None
         assert len(run.app.screen_stack) == 1
@@ -114,7 +114,7 @@ async def test_resize_to_one_cell_and_back_restores_screen_and_focus(stage: Stag
         for size in ((1, 1), (120, 36), (1, 1), (3, 2)):
             run.send_size(*size)
             run.send_click(60, 18)
-            await let_run(3)
+            await run_event_loop(3)
         await run.settle()
         run.send_click(0, 0)
         run.send_click(60, 18)
@@ -125,7 +125,7 @@ async def test_resize_to_one_cell_and_back_restores_screen_and_focus(stage: Stag
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 8))])
-async def test_an_app_is_at_rest_after_many_sizes_and_views(stage: Stage, seed: int) -> None:
+async def test_app_is_idle_after_many_resizes_and_view_switches(stage: Stage, seed: int) -> None:
     random = Random(seed)
     async with stage.play(start="changes", every_frame=True) as run:
         await open_one(run, "classic")
@@ -152,7 +152,7 @@ async def test_idle_app_lays_out_and_paints_nothing_at_any_size(stage: Stage, vi
                 run.send_size(*size)
                 await run.settle()
                 await asyncio.sleep(1)
-                for _ in range(4):  # a page is laid out and a row is marked as read some seconds after a resize
+                for _ in range(4):  # A page is laid out and a row is marked as read some seconds after a resize.
                     with work_counted() as work:
                         await asyncio.sleep(1)
                     if not work:
@@ -169,7 +169,7 @@ async def test_idle_notices_repaint_no_hidden_views(stage: Stage) -> None:
             run.send_size(*size)
             await run.settle()
             await asyncio.sleep(1)
-            for _ in range(3):  # a row is marked as read some seconds after a resize
+            for _ in range(3):  # A row is marked as read some seconds after a resize.
                 with work_counted() as work:
                     await asyncio.sleep(5)
                 if not work:
@@ -196,7 +196,7 @@ async def test_resizes_at_the_same_time_cause_one_layout(stage: Stage, shown: st
         screen = run.app.screen
         for size in (Size(80, 24), Size(52, 20), run.app.size) * 3:
             screen.post_message(Resize(size, size))
-            screen.call_later(lambda: None)  # equal messages in a row are taken as one
+            screen.call_later(lambda: None)  # Textual combines equal messages that follow each other.
         assert await processor_share() < MAX_IDLE_SHARE
         assert screen.outer_size == run.app.size
 
@@ -210,7 +210,7 @@ ROUTES = (
     ToThread(SpaceRef(space_id="stations"), None, "no-page", "no-node", "comments"),
     ToThread(SpaceRef(space_id="stations"), None, "no-page", "no-node", "content"),
 )
-"""Routes that a response in the background may open."""
+"""Routes that a background response may open."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The conflict screen: its content at every size, its keys, and the published result."""
+"""The conflict screen shows both sides at every size, its keys choose a version, and the saved result is exact."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from textual.drivers.headless_driver import HeadlessDriver
 from octavo.api import change_requests, content
 from octavo.api.content import DeletePage, UpdatePage
 from octavo.tui.reader.three_way_view import ThreeWayView
-from tests.journeys.contests import HARBOUR, Contest, new, says
+from tests.journeys.contests import HARBOUR, Contest, add_page, edit_page
 from tests.journeys.stage import MARA, Run, Stage
 
 STORES = """\
@@ -30,21 +30,23 @@ YARD = "# Yard\n\nBehind the house.\n"
 
 
 @dataclass
-class Changed:
-    """Two pages that main and a change request changed: three conflicts on the first, one on the second."""
+class FourConflicts:
+    """Two pages that main and a change request both changed: three conflicts on the first page, one on the second."""
 
     contest: Contest
 
     async def make(self) -> None:
         contest = self.contest
-        await contest.publish(new(STORES), new(YARD), subject="Write down the stores")
+        await contest.publish(add_page(STORES), add_page(YARD), subject="Write down the stores")
         stores, yard = (await contest.page("Stores")).id, (await contest.page("Yard")).id
         await contest.propose(
-            says(stores, _by("Tuesdays", "dusk", "Five", STORES)), says(yard, YARD.replace("house", "barn"))
+            edit_page(stores, _stores_text("Tuesdays", "dusk", "Five", STORES)),
+            edit_page(yard, YARD.replace("house", "barn")),
         )
         number = contest.number
         await contest.publish(
-            says(stores, _by("Fridays", "night", "Six", STORES)), says(yard, YARD.replace("house", "quay"))
+            edit_page(stores, _stores_text("Fridays", "night", "Six", STORES)),
+            edit_page(yard, YARD.replace("house", "quay")),
         )
         contest.number = number
         await contest.open()
@@ -52,14 +54,14 @@ class Changed:
         await contest.run.see("0 of 4 resolved")
 
 
-def _by(day: str, hour: str, degrees: str, text: str) -> str:
+def _stores_text(day: str, hour: str, degrees: str, text: str) -> str:
     return text.replace("Mondays", day).replace("noon", hour).replace("Four", degrees)
 
 
 async def test_choice_moves_to_the_next_unresolved_conflict(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
-        await Changed(contest).make()
+        await FourConflicts(contest).make()
         await run.see("Conflict 1 of 3", "Not resolved yet. m main")
         await run.press("t")
         await run.see("1 of 4 resolved", "conflict 2 of 3")
@@ -80,14 +82,16 @@ async def test_choice_moves_to_the_next_unresolved_conflict(stage: Stage) -> Non
         await contest.send()
         await contest.merge()
         live = await contest.text("Stores")
-        assert live == _by("Fridays", "night", "Five", STORES).replace("Fridays.\n", "Fridays.\n\nOpen on Tuesdays.\n")
+        assert live == _stores_text("Fridays", "night", "Five", STORES).replace(
+            "Fridays.\n", "Fridays.\n\nOpen on Tuesdays.\n"
+        )
         assert await contest.text("Yard") == YARD.replace("house", "quay")
 
 
 async def test_choices_stored_by_an_earlier_version_are_kept(stage: Stage) -> None:
     """An earlier version stored the choice of the change request as `this`."""
     async with stage.play(start="changes") as run:
-        await Changed(Contest(run)).make()
+        await FourConflicts(Contest(run)).make()
         await run.press("t")
         await run.see("1 of 4 resolved")
         await run.press("escape")
@@ -103,9 +107,9 @@ async def test_choices_stored_by_an_earlier_version_are_kept(stage: Stage) -> No
 
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 36)])
-async def test_the_count_and_the_labels_are_shown_at_every_size(stage: Stage, size: tuple[int, int]) -> None:
+async def test_count_and_labels_are_shown_at_every_size(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:
-        await Changed(Contest(run)).make()
+        await FourConflicts(Contest(run)).make()
         await run.press("enter")
         await run.see("0 of 4 resolved", "Result", "Not resolved yet.", "Base")
         assert run.text.index("Result") < run.text.index("Base")
@@ -119,15 +123,15 @@ async def test_the_count_and_the_labels_are_shown_at_every_size(stage: Stage, si
         await run.see("2 of 4 resolved")
 
 
-WHO = ("Old", "Live", "Proposed")
+VERSIONS = ("Old", "Live", "Proposed")
 
 
-def _long(who: str, count: int) -> str:
-    """A page of many paragraphs: no version of it has a paragraph of another."""
-    return "# Stores\n\n" + "\n\n".join(f"{who}{number}." for number in range(count)) + "\n"
+def _long_page(version: str, count: int) -> str:
+    """Return a page with many paragraphs. The paragraphs of each version differ from those of the other versions."""
+    return "# Stores\n\n" + "\n\n".join(f"{version}{number}." for number in range(count)) + "\n"
 
 
-def _lines_of_pane(run: Run) -> list[str]:
+def _conflict_lines(run: Run) -> list[str]:
     galley = run.app.screen.query_one(ThreeWayView).viewport.virtual_lines
     return [line.text for unit in range(len(galley)) for line in galley.lines(unit)]
 
@@ -135,7 +139,9 @@ def _lines_of_pane(run: Run) -> list[str]:
 async def test_every_line_of_long_sides_is_reached_at_80x24(stage: Stage) -> None:
     async with stage.play(start="changes", size=(80, 24)) as run:
         contest = Contest(run)
-        await contest.texts(*(_long(who, count) for who, count in zip(WHO, (60, 50, 40), strict=True)))
+        await contest.texts(
+            *(_long_page(version, count) for version, count in zip(VERSIONS, (60, 50, 40), strict=True))
+        )
         await contest.open()
         await contest.update()
         await run.see("0 of 1 resolved")
@@ -146,17 +152,17 @@ async def test_every_line_of_long_sides_is_reached_at_80x24(stage: Stage) -> Non
         for _ in range(60):
             seen.update(line.partition("│")[2].strip("│▌+ ▁▂▃▄▅▆▇█") for line in run.lines[4:-3])
             await run.press("ctrl+d")
-        assert {f"{who}{number}." for who in WHO for number in range(40)} <= seen
+        assert {f"{version}{number}." for version in VERSIONS for number in range(40)} <= seen
 
 
 async def test_truncated_side_says_how_many_lines_are_not_shown(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
-        await contest.texts(*(_long(who, 400) for who in WHO))
+        await contest.texts(*(_long_page(version, 400) for version in VERSIONS))
         await contest.open()
         await contest.update()
         await run.see("0 of 1 resolved")
-        assert len([line for line in _lines_of_pane(run) if "more lines are not shown. Press e" in line]) == 3
+        assert len([line for line in _conflict_lines(run) if "more lines are not shown. Press e" in line]) == 3
 
 
 async def test_suggested_merge_is_the_result_until_a_side_is_chosen(stage: Stage) -> None:
@@ -200,13 +206,13 @@ async def test_main_replaces_a_suggestion(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("has_heading", [True, False])
-async def test_the_preview_of_titles_shows_both_titles(stage: Stage, has_heading: bool) -> None:
+async def test_preview_of_a_title_conflict_shows_both_titles(stage: Stage, has_heading: bool) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
-        await contest.publish(new(YARD), subject="Write down the stores")
+        await contest.publish(add_page(YARD), subject="Write down the stores")
         yard = (await contest.page("Yard")).id
         if not has_heading:
-            await contest.publish(says(yard, "Behind the house.\n"))
+            await contest.publish(edit_page(yard, "Behind the house.\n"))
         await contest.propose(UpdatePage(page=yard, title="Court"))
         number = contest.number
         await contest.publish(UpdatePage(page=yard, title="Garden"))
@@ -223,10 +229,10 @@ async def test_the_preview_of_titles_shows_both_titles(stage: Stage, has_heading
         assert (await contest.page("Court")).id == yard
 
 
-async def test_the_preview_of_descriptions_shows_both_descriptions(stage: Stage) -> None:
+async def test_preview_of_a_description_conflict_shows_both_descriptions(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
-        await contest.publish(new(YARD), subject="Write down the stores")
+        await contest.publish(add_page(YARD), subject="Write down the stores")
         yard = (await contest.page("Yard")).id
         await contest.propose(UpdatePage(page=yard, description="Where *things* are"))
         number = contest.number
@@ -253,7 +259,7 @@ async def test_the_preview_of_descriptions_shows_both_descriptions(stage: Stage)
 async def test_title_conflict_includes_the_heading_but_not_the_description(stage: Stage, keys: str, title: str) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
-        await contest.publish(new(YARD), subject="Write down the stores")
+        await contest.publish(add_page(YARD), subject="Write down the stores")
         yard = (await contest.page("Yard")).id
         await contest.propose(UpdatePage(page=yard, title="Court", description="A"))
         number = contest.number
@@ -273,10 +279,10 @@ async def test_title_conflict_includes_the_heading_but_not_the_description(stage
         assert (await contest.text(title)).startswith(f"# {title}\n")
 
 
-async def test_the_preview_of_places_shows_both_places(stage: Stage) -> None:
+async def test_preview_of_a_moved_page_shows_both_places(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
-        await contest.publish(new(STORES), new(YARD), new("# Barn\n\nDry.\n"), subject="Write it down")
+        await contest.publish(add_page(STORES), add_page(YARD), add_page("# Barn\n\nDry.\n"), subject="Write it down")
         stores, yard, barn = [(await contest.page(title)).id for title in ("Stores", "Yard", "Barn")]
         await contest.propose(UpdatePage(page=stores, into=barn, at=0))
         number = contest.number
@@ -300,11 +306,11 @@ async def test_page_deleted_on_one_side_and_edited_on_the_other_is_one_conflict(
 ) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
-        await contest.publish(new(STORES), subject="Write down the stores")
+        await contest.publish(add_page(STORES), subject="Write down the stores")
         stores = (await contest.page("Stores")).id
-        await contest.publish(new(YARD, into=stores))
+        await contest.publish(add_page(YARD, into=stores))
         edited = STORES.replace("noon", "dusk").replace("Mondays", "Fridays")
-        edit, delete = says(stores, edited), DeletePage(page=stores)
+        edit, delete = edit_page(stores, edited), DeletePage(page=stores)
         await contest.propose(edit if gone_in == "main" else delete)
         number = contest.number
         await contest.publish(delete if gone_in == "main" else edit)
@@ -348,11 +354,11 @@ PAGE = f"# Rules\n\nRead them.\n\n{LIMITS}## End\n\nThat is all.\n"
 async def test_conflict_links_to_the_page_where_main_moved_the_text(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
-        await contest.publish(new(PAGE), subject="Write down the rules")
+        await contest.publish(add_page(PAGE), subject="Write down the rules")
         rules = (await contest.page("Rules")).id
-        await contest.propose(says(rules, PAGE.replace("ten requests", "twelve requests")))
+        await contest.propose(edit_page(rules, PAGE.replace("ten requests", "twelve requests")))
         number = contest.number
-        await contest.publish(says(rules, PAGE.replace(LIMITS, "")), new(LIMITS.replace("## ", "# ")))
+        await contest.publish(edit_page(rules, PAGE.replace(LIMITS, "")), add_page(LIMITS.replace("## ", "# ")))
         contest.number = number
         await contest.open()
         await contest.update()
@@ -366,7 +372,7 @@ async def test_conflict_links_to_the_page_where_main_moved_the_text(stage: Stage
 async def test_failed_load_of_conflicts_can_be_retried(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
-        await Changed(contest).make()
+        await FourConflicts(contest).make()
         await run.press("escape")
         run.platform.refuse_next(content.ListChanges, 500, "Out of order", times=9)
         await run.press("R")
@@ -380,11 +386,11 @@ async def test_choices_in_read_only_mode_are_not_saved(stage: Stage) -> None:
     async with stage.play(start="changes", read_only="Octavo was started with --read-only.") as run:
         contest = Contest(run)
         main, mine = STORES.replace("noon", "dusk"), STORES.replace("noon", "night")
-        await contest.publish(new(STORES), subject="Write down the stores")
+        await contest.publish(add_page(STORES), subject="Write down the stores")
         stores = (await contest.page("Stores")).id
-        at = await contest.propose(says(stores, mine))
+        at = await contest.propose(edit_page(stores, mine))
         number = contest.number
-        await contest.publish(says(stores, main))
+        await contest.publish(edit_page(stores, main))
         await run.ask(change_requests.UpdateFromMain(at=at), MARA)
         contest.number = number
         await contest.open()
@@ -397,15 +403,15 @@ async def test_choices_in_read_only_mode_are_not_saved(stage: Stage) -> None:
         assert not run.gate.sent(content.Edit)
 
 
-async def test_a_long_title_leaves_room_for_the_count(stage: Stage) -> None:
+async def test_long_title_leaves_space_for_the_count(stage: Stage) -> None:
     async with stage.play(start="changes", size=(60, 20)) as run:
         contest = Contest(run)
-        await contest.publish(new(STORES), subject="Write down the stores")
+        await contest.publish(add_page(STORES), subject="Write down the stores")
         stores = (await contest.page("Stores")).id
         long = "Recount the stores " + "and everything that lies in them " * 6
-        await contest.propose(says(stores, STORES.replace("noon", "night")), subject=long.strip())
+        await contest.propose(edit_page(stores, STORES.replace("noon", "night")), subject=long.strip())
         number = contest.number
-        await contest.publish(says(stores, STORES.replace("noon", "dusk")))
+        await contest.publish(edit_page(stores, STORES.replace("noon", "dusk")))
         contest.number = number
         await contest.open()
         await contest.update()
@@ -414,7 +420,7 @@ async def test_a_long_title_leaves_room_for_the_count(stage: Stage) -> None:
         await run.see("1 of 1 resolved", "press ctrl+s to save")
 
 
-async def test_edit_resolves_the_conflict_and_moves_to_the_next(
+async def test_edit_resolves_the_conflict_and_moves_to_the_next_conflict(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(HeadlessDriver, "can_suspend", True)
@@ -423,7 +429,7 @@ async def test_edit_resolves_the_conflict_and_moves_to_the_next(
     program.chmod(0o755)
     async with stage.play(start="changes", editor=(str(program),)) as run:
         contest = Contest(run)
-        await Changed(contest).make()
+        await FourConflicts(contest).make()
         await run.press("e")
         await run.see("1 of 4 resolved", "conflict 2 of 3")
         await run.press("N")
@@ -432,4 +438,6 @@ async def test_edit_resolves_the_conflict_and_moves_to_the_next(
         await run.see("4 of 4 resolved")
         await contest.send()
         await contest.merge()
-        assert await contest.text("Stores") == _by("", "dusk", "Five", STORES).replace("Open on .", "Open every day.")
+        assert await contest.text("Stores") == _stores_text("", "dusk", "Five", STORES).replace(
+            "Open on .", "Open every day."
+        )

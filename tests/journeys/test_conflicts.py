@@ -1,4 +1,4 @@
-"""A conflict is decided in the app, and nothing of either side is lost."""
+"""Conflicts are resolved in the app, and no text of either side is lost."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.documents.conflict_markers import find_markers
 from tests.benchmarks.terminal import Terminal
 from tests.journeys.stage import MARA, Run, Stage
-from tests.journeys.terminals import terminal, written
+from tests.journeys.terminals import output_of, terminal
 from tests.journeys.tours import ambiguous
 
 
-async def open_the_conflicting_one(run: Run) -> None:
+async def open_conflicting_change_request(run: Run) -> None:
     await run.press("/", *"retry", "enter")
     await run.see("1 of ")
     await run.press("enter")
@@ -25,16 +25,16 @@ async def open_the_conflicting_one(run: Run) -> None:
 
 
 async def edit_meanwhile(run: Run, at: ChangeRequestRef) -> None:
-    """Somebody else writes on another page of the change request."""
+    """Edit another page of the change request as another user."""
     tree = await run.ask(content.ListPages(at=at), MARA)
     page = next(page for page in tree.walk() if page.title == "Quickstart")
     body = content.DocumentBody(markdown="# Quickstart\n\nBegin here.\n")
     await run.ask(content.Edit(at=at, changes=(content.UpdatePage(page=page.id, document=body),), compat=False), MARA)
 
 
-async def test_a_conflict_is_resolved_over_a_restart_and_merged(stage: Stage) -> None:
+async def test_conflict_choices_survive_a_restart_and_are_merged(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_the_conflicting_one(run)
+        await open_conflicting_change_request(run)
         await run.press("U")
         await run.see("may conflict: Retries", "~ Webhooks")
         await run.press("y")
@@ -49,7 +49,7 @@ async def test_a_conflict_is_resolved_over_a_restart_and_merged(stage: Stage) ->
         await run.see("✓ Both chosen", "Result", "1 of 1 resolved")
         await run.quit()
     async with stage.play(start="changes") as run:
-        await open_the_conflicting_one(run)
+        await open_conflicting_change_request(run)
         await run.press("R")
         await run.see("✓ Both chosen")
         await edit_meanwhile(run, run.gate.sent(change_requests.Get)[-1].at)
@@ -78,7 +78,7 @@ async def test_a_conflict_is_resolved_over_a_restart_and_merged(stage: Stage) ->
             assert words in said
 
 
-READS_KEYS = b"\x1b[?2004h"
+PASTE_ENABLED = b"\x1b[?2004h"
 """The sequence that enables bracketed paste when the app starts."""
 EDITOR = """
 import sys
@@ -102,12 +102,13 @@ elif way == "wrote":
 
 
 def edit(running: Terminal) -> None:
-    """Open and close the editor, and wait until the app gets keys again. A key between two programs may be lost."""
-    before = written(running).count(READS_KEYS)
+    """Open and close the editor, and wait until the app reads keys again. A key between the two programs may be
+    lost."""
+    before = output_of(running).count(PASTE_ENABLED)
     running.write(b"e")
     running.wait_for("the editor is open")
     running.write(b"\r")
-    while running.running and written(running).count(READS_KEYS) == before:
+    while running.running and output_of(running).count(PASTE_ENABLED) == before:
         running.read(0.1)
 
 
@@ -115,9 +116,9 @@ def edit(running: Terminal) -> None:
 def test_closing_the_editor_unchanged_resolves_nothing(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    way = tmp_path / "way"
+    ending = tmp_path / "way"
     (tmp_path / "editor.py").write_text(EDITOR)
-    monkeypatch.setenv("EDITOR", shlex.join([sys.executable, str(tmp_path / "editor.py"), str(way)]))
+    monkeypatch.setenv("EDITOR", shlex.join([sys.executable, str(tmp_path / "editor.py"), str(ending)]))
     with terminal(stage, "octavo", "demo") as running:
         running.wait_for("Measured and predicted")
         for key, *words in (
@@ -137,15 +138,15 @@ def test_closing_the_editor_unchanged_resolves_nothing(
             ("deleted", "the editor deleted the file"),
             ("failed", "exited with status 3"),
         ):
-            way.write_text(name)
+            ending.write_text(name)
             edit(running)
             running.wait_for(said, "0 of 1 resolved", "Not resolved")
             assert "Edited" not in running.screen
-        way.write_text("wrote")
+        ending.write_text("wrote")
         edit(running)
         running.wait_for("✓ Edited", "What I wanted to say.", "1 of 1 resolved")
         running.write(b"m")
         running.wait_for("✓ Main chosen")
-        way.write_text("quit")
+        ending.write_text("quit")
         edit(running)
         running.wait_for("You changed nothing, so your earlier choice is kept.", "✓ Main chosen")

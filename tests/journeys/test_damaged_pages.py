@@ -1,4 +1,4 @@
-"""Pages that cannot be read to their end: the page says why, and reading, comparing and merging go on."""
+"""Pages that Octavo cannot read completely: the page says why, and the user can still read, compare and merge."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ FRONT_MATTER = "---\ndescription: " + "[" * 1500 + "]" * 1500 + "\n---\n"
 WHY = "Could not read the front matter: it has more than 60"
 
 
-# Columns are left out: their diff comes to rest after 40 s, which is near what a journey waits for.
+# Columns are left out: their diff takes 40 s, close to the time limit of a journey.
 @pytest.mark.long
 @pytest.mark.parametrize("name", [each for each in DEEP_PAGES if each != "columns"])
-async def test_a_page_nested_ten_thousand_deep_is_shown(stage: Stage, tmp_path: Path, name: str) -> None:
+async def test_page_with_ten_thousand_nested_levels_is_shown(stage: Stage, tmp_path: Path, name: str) -> None:
     (folder := tmp_path / "docs").mkdir()
     (folder / "README.md").write_text("# First\n\nThe first page.\n", encoding="utf-8")
     (folder / "deep.md").write_text(f"The words before.\n\n{DEEP_PAGES[name]}", encoding="utf-8")
     spaces: list[str] = []
 
-    def bring(platform: Platform) -> None:
+    def load_folder(platform: Platform) -> None:
         world = platform.world.for_user(MARA)
         spaces.append(load(world, folder, organization=people.ORGANIZATION, author=MARA).space_id)
 
-    async with stage.play(change=bring) as run:
+    async with stage.play(change=load_folder) as run:
         run.app.go(ToPage(spaces[0]))
         await run.see("The first page.")
         screen = run.app.screen
@@ -66,7 +66,7 @@ async def test_deeply_nested_front_matter_is_reported_and_never_lost(stage: Stag
     (folder / "deep.md").write_text(f"{FRONT_MATTER}# Deep\n\nThe words after.\n", encoding="utf-8")
     spaces: list[SpaceRef] = []
 
-    def bring(platform: Platform) -> None:
+    def load_folder(platform: Platform) -> None:
         world = platform.world.for_user(MARA)
         loaded = load(world, folder, organization=people.ORGANIZATION, author=MARA)
         assert [(each.path, each.message) for each in loaded.problems] == [
@@ -77,7 +77,7 @@ async def test_deeply_nested_front_matter_is_reported_and_never_lost(stage: Stag
         ]
         spaces.append(SpaceRef(space_id=loaded.space_id))
 
-    async with stage.play(change=bring) as run:
+    async with stage.play(change=load_folder) as run:
         tree = await run.ask(content.ListPages(at=spaces[0]), MARA)
         page = next(page for page in tree.walk() if page.path == "deep")
         assert page.title == "Deep"
@@ -100,7 +100,7 @@ async def test_deeply_nested_front_matter_is_reported_and_never_lost(stage: Stag
 
 
 def nested_document(words: str) -> Any:
-    """Return a JSON document of `words`, and of more levels than any reader takes."""
+    """Return a JSON document with `words` and with more nested levels than Octavo reads."""
     leaf = {"object": "block", "type": "paragraph", "nodes": [{"object": "text", "leaves": [{"text": words}]}]}
     node: Any = leaf
     for _ in range(150):

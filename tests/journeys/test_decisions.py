@@ -1,4 +1,4 @@
-"""Resolved conflicts are published exactly, for the six kinds of conflicts."""
+"""Resolved conflicts of six kinds are published exactly as chosen."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import pytest
 
 from octavo.api import change_requests, content
 from octavo.api.content import DeletePage, UpdatePage
-from tests.journeys.contests import HARBOUR, Contest, new, says
+from tests.journeys.contests import HARBOUR, Contest, add_page, edit_page
 from tests.journeys.stage import MARA, Stage
 
 
-def words(screen: str) -> str:
+def unframed_text(screen: str) -> str:
     """Return the text of a dialog without its frame and line breaks."""
     return " ".join(screen.replace("│", " ").split())
 
@@ -45,8 +45,8 @@ async def test_choice_for_a_table_row_changes_no_other_row(stage: Stage) -> None
         await run.see("✓ This change request chosen", "Result")
         shown = await contest.preview()
         await contest.send()
-        said = await contest.merge()
-        assert "conflicts     none" in said.replace("✓", "")
+        dialog_text = await contest.merge()
+        assert "conflicts     none" in dialog_text.replace("✓", "")
         live = await contest.text("Stores")
         assert live == shown == main.replace("Apple | 10", "Apple | 100")
 
@@ -89,7 +89,7 @@ KEY = "Ask the owner for the key, and bring it back before noon.\n\n"
 
 
 @pytest.mark.before_release
-async def test_block_moved_on_main_and_edited_here_is_moved_with_the_edit(stage: Stage) -> None:
+async def test_block_moved_in_main_and_edited_here_gets_both_changes(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
         main = PAGE.replace(KEY, "").replace("Four degrees.\n\n", f"Four degrees.\n\n{KEY}")
@@ -102,7 +102,7 @@ async def test_block_moved_on_main_and_edited_here_is_moved_with_the_edit(stage:
 
 
 @pytest.mark.before_release
-async def test_block_moved_by_both_sides_goes_where_the_chosen_side_has_it(stage: Stage) -> None:
+async def test_block_moved_by_both_sides_goes_to_the_chosen_place(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
         main = PAGE.replace(KEY, "").replace("Four degrees.\n\n", f"Four degrees.\n\n{KEY}")
@@ -128,7 +128,7 @@ async def test_block_moved_by_both_sides_goes_where_the_chosen_side_has_it(stage
     [
         ("main", "m"),
         ("main", "t"),
-        # The same with the sides changed about, which tests/documents/test_resolution.py has of any texts.
+        # The next two cases swap the sides. `tests/documents/test_resolution.py` covers that for all texts.
         pytest.param("request", "m", marks=pytest.mark.long),
         pytest.param("request", "t", marks=pytest.mark.long),
     ],
@@ -148,13 +148,13 @@ async def test_block_deleted_by_one_side_shows_the_edit_of_the_other(stage: Stag
         await contest.send()
         if key == "t":
             await contest.merge()
-        else:  # with main's side of all there is nothing to merge
+        else:  # The choice of main leaves nothing to merge.
             await run.see("No changes yet.")
         assert await contest.text("Stores") == shown == sides[key]
 
 
 @pytest.mark.before_release
-async def test_items_and_lines_are_decided_each_for_itself(stage: Stage) -> None:
+async def test_list_items_and_code_lines_are_separate_conflicts(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 60)) as run:
         contest = Contest(run)
         main = PAGE.replace("Herring", "Herring, salted").replace("count --all", "count --all --cold")
@@ -182,7 +182,9 @@ async def test_items_and_lines_are_decided_each_for_itself(stage: Stage) -> None
 async def test_page_renamed_by_one_side_and_moved_by_the_other_gets_both(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
-        await contest.publish(new(PAGE), new("# Yard\n\nBehind the house.\n"), subject="Write down the stores")
+        await contest.publish(
+            add_page(PAGE), add_page("# Yard\n\nBehind the house.\n"), subject="Write down the stores"
+        )
         stores, yard = await contest.page("Stores"), await contest.page("Yard")
         await contest.propose(UpdatePage(page=stores.id, title="Storerooms"))
         number = contest.number
@@ -205,11 +207,11 @@ async def test_deleted_page_and_its_subpage_are_separate_conflicts(
 ) -> None:
     async with stage.play(start="changes", size=(120, 50)) as run:
         contest = Contest(run)
-        await contest.publish(new(PAGE), new("# Yard\n\nOutside.\n"), subject="Write it down")
+        await contest.publish(add_page(PAGE), add_page("# Yard\n\nOutside.\n"), subject="Write it down")
         stores = (await contest.page("Stores")).id
-        await contest.publish(new("# Cellar\n\nDark.\n", into=stores))
+        await contest.publish(add_page("# Cellar\n\nDark.\n", into=stores))
         cellar = (await contest.page("Cellar")).id
-        edit = (says(stores, PAGE.replace("Four", "Five")), says(cellar, "# Cellar\n\nDark, and wet.\n"))
+        edit = (edit_page(stores, PAGE.replace("Four", "Five")), edit_page(cellar, "# Cellar\n\nDark, and wet.\n"))
         delete = (DeletePage(page=stores),)
         await contest.propose(*(edit if gone_in == "main" else delete))
         number = contest.number
@@ -239,7 +241,9 @@ async def test_deleted_page_and_its_subpage_are_separate_conflicts(
 async def test_narrow_terminal_resolves_only_the_conflict_on_screen(stage: Stage) -> None:
     async with stage.play(start="changes", size=(60, 20)) as run:
         contest = Contest(run)
-        await contest.publish(new(PAGE), new("# Yard\n\nOutside.\n"), new("# Barn\n\nDry.\n"), subject="Write it down")
+        await contest.publish(
+            add_page(PAGE), add_page("# Yard\n\nOutside.\n"), add_page("# Barn\n\nDry.\n"), subject="Write it down"
+        )
         stores, yard, barn = [await contest.page(title) for title in ("Stores", "Yard", "Barn")]
         await contest.propose(UpdatePage(page=yard.id, title="Court"), UpdatePage(page=stores.id, into=barn.id, at=0))
         number = contest.number
@@ -275,7 +279,7 @@ async def test_narrow_terminal_resolves_only_the_conflict_on_screen(stage: Stage
 async def test_conflicting_page_options_are_not_part_of_the_text(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
-        await contest.publish(new(PAGE), subject="Write down the stores")
+        await contest.publish(add_page(PAGE), subject="Write down the stores")
         stores = await contest.page("Stores")
         await contest.propose(UpdatePage(page=stores.id, description="Where things are"))
         number = contest.number
@@ -299,9 +303,9 @@ async def test_conflicting_page_options_are_not_part_of_the_text(stage: Stage) -
 async def test_merge_checks_report_a_second_page_with_the_same_name(stage: Stage) -> None:
     async with stage.play(start="changes", size=(120, 50)) as run:
         contest = Contest(run)
-        await contest.propose(new("# Crates\n\nThe blue ones.\n"))
+        await contest.propose(add_page("# Crates\n\nThe blue ones.\n"))
         number = contest.number
-        await contest.publish(new("# Crates\n\nThe red ones.\n"))
+        await contest.publish(add_page("# Crates\n\nThe red ones.\n"))
         contest.number = number
         await contest.open()
         await run.press("U")
@@ -309,9 +313,9 @@ async def test_merge_checks_report_a_second_page_with_the_same_name(stage: Stage
             f"two pages are called “Crates”: at /crates in the page in main, and at /crates-2 in the page in #{number}"
         )
         await run.see("names", "two pages are called “Crates”")
-        assert named in words(run.text)
+        assert named in unframed_text(run.text)
         await run.press("escape")
-        assert named in words(await contest.merge())
+        assert named in unframed_text(await contest.merge())
         tree = await run.ask(content.ListPages(at=HARBOUR), MARA)
         assert [page.path for page in tree.walk() if page.title == "Crates"] == ["crates", "crates-2"]
 
@@ -327,7 +331,9 @@ async def test_merge_checks_report_text_that_reverts_main(stage: Stage) -> None:
         await run.hear(f"Updated #{contest.number}.")
         at = run.gate.sent(change_requests.UpdateFromMain)[0].at
         page = await contest.page("Stores")
-        old = says(page.id, TABLE.replace("Apple | 1", "Apple | 100"))  # it was open in an editor all the time
+        old = edit_page(
+            page.id, TABLE.replace("Apple | 1", "Apple | 100")
+        )  # An editor held this old text all the time.
         await run.ask(content.Edit(at=at, changes=(old,), compat=False), MARA)
         await run.press("m")
         await run.see(

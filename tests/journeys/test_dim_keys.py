@@ -1,4 +1,4 @@
-"""Every declared resource and the space tree: the keys that are disabled for each role."""
+"""The keys that are disabled for each role, in the tables of every declared resource and in the space tree."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from octavo.tui.resources.resource_browser import BrowserLevel
 from octavo.tui.resources.space_resources import MANAGED_SPACES
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Commands
-from tests.journeys.managed import HERE, KEEPERS, NOOR, TELLING, Forms, verdict
+from tests.journeys.managed import HERE, KEEPERS, NOOR, TELLING, Forms, status_for
 from tests.journeys.stage import Run, Stage
 from tests.tui.resources.test_declarations import DECLARED
 
@@ -36,30 +36,30 @@ ALIKE = 2
 
 
 @dataclass
-class Compared:
-    """Compares the disabled commands of a user with the answers of the server."""
+class PermissionComparison:
+    """A comparison of the disabled commands of a user with the responses of the server."""
 
     run: Run
     person: str
     forms: Forms
-    told: list[str] = field(default_factory=list)
+    differences: list[str] = field(default_factory=list)
     """Differences between Octavo and the server."""
-    asked: set[str] = field(default_factory=set)
-    """Writes that are allowed for an administrator and were checked."""
+    checked: set[str] = field(default_factory=set)
+    """Writes that an administrator may send and that were checked."""
 
-    async def all(self, view: str, kinds: tuple[Resource[Any], ...]) -> None:
+    async def compare_tables(self, view: str, kinds: tuple[Resource[Any], ...]) -> None:
         organization = self.run.app.workspace.organization
         assert organization is not None
         known = {"at": HERE, **(organization_resources._root_arguments(organization) if view == "admin" else {})}
-        await self.level(
+        await self.compare_level(
             BrowserLevel(view, tuple(each for each in kinds if each.is_available(known)), known, organization), ""
         )
 
-    async def level(self, level: BrowserLevel, above: str) -> None:
+    async def compare_level(self, level: BrowserLevel, above: str) -> None:
         for kind in level.resources:
             level.resource = kind
             name = f"{above}{kind.plural}"
-            # The requests that the view of the table sends.
+            # Send the same requests as the view of the table.
             for op in (
                 kind.list_operation(level.arguments),
                 *(build_full_list(each, level.arguments) for each in kind.lookups),
@@ -67,54 +67,64 @@ class Compared:
                 with suppress(ApiError):
                     await self.run.app.session.live.fetch(op)
             answered = self.run.app.session.live.peek(kind.list_operation(level.arguments)).value
-            for part, called in parts(kind, name):
+            for part, called in resources_of_rows(kind, name):
                 if part.create is not None:
-                    await self.making(level, part, called)
-            for thing in some(kind, () if answered is None else kind.items(answered), self.person):
+                    await self.compare_create(level, part, called)
+            for thing in representative_items(kind, () if answered is None else kind.items(answered), self.person):
                 if (hand := level.selection(thing)) is not None:
-                    await self.thing(
-                        hand, next((called for part, called in parts(kind, name) if part is hand.resource), name)
+                    await self.compare_item(
+                        hand,
+                        next((called for part, called in resources_of_rows(kind, name) if part is hand.resource), name),
                     )
                     if kind.children:
-                        await self.level(level.child_level(thing), f"{name} of ")
+                        await self.compare_level(level.child_level(thing), f"{name} of ")
 
-    async def tree(self) -> None:
+    async def compare_space_tree(self) -> None:
         """Compare the commands of the space tree."""
         workspace = self.run.app.workspace
         assert workspace.organization is not None
         live, here = self.run.app.session.live, workspace.organization
         held = (await live.fetch(spaces_of(here.id))).items
         folders = (await live.fetch(collections_of(here.id))).items
-        for thing in (*some(MANAGED_SPACES, held, self.person, 1), *some(COLLECTIONS, folders, self.person, 1)):
-            await self.in_tree(SpaceTarget(here, held, folders, thing, lambda name: None, lambda name: None), thing)
+        for thing in (
+            *representative_items(MANAGED_SPACES, held, self.person, 1),
+            *representative_items(COLLECTIONS, folders, self.person, 1),
+        ):
+            await self.compare_space(
+                SpaceTarget(here, held, folders, thing, lambda name: None, lambda name: None), thing
+            )
 
-    async def in_tree(self, managed: SpaceTarget, thing: Space | Collection) -> None:
+    async def compare_space(self, managed: SpaceTarget, thing: Space | Collection) -> None:
         kind: Resource[Any] = MANAGED_SPACES if isinstance(thing, Space) else COLLECTIONS
         known, called = {"at": HERE}, f"{kind.title(thing)} in the tree"
         at = kind.arguments_for(known, thing)["at"]
         inside = {"at": HERE, **({"parent": managed.collection.id} if managed.collection is not None else {})}
         made_there = [each.Create(**where) for each in (spaces, collections) for where in (inside, known)]
-        Move = spaces.Move if kind is MANAGED_SPACES else collections.Move  # it is a class
+        Move = spaces.Move if kind is MANAGED_SPACES else collections.Move
         ways: dict[str, list[Operation[Any]]] = {
             "create": made_there,
-            "change": [op async for _, _, op in self.forms.to_change(kind, known, thing) if self.is_taken(op)][:1],
+            "change": [
+                op async for _, _, op in self.forms.to_change(kind, known, thing) if self.is_accepted_from_admin(op)
+            ][:1],
             "move": [Move(at=at, parent=thing.parent)],
             "delete": [kind.delete(at=at)] if kind.delete is not None else [],
         }
         for name, ops in ways.items():
-            may = (op for op in ops if verdict(self.run.platform.world, op, self.person) < 400)
+            may = (op for op in ops if status_for(self.run.platform.world, op, self.person) < 400)
             self.compare(f"{name} {called}", "", "", why_not(SPACE_TREE, name, self.run, managed), next(may, ops[0]))
         if isinstance(thing, Space):
             duplicate = next(
-                each for each in await self.offered(space_actions.show_actions, managed) if each.title == "Duplicate"
+                each for each in await self.choices_of(space_actions.show_actions, managed) if each.title == "Duplicate"
             )
             self.compare(f"duplicate {called}", "", "", duplicate.disabled_reason or None, spaces.Duplicate(at=at))
         if managed.why_not("move") is None:
-            for place in await self.offered(space_changes.choose_parent, managed):
+            for place in await self.choices_of(space_changes.choose_parent, managed):
                 to = Move(at=at, parent=place.value or None)
                 self.compare(f"move {called} to {place.title}", "", "", place.disabled_reason or None, to)
 
-    async def offered(self, ask: Callable[[Octavo, SpaceTarget], None], managed: SpaceTarget) -> Sequence[Choice[Any]]:
+    async def choices_of(
+        self, ask: Callable[[Octavo, SpaceTarget], None], managed: SpaceTarget
+    ) -> Sequence[Choice[Any]]:
         """Return the choices of the list that `ask` opens."""
         ask(self.run.app, managed)
         screen = self.run.app.screen
@@ -122,31 +132,31 @@ class Compared:
         await self.run.press("escape")
         return screen.choices()
 
-    async def making(self, level: BrowserLevel, kind: Resource[Any], name: str) -> None:
-        """Compare the command that creates an item. One allowed request is enough for the command to be enabled."""
+    async def compare_create(self, level: BrowserLevel, kind: Resource[Any], name: str) -> None:
+        """Compare the command that creates an item. The command must be enabled if at least one request is allowed."""
         why = why_not(resource_commands.CREATE_COMMANDS, "create", self.run, level.create_target())
         tried: Operation[Any] | None = None
         async for _, op in self.forms.to_make(kind, level.arguments):
-            if self.is_taken(op):
+            if self.is_accepted_from_admin(op):
                 tried = tried or op
-                if verdict(self.run.platform.world, op, self.person) < 400:
+                if status_for(self.run.platform.world, op, self.person) < 400:
                     tried = op
                     break
         if tried is not None:
             self.compare(f"make {name} in {level.title}", name, "create", why, tried)
 
-    async def thing(self, hand: resource_commands.Selection, name: str) -> None:
+    async def compare_item(self, hand: resource_commands.Selection, name: str) -> None:
         kind, known, thing = hand.resource, hand.arguments, hand.first_item
         called = f"{name} {kind.title(thing)} in {getattr(hand.parent, 'title', '')}"
         if kind.update is not None:
             why = why_not(resource_commands.SELECTION_COMMANDS, "change", self.run, hand)
             async for _, _, op in self.forms.to_change(kind, known, thing):
-                if self.is_taken(op):
+                if self.is_accepted_from_admin(op):
                     self.compare(f"change {called}", name, "update", why, op)
                     break
         if kind.delete is not None:
             op = build_operation(kind.delete, kind.arguments_for(known, thing))
-            if self.is_taken(op):
+            if self.is_accepted_from_admin(op):
                 self.compare(
                     f"delete {called}",
                     name,
@@ -155,33 +165,36 @@ class Compared:
                     op,
                 )
         for action in kind.actions:
-            done = await self.acting(kind, {**kind.arguments_for(known, thing), **action.values}, action, thing)
-            if done is not None and action.disabled_reason(thing) is None and self.is_taken(done):
+            done = await self.action_operation(
+                kind, {**kind.arguments_for(known, thing), **action.values}, action, thing
+            )
+            if done is not None and action.disabled_reason(thing) is None and self.is_accepted_from_admin(done):
                 why = why_not(
                     resource_commands.SELECTION_COMMANDS, "act", self.run, hand
                 ) or resource_commands.why_no_action(self.run.app, hand, action)
                 self.compare(f"{action.name} {called}", name, action.name, why, done)
 
-    async def acting(
+    async def action_operation(
         self, kind: Resource[Any], known: Arguments, action: Action[Any], thing: Any
     ) -> Operation[Any] | None:
         """Return the operation that an action sends. None if no text in its form is accepted."""
         if action.run is site_tree.make_default:
             return site_tree.set_default_operation(known["at"], thing)
         async for _, op in self.forms.to_make(replace(kind, create=action.operation), known):
-            if self.is_taken(op):
+            if self.is_accepted_from_admin(op):
                 return op
         return None
 
-    def is_taken(self, op: Operation[Any]) -> bool:
-        """Return whether an administrator is allowed to send the operation. Otherwise roles are not the cause."""
-        return verdict(self.run.platform.world, op, NOOR) < 400
+    def is_accepted_from_admin(self, op: Operation[Any]) -> bool:
+        """Return whether the server accepts the operation from an administrator. If not, the refusal does not depend
+        on roles."""
+        return status_for(self.run.platform.world, op, NOOR) < 400
 
     def compare(self, what: str, name: str, verb: str, why: str | None, op: Operation[Any]) -> None:
-        self.asked.add(f"{verb} {name}")
-        status = verdict(self.run.platform.world, op, self.person)
+        self.checked.add(f"{verb} {name}")
+        status = status_for(self.run.platform.world, op, self.person)
         if (why is not None) != (status == 403):
-            self.told.append(f"{what}: the platform answers {status}, the app says: {why}")
+            self.differences.append(f"{what}: the platform answers {status}, the app says: {why}")
 
 
 def why_not(commands: Commands[Any], name: str, run: Run, about: Any) -> str | None:
@@ -189,12 +202,12 @@ def why_not(commands: Commands[Any], name: str, run: Run, about: Any) -> str | N
     return command.why_not(run.app, about)
 
 
-def parts(kind: Resource[Any], name: str) -> Sequence[tuple[Resource[Any], str]]:
+def resources_of_rows(kind: Resource[Any], name: str) -> Sequence[tuple[Resource[Any], str]]:
     """Return a resource, or the resources of its rows, with their names."""
     return [(each, f"{name} of {each.plural}") for each in kind.row_resources.values()] or [(kind, name)]
 
 
-def some(kind: Resource[Any], things: Any, person: str, alike: int = ALIKE) -> Iterator[Any]:
+def representative_items(kind: Resource[Any], things: Any, person: str, alike: int = ALIKE) -> Iterator[Any]:
     """Return a few items for each set of permissions, and the item of the user."""
     seen: dict[str, int] = {}
     for each in things:
@@ -224,10 +237,12 @@ SHORT = ("administrator", "owner of a space", "guest")
 )
 async def test_disabled_keys_match_the_refusals_of_the_server(furnished_stage: Stage, role: str) -> None:
     async with furnished_stage.play(PEOPLE[role], start="admin") as run:
-        compared = Compared(run, PEOPLE[role], Forms(run.app, lambda op: run.ask(op, NOOR), run.platform.world))
-        await compared.all("sites", site_resources.TABLES)
-        await compared.all("admin", organization_resources.TABLES)
-        await compared.tree()
-        assert not compared.told
+        compared = PermissionComparison(
+            run, PEOPLE[role], Forms(run.app, lambda op: run.ask(op, NOOR), run.platform.world)
+        )
+        await compared.compare_tables("sites", site_resources.TABLES)
+        await compared.compare_tables("admin", organization_resources.TABLES)
+        await compared.compare_space_tree()
+        assert not compared.differences
         if role == "administrator":
-            assert WRITES - compared.asked == set(), "each was asked"
+            assert WRITES - compared.checked == set(), "each was asked"

@@ -1,4 +1,4 @@
-"""The external editor: ctrl+c goes to the editor, and its text is always kept."""
+"""The external editor receives ctrl+c, and Octavo always keeps the text."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from tests.journeys.stage import Stage
 from tests.journeys.terminals import terminal
 
 CTRL_C, CTRL_BACKSLASH = b"\x03", b"\x1c"
-WATCHFUL = """#!/bin/sh
+ENDURING_EDITOR = """#!/bin/sh
 trap 'echo INTERRUPTED' INT
 trap 'echo ASKED TO QUIT' QUIT
 echo EDITOR OPEN
 until read -r line; do :; done
 printf '%s' "$line" >> "$1"
 """
-"""An editor, as a shell script, that Ctrl-C does not end. It adds a line to the text."""
-HEEDLESS = """#!/bin/sh
+"""An editor, as a shell script, that ctrl+c does not end. The editor adds a line to the text."""
+FRAGILE_EDITOR = """#!/bin/sh
 printf 'half a sentence' >> "$1"
 echo EDITOR OPEN
 exec sleep 60
 """
-"""One that Ctrl-C ends, with something written."""
-WRITES = """#!{python}
+"""An editor that adds text, and that ctrl+c ends."""
+EDITOR_TEMPLATE = """#!{python}
 import sys
 from pathlib import Path
 path = Path(sys.argv[-1])
@@ -49,25 +49,25 @@ def editor(folder: Path, script: str) -> str:
     return shlex.quote(str(program))
 
 
-def writes(what: str, then: str = "") -> str:
-    return WRITES.format(python=sys.executable, what=what, then=then)
+def editor_script(what: str, then: str = "") -> str:
+    return EDITOR_TEMPLATE.format(python=sys.executable, what=what, then=then)
 
 
-def kept(stage: Stage) -> list[str]:
-    """The drafts on disk."""
+def saved_drafts(stage: Stage) -> list[str]:
+    """Return the drafts on disk."""
     state = StateDb(stage.folder / "state", f"demo {stage.database.parent}")
     drafts = [draft.text for draft in Drafts(state).all()]
     state.close()
     return drafts
 
 
-def left(stage: Stage) -> list[Path]:
-    """The files of editors on disk."""
+def editor_files(stage: Stage) -> list[Path]:
+    """Return the files on disk that were opened in editors."""
     return sorted((stage.folder / "state" / "editing").glob("*.md"))
 
 
 def open_in_composer(running: Terminal) -> None:
-    """Begin a comment on the first page, and go on in the editor."""
+    """Begin a comment on the first page, and continue it in the editor."""
     running.wait_for("Harbour API › Welcome", "how deep is the water now")
     running.write(b"\r")
     running.wait_for("f follow link")
@@ -80,56 +80,56 @@ def open_in_composer(running: Terminal) -> None:
 
 
 @pytest.mark.before_release
-def test_ctrl_c_in_an_editor_is_for_the_editor(stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EDITOR", editor(tmp_path, WATCHFUL))
+def test_ctrl_c_in_an_editor_goes_to_the_editor(stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EDITOR", editor(tmp_path, ENDURING_EDITOR))
     with terminal(stage, "octavo", "demo", controls=True) as running:
         open_in_composer(running)
-        for key, heard in ((CTRL_C, "INTERRUPTED"), (CTRL_BACKSLASH, "ASKED TO QUIT")) * 2:
+        for key, response in ((CTRL_C, "INTERRUPTED"), (CTRL_BACKSLASH, "ASKED TO QUIT")) * 2:
             running.write(key)
-            running.wait_for(heard)
+            running.wait_for(response)
         running.write(b", and more\r")
         running.wait_for("Comment on Welcome", "My words, and more", "draft saved")
         running.write(b"\x1b")
         running.wait_for("f follow link")
         running.write(b"\x11")
         assert running.end() == 0
-    assert kept(stage) == ["My words, and more"]
-    assert left(stage) == []
+    assert saved_drafts(stage) == ["My words, and more"]
+    assert editor_files(stage) == []
 
 
 @pytest.mark.before_release
 def test_text_of_an_editor_ended_by_ctrl_c_can_be_opened_again(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("EDITOR", editor(tmp_path, HEEDLESS))
+    monkeypatch.setenv("EDITOR", editor(tmp_path, FRAGILE_EDITOR))
     with terminal(stage, "octavo", "demo", controls=True) as running:
         open_in_composer(running)
         running.write(CTRL_C)
         running.wait_for("Comment on Welcome", "my editor was stopped with ctrl+c. Press ! to open your saved text.")
-        assert [path.read_text() for path in left(stage)] == ["My wordshalf a sentence"]
+        assert [path.read_text() for path in editor_files(stage)] == ["My wordshalf a sentence"]
         open_again(running, tmp_path, "Saved your text as a draft: “Comment on Welcome”.")
         running.write(b"c")
         running.wait_for("Comment on Welcome", "My wordshalf a sentence!")
-    assert kept(stage) == ["My wordshalf a sentence!"]
-    assert left(stage) == []
+    assert saved_drafts(stage) == ["My wordshalf a sentence!"]
+    assert editor_files(stage) == []
 
 
-def open_again(running: Terminal, folder: Path, *said: str) -> None:
-    """Open from `!` what is kept, in an editor that makes a text of it."""
-    editor(folder, writes("raw.replace(b'\\xff', b'?').replace(b'\\0', b'')[:90000].rstrip(b'.') + b'!'"))
+def open_again(running: Terminal, folder: Path, *messages: str) -> None:
+    """Open the saved text from the activity, in an editor that makes the text valid."""
+    editor(folder, editor_script("raw.replace(b'\\xff', b'?').replace(b'\\0', b'')[:90000].rstrip(b'.') + b'!'"))
     running.write(b"\x1b")
     running.settle(0.3, wait=1.0)
     running.write(b"!")
     running.wait_for("DRAFTS FROM YOUR EDITOR", "Press enter to open the draft")
     running.write(b"\r")
-    running.wait_for(*said)
+    running.wait_for(*messages)
 
 
 @pytest.mark.parametrize(
     ("what", "why"),
     [
         pytest.param("raw + b' caf\\xff'", "it is not valid UTF-8", id="not UTF-8"),
-        # What is said of each, and that it is kept, is in tests/tui/terminal/test_external_editor.py too.
+        # `tests/tui/terminal/test_external_editor.py` covers the messages and the saved text of all cases.
         pytest.param("raw + b' nothing\\0'", "it contains NUL characters", id="NUL", marks=pytest.mark.long),
         pytest.param(
             "raw + b' much' + b'.' * 2**20", "it is larger than 1 MiB", id="too large", marks=pytest.mark.long
@@ -139,12 +139,12 @@ def open_again(running: Terminal, folder: Path, *said: str) -> None:
 def test_text_that_cannot_be_sent_survives_a_kill(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str, why: str
 ) -> None:
-    monkeypatch.setenv("EDITOR", editor(tmp_path, writes(what)))
+    monkeypatch.setenv("EDITOR", editor(tmp_path, editor_script(what)))
     with terminal(stage, "octavo", "demo") as running:
         open_in_composer(running)
         running.wait_for("Comment on Welcome", why, "Press ! to open your saved")
         os.kill(running.pid, signal.SIGKILL)
-    (before,) = left(stage)
+    (before,) = editor_files(stage)
     words = before.read_bytes()
     assert words.startswith(b"My words")
     with terminal(stage, "octavo", "demo") as again:
@@ -153,16 +153,16 @@ def test_text_that_cannot_be_sent_survives_a_kill(
         open_again(again, tmp_path, "Saved your text as a draft: “Comment on Welcome”.")
         again.write(b"c")
         again.wait_for("Comment on Welcome", "!", "draft")
-    (draft,) = kept(stage)
+    (draft,) = saved_drafts(stage)
     assert draft.startswith("My words")
-    assert left(stage) == []
+    assert editor_files(stage) == []
 
 
 @pytest.mark.before_release
 def test_page_that_cannot_be_sent_is_kept_and_sent_later(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("EDITOR", editor(tmp_path, writes("raw.replace(b'three', b'f\\xff')")))
+    monkeypatch.setenv("EDITOR", editor(tmp_path, editor_script("raw.replace(b'three', b'f\\xff')")))
     with terminal(stage, "octavo", "demo") as running:
         running.wait_for("Harbour API › Welcome", "e edit")
         running.write(b"e")
@@ -172,27 +172,27 @@ def test_page_that_cannot_be_sent_is_kept_and_sent_later(
         open_again(running, tmp_path, "Continue editing", "Save the draft to the server")
         running.write(b"\x1b[B\r")
         running.wait_for("#9 Edit Welcome")
-    assert left(stage) == []
+    assert editor_files(stage) == []
 
 
 def test_editor_text_of_a_comment_is_a_draft_after_a_kill(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("EDITOR", editor(tmp_path, writes("raw + b' and more'", "import time; time.sleep(60)")))
+    monkeypatch.setenv("EDITOR", editor(tmp_path, editor_script("raw + b' and more'", "import time; time.sleep(60)")))
     with terminal(stage, "octavo", "demo") as running:
         open_in_composer(running)
         os.kill(running.pid, signal.SIGKILL)
     with terminal(stage, "octavo", "demo") as again:
         again.wait_for("Saved your text as a draft: “Comment on Welcome”.")
-    assert kept(stage) == ["My words and more"]
-    assert left(stage) == []
+    assert saved_drafts(stage) == ["My words and more"]
+    assert editor_files(stage) == []
 
 
 @pytest.mark.before_release
 def test_kept_editor_text_is_discarded_only_on_request(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("EDITOR", editor(tmp_path, writes("b'caf\\xff'")))
+    monkeypatch.setenv("EDITOR", editor(tmp_path, editor_script("b'caf\\xff'")))
     with terminal(stage, "octavo", "demo") as running:
         open_in_composer(running)
         running.wait_for("Press ! to open your saved text.")
@@ -202,7 +202,7 @@ def test_kept_editor_text_is_discarded_only_on_request(
         running.wait_for("DRAFTS FROM YOUR EDITOR", "Comment on Welcome")
         running.write(b"X")
         running.wait_for("Discard your draft “Comment on Welcome”?")
-        assert len(left(stage)) == 1
+        assert len(editor_files(stage)) == 1
         running.write(b"y")
         running.settle(0.3, wait=1.0)
-    assert left(stage) == []
+    assert editor_files(stage) == []

@@ -10,7 +10,7 @@ from octavo.data.drafts import Drafts
 from octavo.data.state_db import StateDb
 from tests.benchmarks.terminal import Terminal
 from tests.journeys.stage import Stage
-from tests.journeys.terminals import terminal, written
+from tests.journeys.terminals import output_of, terminal
 
 ALTERNATE_SCREEN_LEFT, CURSOR_SHOWN, MOUSE_OFF = b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?1000l"
 WORDS = "Half a thought, and the terminal goes."
@@ -18,7 +18,7 @@ F12, CTRL_Q = b"\x1b[24~", b"\x11"
 
 
 def write_a_comment(running: Terminal) -> None:
-    """Begin a comment on the first page, and do not end it."""
+    """Begin a comment on the first page."""
     running.wait_for("Harbour API › Welcome", "how deep is the water now")
     running.write(b"\r")
     running.wait_for("f follow link")
@@ -28,8 +28,8 @@ def write_a_comment(running: Terminal) -> None:
     running.wait_for(WORDS)
 
 
-def kept(stage: Stage) -> list[str]:
-    """The drafts on disk."""
+def saved_drafts(stage: Stage) -> list[str]:
+    """Return the drafts on disk."""
     state = StateDb(stage.folder / "state", f"demo {stage.database.parent}")
     drafts = [draft.text for draft in Drafts(state).all()]
     state.close()
@@ -38,7 +38,7 @@ def kept(stage: Stage) -> list[str]:
 
 def is_restored(running: Terminal, before: list[object]) -> bool:
     """Return whether screen, cursor, mouse and keyboard modes of the terminal are restored."""
-    sent = written(running)
+    sent = output_of(running)
     return running.modes() == before and all(end in sent for end in (ALTERNATE_SCREEN_LEFT, CURSOR_SHOWN, MOUSE_OFF))
 
 
@@ -50,7 +50,7 @@ def test_text_in_the_editor_is_a_draft_after_the_terminal_closes(stage: Stage, n
         os.kill(running.pid, number)
         assert running.end() == 0
         assert is_restored(running, before)
-    assert kept(stage) == [WORDS]
+    assert saved_drafts(stage) == [WORDS]
     with terminal(stage, "octavo", "demo") as again:
         again.wait_for("Harbour API › Welcome", "how deep is the water now")
         again.write(b"\r")
@@ -60,7 +60,7 @@ def test_text_in_the_editor_is_a_draft_after_the_terminal_closes(stage: Stage, n
 
 
 @pytest.mark.before_release
-def test_last_key_before_the_end_is_saved(stage: Stage) -> None:
+def test_text_typed_right_before_a_hangup_is_saved(stage: Stage) -> None:
     with terminal(stage, "octavo", "demo") as running:
         write_a_comment(running)
         running.wait_for("draft saved")
@@ -68,7 +68,7 @@ def test_last_key_before_the_end_is_saved(stage: Stage) -> None:
         running.wait_for(WORDS + "!")
         os.kill(running.pid, signal.SIGHUP)
         assert running.end() == 0
-    assert kept(stage) == [WORDS + "!"]
+    assert saved_drafts(stage) == [WORDS + "!"]
 
 
 @pytest.mark.before_release
@@ -92,15 +92,15 @@ def test_crash_message_shows_no_secrets_and_drafts_are_kept(stage: Stage) -> Non
         code = running.end()
         assert is_restored(running, before)
     assert code != 0
-    said = written(running).rpartition(ALTERNATE_SCREEN_LEFT)[2].decode()
+    output = output_of(running).rpartition(ALTERNATE_SCREEN_LEFT)[2].decode()
     key = (stage.database.parent / "key").read_text().strip()
-    assert "Octavo crashed: RuntimeError: a bug with" in said
-    assert "Your drafts and unsent comments are saved." in said
+    assert "Octavo crashed: RuntimeError: a bug with" in output
+    assert "Your drafts and unsent comments are saved." in output
     (report,) = (stage.folder / "state").glob("crash-*.txt")
-    assert str(report) in said.replace("\r\n", "")
+    assert str(report) in output.replace("\r\n", "")
     assert stat.S_IMODE(report.stat().st_mode) == 0o600
-    for told in (said, report.read_text()):
-        assert key not in told
-        assert "what a local variable holds" not in told
+    for text in (output, report.read_text()):
+        assert key not in text
+        assert "what a local variable holds" not in text
     assert "action_fail" in report.read_text()
-    assert kept(stage) == [WORDS]
+    assert saved_drafts(stage) == [WORDS]

@@ -1,7 +1,7 @@
-"""Every declared resource: an item is created, edited and deleted by keys in every table that lists the resource.
+"""Items of every declared resource are created, edited and deleted with keys, in every table that lists the
+resource.
 
-Every run covers a few resources, and long runs cover all of them. `requests.tsv` has rows of long runs, too.
-"""
+Ordinary runs cover a few resources, and long runs cover all resources. `requests.tsv` also has rows of long runs."""
 
 from __future__ import annotations
 
@@ -33,11 +33,12 @@ PARTS = {"section": "Section", "group": "Section group", "space": "Space"}
 """Titles of the choices that add a part to a site, by the name of the part."""
 VIEWS = {"sites": site_resources.TABLES, "admin": organization_resources.TABLES}
 VERBS = ("create", "update", "delete")
-OFTEN = {
+RESOURCES_IN_EVERY_RUN = {
     "sites": {"sites.List", "share_links.List", "adaptive_schema.Get"},
     "admin": {"teams.List", "collections.List", "fonts.List", "organizations.Get"},
 }
-"""Resources that every run covers: with children, with a single item, with a file, and without creation."""
+"""Resources that every run covers: with children, with a single item, with a file, and without a command to create
+an item."""
 
 
 def writable(kind: Resource[Any]) -> list[str]:
@@ -46,8 +47,8 @@ def writable(kind: Resource[Any]) -> list[str]:
 
 
 @dataclass
-class Managing:
-    """Visits every table, and creates, edits and deletes an item there."""
+class TableVisitor:
+    """A visitor of all tables, who creates, edits and deletes an item in each table."""
 
     run: Run
     forms: Forms
@@ -58,9 +59,8 @@ class Managing:
     places: set[tuple[str, str]] = field(default_factory=set)
     """Resources that are covered, with the types of their places."""
 
-    async def level(self) -> None:
-        """Cover the tables of the open level, and open one item of each table with children that are not covered
-        yet."""
+    async def cover_level(self) -> None:
+        """Cover the tables of the open level. In each table, open one item whose children are not covered yet."""
         view = browser(self.run)
         level = view.level
         for kind in level.resources:
@@ -68,11 +68,11 @@ class Managing:
                 continue
             await open_kind(self.run, kind.plural)
             if self.is_new(kind, level):
-                await self.kind(kind)
+                await self.cover_resource(kind)
                 self.places.add(place(kind, level))
-            for thing in telling(kind, view.rows.items):
+            for thing in items_to_open(kind, view.rows.items):
                 if self.is_new_in(level.child_level(thing)):
-                    await self.into(kind, thing)
+                    await self.cover_children(kind, thing)
 
     def is_new(self, kind: Resource[Any], level: BrowserLevel) -> bool:
         return self.is_wanted(kind) and place(kind, level) not in self.places
@@ -81,53 +81,53 @@ class Managing:
         return kind.name in self.kinds and writable_in(kind)
 
     def is_new_in(self, level: BrowserLevel) -> bool:
-        """Return whether an item contains a table that is not covered yet, as far as the declarations show."""
+        """Return whether an item contains a table that is not covered yet, according to the declarations."""
         below = [each for kind in level.resources for each in kind.children]
         seen = {name for name, _ in self.places}
         return any(self.is_new(kind, level) for kind in level.resources) or any(
             self.is_wanted(kind) and kind.name not in seen for kind in below
         )
 
-    async def into(self, kind: Resource[Any], thing: Any) -> None:
+    async def cover_children(self, kind: Resource[Any], thing: Any) -> None:
         view = browser(self.run)
         depth = len(view.levels)
         assert view.rows.go_to(kind.key(thing))
         view.rows.focus()
         await self.run.press("enter")
         await self.run.until(lambda: len(view.levels) == depth + 1, f"go into {kind.title(thing)}")
-        await self.level()
+        await self.cover_level()
         view.rows.focus()
         while len(view.levels) > depth:
             await self.run.press("escape")
         await self.run.until(lambda: view.level.resource is kind and is_answered(view), f"come back to {kind.plural}")
 
-    async def kind(self, kind: Resource[Any]) -> None:
-        """Create, edit and delete an item. A single item is created if there is none, else edited."""
+    async def cover_resource(self, kind: Resource[Any]) -> None:
+        """Create, edit and delete an item. If the resource has only one item, create or edit the item."""
         rows = browser(self.run).rows
         rows.focus()
         for name, part in (kind.row_resources or {"": kind}).items():
             row = next((each for each in rows.items if kind.item_of(each)[0] is part), None)
             if part.create is not None and (row is None or not kind.is_single):
-                row = await self.make(kind, part, name)
+                row = await self.create_item(kind, part, name)
                 if kind.is_single:
                     return
             if row is not None and part.update is not None:
-                row = await self.change(kind, row)
+                row = await self.edit_item(kind, row)
             if row is not None and part.delete is not None:
-                await self.delete(kind, row)
+                await self.delete_item(kind, row)
 
-    async def there(self, kind: Resource[Any]) -> dict[str, Any]:
-        """Return the items on the server, by key."""
+    async def items_on_server(self, kind: Resource[Any]) -> dict[str, Any]:
+        """Return the items on the server by key."""
         try:
             answered = await self.run.ask(kind.list_operation(browser(self.run).level.arguments), NOOR)
         except NotFound:
             return {}
         return {kind.key(each): each for each in kind.items(answered)}
 
-    async def make(self, kind: Resource[Any], part: Resource[Any], name: str) -> Any:
-        """Create an item, and return its row."""
+    async def create_item(self, kind: Resource[Any], part: Resource[Any], name: str) -> Any:
+        """Create an item, and return the row of the item."""
         view = browser(self.run)
-        before = await self.there(kind)
+        before = await self.items_on_server(kind)
         await self.run.press("ctrl+n")
         if (screen := self.run.app.screen) is not view and isinstance(screen, Picker):
             offered = next(each.title for each in screen.choices() if each.title.startswith(PARTS[name]))
@@ -135,18 +135,18 @@ class Managing:
             await self.run.press("enter")
         state = self.form().state
         await self.fill(part, self.forms.to_make(part, state.form.arguments))
-        after = await self.there(kind)
+        after = await self.items_on_server(kind)
         assert after != before, f"{kind.plural}: none was made"
         await self.run.until(lambda: set(view.rows.keys) == after.keys(), f"list {kind.plural} as they are")
-        self.did("create", part)
+        self.note_done("create", part)
         new = [each for key, each in after.items() if key not in before and kind.item_of(each)[0] is part]
         return next(iter(new or after.values()))
 
-    async def change(self, kind: Resource[Any], row: Any) -> Any:
-        """Edit an item, and return its row."""
+    async def edit_item(self, kind: Resource[Any], row: Any) -> Any:
+        """Edit an item, and return the row of the item."""
         view, (part, thing) = browser(self.run), kind.item_of(row)
         known = view.level.arguments
-        await self.on(kind, row)
+        await self.select_row(kind, row)
         await self.run.press("e")
         state = self.form().state
         tried = (
@@ -154,15 +154,15 @@ class Managing:
             async for name, value, op in self.forms.to_change(part, known, thing)
         )
         await self.fill(part, tried)
-        now = (await self.there(kind))[kind.key(row)]
+        now = (await self.items_on_server(kind))[kind.key(row)]
         assert kind.item_of(now)[1] != thing, f"{part.singular}: it was not changed"
         await self.run.until(lambda: view.rows.item == now, f"see the {part.singular} as it is")
-        self.did("update", part)
+        self.note_done("update", part)
         return now
 
-    async def delete(self, kind: Resource[Any], row: Any) -> None:
+    async def delete_item(self, kind: Resource[Any], row: Any) -> None:
         view, (part, thing) = browser(self.run), kind.item_of(row)
-        await self.on(kind, row)
+        await self.select_row(kind, row)
         await self.run.press("X")
         assert isinstance(self.run.app.screen, ConfirmDialog), self.run.text
         if part.recreate_operation(view.level.arguments, thing) is None:
@@ -171,10 +171,10 @@ class Managing:
         else:
             await self.run.press("y")
         await self.run.until(lambda: kind.key(row) not in view.rows.keys, f"see the {part.singular} go")
-        assert kind.key(row) not in await self.there(kind)
-        self.did("delete", part)
+        assert kind.key(row) not in await self.items_on_server(kind)
+        self.note_done("delete", part)
 
-    async def on(self, kind: Resource[Any], row: Any) -> None:
+    async def select_row(self, kind: Resource[Any], row: Any) -> None:
         """Move the cursor to a row."""
         rows = browser(self.run).rows
         rows.focus()
@@ -182,7 +182,7 @@ class Managing:
             assert rows.go_to(kind.key(row))
             await self.run.settle()
 
-    def did(self, verb: str, part: Resource[Any]) -> None:
+    def note_done(self, verb: str, part: Resource[Any]) -> None:
         self.done.add(f"{verb} {part.name} {part.plural}")
 
     def form(self) -> FormDialog:
@@ -191,7 +191,7 @@ class Managing:
         return dialog
 
     async def fill(self, part: Resource[Any], tried: AsyncIterator[tuple[Written, Any]]) -> None:
-        """Fill in the open form with text that the server accepts and that changes something, and send the form."""
+        """Fill in the open form with texts that the server accepts and that change the item, and send the form."""
         dialog, listed = self.form(), browser_below(self.run)
         state = dialog.state
         async for each, op in tried:
@@ -219,7 +219,7 @@ class Managing:
             if run.app.screen is not dialog:
                 await run.press("escape")
         else:
-            # Users type the path of the file, not its storage key.
+            # Users type the path of the file and not the storage key.
             if row.field.upload_kind == "customization_font" and text:
                 text = re.sub(r"(?<=storageKey: ).*", str(self.font), text)
             if state.texts[name]:
@@ -234,25 +234,25 @@ def browser_below(run: Run) -> Any:
 
 
 def place(kind: Resource[Any], level: BrowserLevel) -> tuple[str, str]:
-    """Return a resource and the type of its place. Each pair is covered once."""
+    """Return the name of a resource and the type of its place. The visitor covers each such pair once."""
     is_bare = kind.is_single and level.title == BARE
     return kind.name, f"{'bare ' if is_bare else ''}{type(level.arguments['at']).__name__}"
 
 
 def writable_in(kind: Resource[Any]) -> bool:
-    """Return whether the rows of a table support any write."""
+    """Return whether any row of a table can be created, edited or deleted."""
     return any(writable(each) for each in kind.row_resources.values()) or bool(writable(kind))
 
 
-def telling(kind: Resource[Any], things: Sequence[Any]) -> Sequence[Any]:
-    """Return the items with most children, or the first item."""
+def items_to_open(kind: Resource[Any], things: Sequence[Any]) -> Sequence[Any]:
+    """Return the items with the most children, else the first item."""
     found = [each for each in things if {kind.key(each), kind.title(each)} & TELLING]
     return (found or things[:1]) if kind.children else ()
 
 
 @pytest.mark.parametrize("start", VIEWS)
 async def test_items_of_some_tables_are_created_edited_and_deleted(furnished_stage: Stage, start: str) -> None:
-    await manage(furnished_stage, start, OFTEN[start])
+    await manage(furnished_stage, start, RESOURCES_IN_EVERY_RUN[start])
 
 
 @pytest.mark.long
@@ -265,6 +265,6 @@ async def manage(furnished_stage: Stage, start: str, kinds: set[str]) -> None:
     font = furnished_stage.folder / "tide.woff2"
     font.write_bytes(b"wOF2" + bytes(60))
     async with furnished_stage.play(NOOR, start=start) as run:
-        managing = Managing(run, Forms(run.app, lambda op: run.ask(op, NOOR), run.platform.world), font, kinds)
-        await managing.level()
-    assert managing.done == {each for _, kind in all_of(VIEWS[start]) if kind.name in kinds for each in writable(kind)}
+        visitor = TableVisitor(run, Forms(run.app, lambda op: run.ask(op, NOOR), run.platform.world), font, kinds)
+        await visitor.cover_level()
+    assert visitor.done == {each for _, kind in all_of(VIEWS[start]) if kind.name in kinds for each in writable(kind)}

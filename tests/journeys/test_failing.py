@@ -15,7 +15,7 @@ from tests.journeys.stage import Run, Stage
 HARBOUR_API = SpaceRef(space_id="harbour-api")
 
 
-async def on_quickstart(run: Run) -> None:
+async def open_quickstart(run: Run) -> None:
     await run.see("Your first tide")
     await run.press("j", "j", "enter")
     await run.see("› Quickstart", "THREADS  2 open")
@@ -25,7 +25,7 @@ async def on_quickstart(run: Run) -> None:
 async def test_refused_comment_is_removed_reported_and_kept_as_a_draft(stage: Stage) -> None:
     async with stage.play() as run:
         run.platform.refuse_next(comments.Create, 403, "Comments are closed for today.")
-        await on_quickstart(run)
+        await open_quickstart(run)
         await run.press("c")
         await run.type("Hear me out.")
         await run.press("ctrl+s")
@@ -88,7 +88,7 @@ async def test_text_of_a_refused_review_is_kept(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_refused_subject_is_kept_as_a_draft_and_the_old_one_shown(stage: Stage) -> None:
+async def test_refused_subject_is_kept_as_a_draft_and_the_old_subject_shown(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         run.platform.refuse_next(change_requests.Update, 500, "The platform stumbled.")
         await run.press("/", *"refused", "enter", "enter")
@@ -147,34 +147,34 @@ FIRST_LOADS: dict[str, list[tuple[type[Operation[Any]], tuple[str, ...], str, st
         (comments.ListReplies, (), "Could not load the replies", "↳ Mara Lindqvist"),
     ],
 }
-"""The loads of each view in order: keys before the load, the error, and a text after all loads."""
+"""The loads of each view in order: operation, keys before the load, error message, and a text after the load."""
 
 
 @pytest.mark.parametrize("view", FIRST_LOADS)
 async def test_failed_first_load_is_shown_in_place_and_r_retries(stage: Stage, view: str) -> None:
-    """One after the other: all that is loaded fails until it is its turn."""
+    """All loads fail first. The loads of the view then succeed one after the other."""
     loads = FIRST_LOADS[view]
 
-    def stumble(platform: Platform, since: int = 0) -> None:
+    def refuse_loads(platform: Platform, since: int = 0) -> None:
         for kind, *_ in loads[since:]:
             platform.refuse_next(kind, 500, "The platform stumbled.", times=200)
 
-    async with stage.play(start=view, change=stumble) as run:
-        there: list[str] = []
-        for number, (_, keys, sentence, then) in enumerate(loads, 1):
+    async with stage.play(start=view, change=refuse_loads) as run:
+        texts_after: list[str] = []
+        for number, (_, keys, sentence, text_after) in enumerate(loads, 1):
             if keys:
-                await run.see(*there)
-                there.clear()
+                await run.see(*texts_after)
+                texts_after.clear()
                 await run.press(*keys)
             await run.see(sentence, "octavo.local reported", "(500)", "r retry")
             for empty in EMPTY:
                 assert empty not in run.text, run.text
             run.accept()
-            stumble(run.platform, number)
+            refuse_loads(run.platform, number)
             await run.press("r")
             await run.gone(sentence)
-            there.append(then)
-        await run.see(*there)
+            texts_after.append(text_after)
+        await run.see(*texts_after)
 
 
 @pytest.mark.before_release
@@ -187,7 +187,7 @@ async def test_top_bar_shows_that_a_response_is_late(stage: Stage) -> None:
         await run.press("r")
         assert "waiting" not in run.text
         await run.later(seconds=8)
-        run.app.workspace.update_connection()
+        run.app.workspace.connection.update()
         await run.see("○ no response for 12s")
         run.gate.open()
         await run.see("From nothing to a water level", "● updated")

@@ -1,4 +1,4 @@
-"""Screens are clear to a new user: labels, counts and keys."""
+"""Labels, counts and keys are clear to a new user."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.journeys.stage import Run, Stage
 
 
 def labels(run: Run) -> list[str]:
-    """The labels of the details below a table."""
+    """Return the labels of the details below a table."""
     assert isinstance(run.app.screen, BrowserScreen)
     return [fact.label for facts in run.app.screen.query(FactList) for fact in facts.facts]
 
@@ -108,7 +108,7 @@ async def test_disabled_command_in_the_palette_says_what_it_does_and_why(stage: 
 
 
 @pytest.mark.parametrize("view", ["inbox", "sites"])
-async def test_no_two_entries_of_the_palette_look_alike(stage: Stage, view: str) -> None:
+async def test_palette_has_no_two_entries_that_look_alike(stage: Stage, view: str) -> None:
     async with stage.play(start=view) as run:
         await run.press(":")
         assert isinstance(run.app.screen, PaletteScreen)
@@ -118,7 +118,7 @@ async def test_no_two_entries_of_the_palette_look_alike(stage: Stage, view: str)
         await run.see("Comments  4 e")
 
 
-async def test_help_explains_the_user_the_header_counts_and_the_signs(stage: Stage) -> None:
+async def test_help_explains_the_header_and_links_to_the_signs(stage: Stage) -> None:
     async with stage.play(size=(200, 60)) as run:
         await run.see("Mara Lindqvist  DEMO")
         await run.press("?")
@@ -133,12 +133,16 @@ async def test_help_explains_the_user_the_header_counts_and_the_signs(stage: Sta
         await run.see("Help: signs", "Open comment thread")
 
 
-def test_the_signs_are_explained_with_their_twins_in_ascii() -> None:
+def test_help_lists_each_sign_with_its_ascii_equivalent() -> None:
     rows = re.findall(r"^\| (`.+?) \| .* \| (`.+`) \|$", text_of("signs"), re.MULTILINE)
-    explained = {sign: twin for signs, twins in rows for sign, twin in zip(signs.split(), twins.split(), strict=True)}
+    explained = {
+        sign: equivalent
+        for signs, equivalents in rows
+        for sign, equivalent in zip(signs.split(), equivalents.split(), strict=True)
+    }
     assert len(explained) > 15
-    for sign, twin in explained.items():
-        assert sign.strip("`").translate(ASCII_SYMBOLS) == twin.strip("`").replace("\\", "")
+    for sign, equivalent in explained.items():
+        assert sign.strip("`").translate(ASCII_SYMBOLS) == equivalent.strip("`").replace("\\", "")
 
 
 async def test_counts_name_their_items(stage: Stage) -> None:
@@ -152,7 +156,7 @@ async def test_counts_name_their_items(stage: Stage) -> None:
         await run.see("changed in 1 of 3 checked revisions", "Created on main", "page created")
 
 
-async def test_a_link_to_an_e_mail_address_is_no_site(stage: Stage) -> None:
+async def test_mailto_link_is_described_as_a_new_email(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
         await run.press("L", "]", "]", "]")
@@ -182,14 +186,14 @@ async def test_search_says_where_it_searched_and_what_to_do_without_results(stag
 
 
 @pytest.mark.parametrize("host", ["api.gitbook.com", "docs.example.com"])
-async def test_the_page_that_creates_keys_is_named_for_its_own_server_only(stage: Stage, host: str) -> None:
+async def test_only_the_gitbook_server_names_the_page_that_creates_api_keys(stage: Stage, host: str) -> None:
     said = " ".join(SignInScreen._prompt(host, "It is stored.").plain.split())
     assert said.startswith(f"Paste your API key for {host}.")
     assert said.endswith(" It is stored.")
     assert ("gitbook" in said.lower().replace(host, "")) is (host == "api.gitbook.com")
 
 
-async def test_signing_in_has_one_button_at_a_time_and_says_what_a_key_is(stage: Stage) -> None:
+async def test_sign_in_shows_one_button_and_what_octavo_does(stage: Stage) -> None:
     async with stage.library() as platform, stage.show(stage.settings(), None, platform) as run:
         await run.see("Paste your API key for")
         await run.see("Check key  (enter)", "Read, review, and merge documentation")
@@ -250,6 +254,6 @@ async def test_palette_shows_reasons_at_80_columns(stage: Stage) -> None:
         await run.see("Approve                     Select a change request first.")
 
 
-async def test_thread_without_its_block_is_outdated(stage: Stage) -> None:
+async def test_thread_whose_block_was_deleted_is_shown_as_outdated(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("72 of 72", "outdated · 13w")

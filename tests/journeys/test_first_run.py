@@ -1,4 +1,4 @@
-"""The first run: which keys help, and the tour of the demo."""
+"""The first run shows a greeting and a tour of the demo."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def test_tour_names_keys_from_the_settings(stage: Stage) -> None:
         await run.see("Tour 2/5")
 
 
-async def test_no_step_of_the_tour_is_wider_than_80_columns(stage: Stage) -> None:
+async def test_every_step_of_the_tour_fits_in_80_columns(stage: Stage) -> None:
     stage.is_new = True
     async with stage.play(start="changes", size=(80, 24)) as run:
         await run.see("Open 7")

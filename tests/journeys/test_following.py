@@ -1,4 +1,4 @@
-"""References of a page: operations, notes, included content, and the way back."""
+"""Links of a page to operations, footnotes and other spaces, and the way back to the page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.journeys.stage import MARA, Run, Stage
 HARBOUR = SpaceRef(space_id="harbour-api")
 
 
-async def test_page_with_its_references_is_restored_as_it_was_left(stage: Stage) -> None:
+async def test_going_back_restores_the_page_and_its_open_operation(stage: Stage) -> None:
     async with stage.play() as run:
         await run.until(
             lambda: isinstance(run.app.screen, ContentScreen) and run.app.screen.open_space.page is not None
@@ -78,8 +78,8 @@ async def test_circular_and_invalid_links_are_reported(stage: Stage) -> None:
         await run.hear("Round links to Round, which is also a link.")
 
 
-def begun(run: Run) -> ContentScreen:
-    """The content view, on the first page of the harbour."""
+def opened_content(run: Run) -> ContentScreen:
+    """Return the content view, which has a page open."""
     screen = run.app.screen
     assert isinstance(screen, ContentScreen)
     assert screen.open_space.pages is not None
@@ -91,8 +91,8 @@ def id_of(screen: ContentScreen, path: str) -> str:
     return next(page.id for page in screen.open_space.pages.walk() if page.path == path)
 
 
-async def published(run: Run, page: str, markdown: str) -> None:
-    """Somebody else changes a page."""
+async def publish_page(run: Run, page: str, markdown: str) -> None:
+    """Publish a new text of a page as another user."""
     at = (await run.ask(change_requests.Create(at=HARBOUR, subject="Theirs"), MARA)).ref(HARBOUR)
     edit = UpdatePage(page=page, document=content.DocumentBody(markdown=markdown))
     await run.ask(content.Edit(at=at, changes=(edit,)), MARA)
@@ -103,7 +103,7 @@ async def published(run: Run, page: str, markdown: str) -> None:
 async def test_link_to_a_missing_heading_of_another_page_is_reported(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
-        screen = begun(run)
+        screen = opened_content(run)
         follow_link(
             screen.open_space, LinkFollowed(f"/pages/{id_of(screen, 'get-started/quickstart')}#nowhere", False, "link")
         )
@@ -117,7 +117,7 @@ async def test_missing_heading_in_another_space_is_reported_but_no_missing_block
 ) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
-        screen = begun(run)
+        screen = opened_content(run)
         screen.view.focus()
         screen.open_space.open_page(id_of(screen, "get-started/quickstart"), anchor="433911c6eb0d")
         await run.see("› Quickstart")
@@ -128,10 +128,10 @@ async def test_missing_heading_in_another_space_is_reported_but_no_missing_block
 
 
 @pytest.mark.before_release
-async def test_heading_is_searched_in_the_latest_page_before_it_is_missing(stage: Stage) -> None:
+async def test_heading_is_searched_in_the_newest_version_before_an_error(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
-        screen = begun(run)
+        screen = opened_content(run)
         welcome, quickstart = screen.open_space.page, id_of(screen, "get-started/quickstart")
         screen.view.focus()
         assert welcome is not None
@@ -139,7 +139,7 @@ async def test_heading_is_searched_in_the_latest_page_before_it_is_missing(stage
         await run.see("› Quickstart")
         screen.open_space.open_page(welcome.id)
         await run.see("Harbour API › Welcome")
-        await published(run, quickstart, "# Quickstart\n\n" + "Words.\n\n" * 60 + "## New\n\nIt came late.\n")
+        await publish_page(run, quickstart, "# Quickstart\n\n" + "Words.\n\n" * 60 + "## New\n\nIt came late.\n")
         run.gate.shut(GetPage)
         follow_link(screen.open_space, LinkFollowed(f"/pages/{quickstart}#new", False, "link"))
         await run.see("› Quickstart", "You need a terminal and either curl")
@@ -150,15 +150,15 @@ async def test_heading_is_searched_in_the_latest_page_before_it_is_missing(stage
 
 
 @pytest.mark.before_release
-async def test_a_note_and_a_copy_of_a_long_page_are_waited_for(stage: Stage) -> None:
+async def test_footnote_and_copy_wait_until_a_long_page_is_loaded(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
-        screen = begun(run)
+        screen = opened_content(run)
         quickstart = id_of(screen, "get-started/quickstart")
         page = (
             "Once.[^late]\n\n" + f"## A heading\n\n{'Some words. ' * 10}\n\n" * 1000 + "[^late]: The note at the end.\n"
         )
-        await published(run, quickstart, page)
+        await publish_page(run, quickstart, page)
         screen.open_space.open_page(quickstart)
         async with asyncio.timeout(30):
             while "Once." not in run.text:

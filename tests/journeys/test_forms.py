@@ -1,4 +1,4 @@
-"""Forms: filled in, saved as drafts, refused, and sent."""
+"""Forms are filled in, kept as drafts, rejected and sent."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ PEOPLE = ReferenceList(organizations.ListMembers(at=AT, limit=1000), lambda each
 SITE_SPACES = ReferenceList(site_structure.ListSiteSpaces(at=DOCS), lambda each: Choice(each.id, each.title))
 
 
-class Opened:
-    """A form that was opened in a run."""
+class FormOpener:
+    """Opens forms in a run, and keeps the requests that the forms sent."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
@@ -56,13 +56,13 @@ class Opened:
         return dialog
 
     async def settings(self) -> FormDialog:
-        """Open the form of the site."""
+        """Open the form with the settings of the site."""
         now = await self.run.app.session.live.fetch(sites.Get(at=DOCS))
         return await self.open(sites.Update, item=now, item_reader=sites.Get(at=DOCS), draft_name="form site docs")
 
 
-def where(dialog: FormDialog) -> str:
-    """The field with the cursor."""
+def focused_field(dialog: FormDialog) -> str:
+    """Return the name of the field with the cursor. Empty if no field has the cursor."""
     assert dialog.focused is not None
     return next((each.field.name for each in dialog.focused.ancestors if isinstance(each, FieldRow)), "")
 
@@ -70,7 +70,7 @@ def where(dialog: FormDialog) -> str:
 @pytest.mark.before_release
 async def test_form_sends_only_changed_fields(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
-        form = Opened(run)
+        form = FormOpener(run)
         await form.settings()
         await run.see("Saltmarsh Docs", "Audience", "public", "Adaptive content")
         await run.press("ctrl+s")
@@ -98,9 +98,9 @@ async def test_form_sends_only_changed_fields(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_unknown_values_are_reported_after_an_edit_only(stage: Stage) -> None:
+async def test_field_with_an_unknown_value_is_sent_only_after_an_edit(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
-        form = Opened(run)
+        form = FormOpener(run)
         await form.open(sites.Update)
         await run.see("Adaptive content      not set ▾")
         await run.press("ctrl+s")
@@ -112,9 +112,9 @@ async def test_unknown_values_are_reported_after_an_edit_only(stage: Stage) -> N
 
 
 @pytest.mark.before_release
-async def test_text_of_a_form_survives_esc_and_quitting(stage: Stage) -> None:
+async def test_form_text_is_kept_as_a_draft_after_esc_and_after_quitting(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
-        form = Opened(run)
+        form = FormOpener(run)
         await form.settings()
         await run.press("ctrl+u", *"Q", "tab", "tab", "end", *"-2", "escape")
         await run.gone("A form")
@@ -123,7 +123,7 @@ async def test_text_of_a_form_survives_esc_and_quitting(stage: Stage) -> None:
         await run.press("tab", "tab", "end", *"3")
         await run.quit()
     async with stage.play(NOOR, start="changes") as run:
-        form = Opened(run)
+        form = FormOpener(run)
         dialog = await form.settings()
         await run.see("docs-23")
         await run.press("ctrl+b")
@@ -138,13 +138,13 @@ async def test_text_of_a_form_survives_esc_and_quitting(stage: Stage) -> None:
 @pytest.mark.before_release
 async def test_server_error_is_shown_at_its_field_and_text_is_kept(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes", size=(80, 24)) as run:
-        form = Opened(run)
+        form = FormOpener(run)
         dialog = await form.settings()
         await run.press("ctrl+u", *"Sea", "tab", "tab", "ctrl+u", *"sea")
         run.platform.refuse_next(sites.Update, 400, "basename is taken by another site.")
         await run.press("ctrl+s")
         await run.see("Basename is taken by another site.", "Sea")
-        assert where(dialog) == "basename"
+        assert focused_field(dialog) == "basename"
         await run.press("end", *"-2")
         await run.gone("is taken")
         run.platform.refuse_next(sites.Update, 500, "The sea is rough.")
@@ -158,13 +158,13 @@ async def test_server_error_is_shown_at_its_field_and_text_is_kept(stage: Stage)
 @pytest.mark.before_release
 async def test_change_by_another_user_is_reported_before_sending(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
-        form = Opened(run)
+        form = FormOpener(run)
         dialog = await form.settings()
         await run.press("ctrl+u", *"Mine")
         await run.ask(sites.Update(at=DOCS, title="Theirs", visibility="unlisted"), NOOR)
         await run.press("ctrl+s")
         await run.see("Someone else changed this field to “Theirs”. To use your value", "Mine", "unlisted")
-        assert where(dialog) == "title"
+        assert focused_field(dialog) == "title"
         assert not run.gate.sent(sites.Update)
         await run.press("ctrl+s")
         await run.gone("A form")
@@ -176,7 +176,7 @@ async def test_change_by_another_user_is_reported_before_sending(stage: Stage) -
 @pytest.mark.before_release
 async def test_value_already_set_by_another_user_is_not_sent(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
-        form = Opened(run)
+        form = FormOpener(run)
         await form.settings()
         await run.press("ctrl+u", *"Same")
         await run.ask(sites.Update(at=DOCS, title="Same"), NOOR)
@@ -191,7 +191,7 @@ async def test_long_and_multiline_text_is_not_changed_by_the_form(stage: Stage) 
     server = mcp_servers.McpServer(id="m1", name="Tides\u202e", url=address, headers={"X": "y"})
     section = site_structure.SiteSection(id="s1", title="Tides", description="High\nand low")
     async with stage.play(NOOR, start="changes") as run:
-        form = Opened(run)
+        form = FormOpener(run)
         one = await form.open(mcp_servers.Update, arguments={"at": DOCS, "site_mcp_server_id": "m1"}, item=server)
         assert one.state.parse().changed_fields == frozenset()
         await run.press("tab", "end", "z")
@@ -208,9 +208,9 @@ async def test_long_and_multiline_text_is_not_changed_by_the_form(stage: Stage) 
 
 
 @pytest.mark.before_release
-async def test_form_can_be_closed_while_it_is_sent(stage: Stage) -> None:
+async def test_form_that_is_closed_while_sending_reports_the_error(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
-        form = Opened(run)
+        form = FormOpener(run)
         await form.settings()
         await run.press("ctrl+u", *"Sea")
         run.gate.shut(sites.Update)
@@ -231,7 +231,7 @@ async def test_form_can_be_closed_while_it_is_sent(stage: Stage) -> None:
 @pytest.mark.before_release
 async def test_references_are_chosen_from_a_list(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
-        form = Opened(run)
+        form = FormOpener(run)
         await form.open(teams.Create, arguments={"at": AT}, reference_lists={"members": PEOPLE})
         await run.press(*"Divers", "tab", "enter")
         await run.see("Members · press esc to finish")
@@ -257,7 +257,7 @@ async def test_typing_searches_a_list_that_is_too_long_to_load(stage: Stage, mon
         search_operation=lambda words: organizations.ListMembers(at=AT, search=words, limit=20),
     )
     async with stage.play(NOOR, start="sites") as run:
-        form = Opened(run)
+        form = FormOpener(run)
         await form.open(teams.Create, arguments={"at": AT}, reference_lists={"members": some})
         await run.press(*"Divers", "tab", "enter")
         await run.see("first 40 shown · type to find more")
@@ -271,8 +271,8 @@ async def test_typing_searches_a_list_that_is_too_long_to_load(stage: Stage, mon
         assert form.sent[0][0].members == (NOOR,)
 
 
-class Kinds(Operation[None], put="/users/me", repeats_request=True):
-    """A request with kinds of fields that no other request has."""
+class UnusualFields(Operation[None], put="/users/me", repeats_request=True):
+    """A request with kinds of fields that no real request has."""
 
     at: SiteRef
     day: date | None = None
@@ -286,8 +286,8 @@ class Kinds(Operation[None], put="/users/me", repeats_request=True):
 @pytest.mark.before_release
 async def test_dates_colors_secrets_and_choices_have_their_own_inputs(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
-        form = Opened(run)
-        dialog = await form.open(Kinds)
+        form = FormOpener(run)
+        dialog = await form.open(UnusualFields)
         swatch = dialog.query_one(".form--swatch")
         await run.see("First day · for example 2026-11-23 or 2026-11-23T18:30Z")
         await run.press(*"soon", "tab", *"#34")
@@ -308,9 +308,9 @@ async def test_dates_colors_secrets_and_choices_have_their_own_inputs(stage: Sta
         await run.press("space")
         await run.see("[ not set ▾ ]", "4 fields changed")
         await run.press("ctrl+s")
-        assert where(dialog) == "day"
+        assert focused_field(dialog) == "day"
         await run.press("ctrl+u", *"2026-11-24", "ctrl+s")
-        (sent,) = run.gate.sent(Kinds)
+        (sent,) = run.gate.sent(UnusualFields)
         assert (sent.day, sent.colour, sent.key, sent.tides) == (
             date(2026, 11, 24),
             "#346ddb",
@@ -320,9 +320,9 @@ async def test_dates_colors_secrets_and_choices_have_their_own_inputs(stage: Sta
 
 
 @pytest.mark.before_release
-async def test_fields_of_a_choice_appear_with_the_choice(stage: Stage) -> None:
+async def test_choice_shows_the_fields_that_belong_to_it(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes", size=(80, 24)) as run:
-        form = Opened(run)
+        form = FormOpener(run)
         dialog = await form.open(redirects.Create, reference_lists={"destination.site_space_id": SITE_SPACES})
         await run.see("Source", "Destination", "Kind")
         await run.gone("Site space", "Page")
@@ -332,7 +332,7 @@ async def test_fields_of_a_choice_appear_with_the_choice(stage: Stage) -> None:
         await run.see("Site space", "Page")
         await run.press("ctrl+s")
         await run.see("Site space is required.", "Page is required.")
-        assert where(dialog) == "destination.site_space_id"
+        assert focused_field(dialog) == "destination.site_space_id"
         await run.press("shift+tab", "enter")
         await run.type("space on")
         await run.press("enter", "tab", "enter", "enter", "ctrl+s")
@@ -347,7 +347,7 @@ async def test_fields_of_a_choice_appear_with_the_choice(stage: Stage) -> None:
 @pytest.mark.before_release
 async def test_secrets_are_hidden_until_revealed(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
-        form = Opened(run)
+        form = FormOpener(run)
         await form.open(mcp_servers.Create)
         await run.press(*"Tides", "tab", *"https://sea.example", "tab")
         await run.type("Authorization: Bearer s3cret\nX-Shore: west")
@@ -377,7 +377,7 @@ async def test_form_is_edited_as_yaml_and_invalid_yaml_is_kept(
     program.write_text(EDITOR.format(python=sys.executable, seen=str(seen), next=str(following)))
     program.chmod(0o700)
     async with stage.play(NOOR, start="changes", editor=(str(program),)) as run:
-        form = Opened(run)
+        form = FormOpener(run)
         await form.settings()
         await run.press("ctrl+u", *"Sea", "tab")
         wrong = "title: Shore\nvisibility: unlisted\nproxy: [a, b]\n"
@@ -415,11 +415,11 @@ async def test_form_is_edited_as_yaml_and_invalid_yaml_is_kept(
 @pytest.mark.before_release
 async def test_lost_response_is_checked_and_nothing_is_sent_again(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
-        form = Opened(run)
+        form = FormOpener(run)
         await form.settings()
         await run.press("ctrl+u", *"Sea")
 
-        async def lose(op: Operation[Any]) -> Any:
+        async def lose_response(op: Operation[Any]) -> Any:
             from octavo.api.errors import Lost
 
             answer = await send(op)
@@ -427,7 +427,7 @@ async def test_lost_response_is_checked_and_nothing_is_sent_again(stage: Stage) 
                 raise Lost("The connection broke.")
             return answer
 
-        send, run.gate._send = run.gate._send, lose  # The connection breaks after the write.
+        send, run.gate._send = run.gate._send, lose_response  # The connection breaks after the write.
         await run.press("ctrl+s")
         await run.gone("A form")
         assert len(run.gate.sent(sites.Update)) == 1
@@ -441,9 +441,9 @@ async def test_lost_response_is_checked_and_nothing_is_sent_again(stage: Stage) 
         assert len(run.gate.sent(teams.Create)) == 1
 
 
-async def test_an_object_field_shows_an_example(stage: Stage) -> None:
+async def test_object_field_shows_an_example(stage: Stage) -> None:
     async with stage.play(NOOR, start="changes") as run:
-        form = Opened(run)
+        form = FormOpener(run)
         await form.open(mcp_servers.Create)
         await run.see("YAML or JSON, for example:", "  Authorization: Bearer YOUR_TOKEN")
         await run.press("escape")

@@ -26,8 +26,8 @@ from tests.journeys.stage import Run, Stage
 __all__ = ["lived_in", "new_stage", "stage"]
 
 
-def lit(run: Run) -> set[str]:
-    """The titles of panes that are in the accent: they say which pane has the keys."""
+def accented_titles(run: Run) -> set[str]:
+    """Return the pane titles in the accent color, which marks the focused pane."""
     accent = Color.parse(run.app.theme_variables["primary"])
     titles = [each for each in run.app.screen.query(".pane-title") if isinstance(each, Static)]
     return {str(each.render()) for each in titles if each.display and each.styles.color == accent}
@@ -37,22 +37,22 @@ def lit(run: Run) -> set[str]:
 async def test_title_of_the_focused_pane_has_the_accent_color(stage: Stage) -> None:
     async with stage.play(start="content") as run:
         await run.see("OUTLINE", "⚓ Harbour API ▾")
-        (left,) = lit(run)
+        (left,) = accented_titles(run)
         assert "Harbour API" in left
         await run.press("enter", "O")
-        assert "OUTLINE" in lit(run)
-        assert left not in lit(run)
+        assert "OUTLINE" in accented_titles(run)
+        assert left not in accented_titles(run)
 
 
 @pytest.mark.before_release
 async def test_bars_of_a_hidden_view_are_updated_when_it_is_shown(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    reckoned: list[TopBar | StatusBar] = []
+    rendered_bars: list[TopBar | StatusBar] = []
     for kind in (TopBar, StatusBar):
 
         def line(bar: Any, line: Callable[[Any], Content] = kind._line) -> Content:
-            reckoned.append(bar)
+            rendered_bars.append(bar)
             return line(bar)
 
         monkeypatch.setattr(kind, "_line", line)
@@ -61,13 +61,13 @@ async def test_bars_of_a_hidden_view_are_updated_when_it_is_shown(
         await run.press("3")
         known = run.app.workspace
         assert known.organization is not None
-        reckoned.clear()
+        rendered_bars.clear()
         known.organization = known.organization.model_copy(update={"title": "Elsewhere"})
         for _ in range(3):
             known.frame_changed.publish(None)
             await run.settle()
         assert "Elsewhere" in run.lines[0]
-        assert {bar.screen for bar in reckoned} == {run.app.screen}
+        assert {bar.screen for bar in rendered_bars} == {run.app.screen}
         await run.press("2")
         assert run.app.screen is left
         assert "Elsewhere" in run.lines[0]
@@ -99,7 +99,7 @@ async def test_below_80_columns_only_the_focused_pane_is_shown(
 
 
 @pytest.mark.before_release
-async def test_a_change_request_below_80_columns(stage: Stage) -> None:
+async def test_change_request_below_80_columns_shows_one_pane_at_a_time(stage: Stage) -> None:
     async with stage.play(start="changes", size=(60, 20)) as run:
         await run.see("#7  Show what a refused time looks like")
         assert "PAGES" not in run.text, "what is beside the list is what enter opens"
@@ -146,7 +146,7 @@ async def test_filter_text_is_visible_in_stacked_panes(stage: Stage) -> None:
             await run.press(key)
             await run.press("/", *"xylo")
             await run.see(" / xylo")
-            await run.press("escape", "escape")  # one clears, one closes
+            await run.press("escape", "escape")  # The first key clears the filter, and the second key closes it.
             await run.gone(" / xylo")
 
 
@@ -205,8 +205,8 @@ async def test_new_screen_is_first_painted_at_its_final_width(stage: Stage) -> N
     async with stage.play(start="changes", size=(80, 24)) as run:
         await run.see("#7  Show what a refused time looks like")
         space = SpaceRef(space_id="harbour-api")
-        listed = await run.app.session.live.fetch(change_requests.List(at=space))
-        screen = WidthRecorder(listed.items[0], space)
+        change_requests_of_space = await run.app.session.live.fetch(change_requests.List(at=space))
+        screen = WidthRecorder(change_requests_of_space.items[0], space)
         await run.app.push_screen(screen)
         await run.see("PAGES")
         assert set(screen.widths) == {29}
@@ -215,15 +215,15 @@ async def test_new_screen_is_first_painted_at_its_final_width(stage: Stage) -> N
         await run.settle()
         laid_out.clear()
         screen.show_changed()
-        screen.show_reviews()
+        screen.request_head.show_reviews()
         await run.settle()
         assert not laid_out, "the same content is not laid out again"
 
 
 @pytest.mark.before_release
-async def test_the_comments_in_change_requests_are_counted_once(new_stage: Stage) -> None:
-    """Where the organization becomes known while the first screen is painted, it is asked for twice to count. Who read an
-    inbox knows which of them are words of reviews."""
+async def test_comment_counts_request_each_list_of_change_requests_once(new_stage: Stage) -> None:
+    """Read both lists of change requests once, although the organization becomes known during the first paint. The
+    counts need these lists to exclude review comments."""
     async with new_stage.play(start="content") as run:
         await run.see("4 Comments 76")
         before = [each.route for each in run.app.session.activity()]

@@ -1,4 +1,4 @@
-"""Closed dialogs and views are freed: after a garbage collection, nothing of them is left."""
+"""Closed dialogs and views are freed: no object of them exists after a garbage collection."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.data.state_db import NotSaved
 from octavo.server.demo.library import SITE
 from octavo.tui.content.content_screen import ContentScreen
-from octavo.tui.core.unsent_texts import DialogDraft
+from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.editing.page_drafts import PageDraftKey
 from octavo.tui.reader.link_opening import follow_link
 from octavo.tui.render.page_parts import LinkFollowed
@@ -36,15 +36,15 @@ from tests.journeys.test_looking import look
 
 HARBOUR = SpaceRef(space_id="harbour-api")
 
-Way = Sequence[str | Callable[[Run], Awaitable[None]]]
-"""Keys, pasted text (`type:`), and actions of other users."""
+Steps = Sequence[str | Callable[[Run], Awaitable[None]]]
+"""Keys, pasted texts (`type:`), and actions of other users."""
 
 
-async def a_picture(run: Run) -> None:
+async def open_image(run: Run) -> None:
     await look(run, "concepts/water-levels")
 
 
-async def a_note(run: Run) -> None:
+async def open_footnote(run: Run) -> None:
     screen = run.app.screen
     assert isinstance(screen, ContentScreen)
     assert screen.open_space.pages is not None
@@ -56,7 +56,7 @@ async def a_note(run: Run) -> None:
     await run.see("Footnote gap")
 
 
-async def a_form(run: Run) -> None:
+async def open_team_form(run: Run) -> None:
     here = OrganizationRef(organization_id="saltmarsh")
     people = ReferenceList(organizations.ListMembers(at=here, limit=1000), lambda each: Choice(each.id, each.user.name))
     known, picked = {"at": here}, {"members": people}
@@ -75,7 +75,7 @@ async def a_form(run: Run) -> None:
     await run.type("Divers")
 
 
-async def a_condition(run: Run) -> None:
+async def open_condition_test(run: Run) -> None:
     of_the_site = adaptive_schema.TemplateCondition(condition='visitor.claims.plan == "pro"', description="Pro")
     open_condition(run.app, {"at": SITE}, of_the_site)
     await run.see("Test a condition")
@@ -90,8 +90,8 @@ async def merge_seven(run: Run) -> None:
     await run.hear("Merged #7.")
 
 
-async def write_into_four(run: Run) -> None:
-    """Edit a page of #4 so that it conflicts with main."""
+async def save_conflicting_draft(run: Run) -> None:
+    """Save a draft for a page of #4 that conflicts with main."""
     listed = (await run.ask(change_requests.List(at=HARBOUR), MARA)).items
     four = next(each for each in listed if each.number == 4)
     tree = await run.ask(content.ListPages(at=four.ref(HARBOUR)), MARA)
@@ -101,7 +101,7 @@ async def write_into_four(run: Run) -> None:
     await DialogDraft(run.app, name).save("# Retries\n\n<<<<<<< theirs\nOnce.\n=======\nTwice.\n>>>>>>> mine\n")
 
 
-async def an_unsaved_text(run: Run) -> None:
+async def open_unsaved_drafts(run: Run) -> None:
     allow = refuse_to_save(run.app.session.state)
     with suppress(NotSaved):
         await run.app.session.drafts.save("claims tried nowhere", "{}")
@@ -110,7 +110,7 @@ async def an_unsaved_text(run: Run) -> None:
     await run.settle()
 
 
-WAYS: dict[str, dict[str, Way]] = {
+STEPS_BY_SCREEN: dict[str, dict[str, Steps]] = {
     "content": {
         "HelpScreen": ("?",),
         "PaletteScreen": (":",),
@@ -118,10 +118,10 @@ WAYS: dict[str, dict[str, Way]] = {
         "ActivityScreen": ("!",),
         "Picker": ("f2",),
         "ConfirmDialog": ("ctrl+n", "enter", "enter"),
-        "FormDialog": (a_form,),
-        "Picker of a form": (a_form, "tab", "enter"),
-        "ConditionTest": (a_condition,),
-        "UnsavedDrafts": (an_unsaved_text,),
+        "FormDialog": (open_team_form,),
+        "Picker of a form": (open_team_form, "tab", "enter"),
+        "ConditionTest": (open_condition_test,),
+        "UnsavedDrafts": (open_unsaved_drafts,),
         "PageForm": ("M", "down", "down", "enter", "enter"),
         "InfoScreen": ("i",),
         "OrganizationMenu": ("ctrl+o",),
@@ -133,8 +133,8 @@ WAYS: dict[str, dict[str, Way]] = {
         "ThreadDialog": ("g", "j", "j", "enter", "t", "enter"),
         "ReactionPicker": (*("g", "j", "j", "enter", "t", "enter"), "+"),
         "TableRowDialog": ("escape", "/", *"errors", "enter", "enter", "/", *"too-many", "enter", "enter"),
-        "ImageScreen": (a_picture,),
-        "TextDialog": (a_note,),
+        "ImageScreen": (open_image,),
+        "TextDialog": (open_footnote,),
         "InboxScreen": ("1",),
         "CommentsScreen": ("4",),
         "BrowserScreen": ("6", "enter"),
@@ -154,11 +154,12 @@ WAYS: dict[str, dict[str, Way]] = {
         "IncomingChanges": ("U", "d"),
         "ConflictsScreen": ("U", "y"),
         "MergedPreviewScreen": ("enter", "R", "b", "p"),
-        "DraftConflictsScreen": ("enter", write_into_four, "e", "enter"),
+        "DraftConflictsScreen": ("enter", save_conflicting_draft, "e", "enter"),
     },
 }
-"""Keys that open each screen after the previous is closed. A suffix of the name tells its uses apart."""
-SELDOM = {
+"""The steps that open each screen after the previous screen closed. The words after the class name distinguish
+several uses of a class."""
+ONLY_IN_LONG_RUNS = {
     *("PaletteScreen", "ActivityScreen", "Picker of a form", "ConditionTest", "PageForm", "OrganizationMenu"),
     "UnsavedDrafts",
     *(
@@ -172,17 +173,17 @@ SELDOM = {
     ),
     *("MergeSeveralDialog", "CheckedDialog to undo", "IncomingChanges", "MergedPreviewScreen", "DraftConflictsScreen"),
 }
-"""Left to long runs: in every run others are opened that are made of the same."""
-PARTS = {"Dialog", "Chooser"}
+"""Screens that only long runs open, because every run opens similar screens."""
+ABSTRACT_BASES = {"Dialog", "Chooser"}
 """Base classes that are never shown."""
-SHOWN_ITSELF = {"ConflictsScreen", "ConfirmDialog"}
+CONCRETE_BASES = {"ConflictsScreen", "ConfirmDialog"}
 """Base classes that are also shown."""
-FIRST = {"SignInScreen"}
-"""Shown once, before there is a session."""
+WITHOUT_SESSION = {"SignInScreen"}
+"""Screens that are shown only before there is a session."""
 
 
 def screens() -> set[str]:
-    """All that can be on show."""
+    """Return the names of all screens that Octavo can show."""
     for module in walk_packages(tui.__path__, "octavo.tui."):
         if "__main__" not in module.name:
             import_module(module.name)
@@ -191,59 +192,61 @@ def screens() -> set[str]:
         found += [below for below in each.__subclasses__() if below not in found]
     ours = [each for each in found if each.__module__.startswith("octavo.tui.")]
     made_from = {below for each in ours for below in each.__mro__[1:]}
-    shown = [each for each in ours if each not in made_from or each.__name__ in SHOWN_ITSELF]
-    return {each.__name__ for each in shown} - PARTS
+    shown = [each for each in ours if each not in made_from or each.__name__ in CONCRETE_BASES]
+    return {each.__name__ for each in shown} - ABSTRACT_BASES
 
 
-def test_each_screen_has_keys_in_the_table() -> None:
-    names = {name for ways in WAYS.values() for name in ways}
-    assert screens() - FIRST == {name.split()[0] for name in names}
-    assert names > SELDOM
+def test_every_screen_has_steps_in_the_table() -> None:
+    names = {name for ways in STEPS_BY_SCREEN.values() for name in ways}
+    assert screens() - WITHOUT_SESSION == {name.split()[0] for name in names}
+    assert names > ONLY_IN_LONG_RUNS
 
 
-@pytest.mark.parametrize("seldom", [set(), pytest.param(SELDOM, marks=pytest.mark.long)], ids=["often", "all"])
-@pytest.mark.parametrize("start", WAYS)
+@pytest.mark.parametrize(
+    "included", [set(), pytest.param(ONLY_IN_LONG_RUNS, marks=pytest.mark.long)], ids=["often", "all"]
+)
+@pytest.mark.parametrize("start", STEPS_BY_SCREEN)
 async def test_closed_screens_are_freed(
-    stage: Stage, start: str, seldom: set[str], monkeypatch: pytest.MonkeyPatch
+    stage: Stage, start: str, included: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLORTERM", "truecolor")
     async with stage.play(start="content" if start == "content" else "changes") as run:
-        opened = Opened(run)
-        for name, way in WAYS[start].items():
-            if name in SELDOM - seldom:
+        nodes = LiveNodes(run)
+        for name, steps in STEPS_BY_SCREEN[start].items():
+            if name in ONLY_IN_LONG_RUNS - included:
                 continue
-            await opened.go(way)
+            await nodes.follow(steps)
             assert type(run.app.screen).__name__ == name.split()[0], run.text
-            await opened.leave()
+            await nodes.leave()
         await run.press("4", "2")
-        run.app.history.clear()  # what one came from or back from is kept as it was left
-        # A question that was asked of it may have a deadline in seconds, or its clock tick once more.
-        await run.until(lambda: not opened.left(), f"leave nothing of what was closed: {opened.left()}")
+        run.app.history.clear()  # The history keeps the screens that the user can go back to.
+        # A request of a closed screen may still have a deadline, or the clock of the screen may tick once more.
+        await run.until(lambda: not nodes.still_alive(), f"leave nothing of what was closed: {nodes.still_alive()}")
 
 
 @pytest.mark.before_release
-async def test_notice_does_not_keep_its_dialog_in_memory(stage: Stage) -> None:
+async def test_notification_does_not_keep_its_dialog_in_memory(stage: Stage) -> None:
     async with stage.play() as run:
-        opened = Opened(run)
-        await opened.go(("i",))
+        nodes = LiveNodes(run)
+        await nodes.follow(("i",))
         run.app.screen.call_later(run.app.notices.say, "Copied the link.")
         await run.see("Copied the link.")
-        await opened.leave()
+        await nodes.leave()
         run.app.history.clear()
-        await run.until(lambda: not opened.left(), f"leave nothing of what was closed: {opened.left()}")
+        await run.until(lambda: not nodes.still_alive(), f"leave nothing of what was closed: {nodes.still_alive()}")
         assert "Copied the link." in run.text
 
 
-class Opened:
-    """All that was ever on show, as far as it is not gone."""
+class LiveNodes:
+    """The screens that were shown, with all their children, as far as the objects still exist."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
         self._nodes: WeakSet[DOMNode] = WeakSet()
 
-    async def go(self, way: Way) -> None:
-        """Go there, and remember what comes on show."""
-        for step in way:
+    async def follow(self, steps: Steps) -> None:
+        """Take the steps, and remember the screens that appear."""
+        for step in steps:
             if not isinstance(step, str):
                 await step(self._run)
             elif step.startswith("type:"):
@@ -253,24 +256,27 @@ class Opened:
             self.note()
 
     def note(self) -> None:
-        """Remember what is on show."""
+        """Remember all nodes of all screens that are open now."""
         self._nodes.update(self._shown())
 
     async def leave(self) -> None:
-        """Close it as people do."""
+        """Close the screen as a user does."""
         for _ in range(9):
             if len(self._run.app.screen_stack) > 1:
                 await self._run.press("escape")
         assert len(self._run.app.screen_stack) == 1, self._run.text
 
-    def left(self) -> set[str]:
-        """Return the closed screens that still exist after a garbage collection."""
-        assert self._run.text  # whoever drew last knows what was below it
-        # The loop keeps timers that were cancelled until they are due, with who set them: these tests set some for 45 s.
+    def still_alive(self) -> set[str]:
+        """Return the class names of closed nodes that still exist after a garbage collection."""
+        assert self._run.text  # A widget that was painted last may keep references to the widgets below it.
+        # The event loop keeps canceled timers, and the objects that set them, until the timers are due. These tests
+        # set timers of 45 s.
         timers = asyncio.get_running_loop()._scheduled  # type: ignore[attr-defined]  # private to asyncio
         timers[:] = sorted(each for each in timers if not each.cancelled())
         self._run.app.teardown.garbage.wake()
-        gc.collect()  # the app looks twice, some time apart: what is asked here is whether anything holds it
+        # The app runs two collections with some time between them. This test only asks whether anything still refers
+        # to the nodes.
+        gc.collect()
         return {type(node).__name__ for node in self._nodes - set(self._shown())}
 
     def _shown(self) -> Iterator[DOMNode]:

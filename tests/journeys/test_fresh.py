@@ -19,63 +19,63 @@ from tests.server.asking import Ask
 YUKI, NOOR = "yuki-tanabe", "noor-haddad"
 
 
-class Another(Ask):
-    """Somebody else, with a client of their own."""
+class OtherUser(Ask):
+    """Another user, who has a separate client."""
 
     def __init__(self, run: Run, person: str = YUKI) -> None:
         super().__init__(run.platform)
         self._person = person
         run.platform.world.store.add_key(f"key-{person}", person)
 
-    async def does(self, op: Operation[Any]) -> Any:
-        """Do it on the platform, behind the back of the app."""
+    async def write(self, op: Operation[Any]) -> Any:
+        """Send a request to the platform, so that the app does not know about it."""
         return await self(op, self._person)
 
 
-async def look(run: Run, **by: float) -> None:
-    """Let so much time pass, half a minute without any, and the app look whether anything is new."""
+async def wait_for_background_refresh(run: Run, **by: float) -> None:
+    """Let time pass, by default half a minute, and let the app check for news."""
     run.app.background_refresh.refresh_if_due()
     run.clock.forward(**(by or {"seconds": 31}))
     run.app.background_refresh.refresh_if_due()
     await run.settle()
 
 
-async def there(holds: Callable[[], bool], what: str) -> None:
-    """Wait for a condition while requests are held, so that the app is not idle."""
+async def wait_while_requests_wait(holds: Callable[[], bool], what: str) -> None:
+    """Wait for a condition while requests wait, so that the app is not idle."""
     async with asyncio.timeout(LONGEST):
-        while not holds():  # noqa: ASYNC110  # nobody tells of it
+        while not holds():  # noqa: ASYNC110  # There is no event for the condition.
             await asyncio.sleep(0.01)
     assert holds(), what
 
 
 def rows(run: Run) -> Any:
-    return run.app.screen.rows  # type: ignore[attr-defined]  # it is a list
+    return run.app.screen.rows  # type: ignore[attr-defined]  # The screen has a list.
 
 
-class Busy:
-    """A platform that answers one request after the other, when it is told to begin."""
+class SequentialPlatform:
+    """A platform that handles one request after the other, once `begins` is set."""
 
     def __init__(self, platform: Application) -> None:
         self._platform = platform
         self._turn = asyncio.Lock()
-        self.begins = asyncio.Event()
-        self.came: list[str] = []
-        """The paths of requests, as they came."""
+        self.begin = asyncio.Event()
+        self.paths: list[str] = []
+        """The paths of the requests in the order of arrival."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        self.came.append(scope["path"])
-        await self.begins.wait()
+        self.paths.append(scope["path"])
+        await self.begin.wait()
         async with self._turn:
             await self._platform(scope, receive, send)
 
 
 @pytest.mark.before_release
 async def test_replies_of_the_selected_thread_load_before_lists(stage: Stage) -> None:
-    busy: list[Busy] = []
+    platforms: list[SequentialPlatform] = []
 
     def behind(platform: Application) -> Application:
-        busy.append(Busy(platform))
-        return busy[0]
+        platforms.append(SequentialPlatform(platform))
+        return platforms[0]
 
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
@@ -83,20 +83,22 @@ async def test_replies_of_the_selected_thread_load_before_lists(stage: Stage) ->
         await run.see("Open 72")
         assert run.gate.waiting > 12, "all lists are asked"
         run.gate.open()
-        await there(lambda: len(busy[0].came) == 6, "as many requests as are sent at once")
+        await wait_while_requests_wait(lambda: len(platforms[0].paths) == 6, "as many requests as are sent at once")
         opened = rows(run).items[3].comment.id
         await run.pilot.press("j", "j", "j")
-        await there(
+        await wait_while_requests_wait(
             lambda: any(each.comment_id == opened for each in run.gate.sent(comments.ListReplies)),
             "ask for its replies",
         )
-        before = len(busy[0].came)
-        busy[0].begins.set()
+        before = len(platforms[0].paths)
+        platforms[0].begin.set()
         await run.settle()
         assert rows(run).item.comment.id == opened, "what comes leaves the cursor where it was put"
-        asked = next(at for at, each in enumerate(busy[0].came) if each.endswith(f"{opened}/replies"))
-        assert asked - before <= 3, f"before the replies went {busy[0].came[before:asked]}"
-        assert sum(each.endswith("/comments") for each in busy[0].came[asked:]) > 6, "lists were waiting all the while"
+        asked = next(at for at, each in enumerate(platforms[0].paths) if each.endswith(f"{opened}/replies"))
+        assert asked - before <= 3, f"before the replies went {platforms[0].paths[before:asked]}"
+        assert sum(each.endswith("/comments") for each in platforms[0].paths[asked:]) > 6, (
+            "lists were waiting all the while"
+        )
 
 
 @pytest.mark.before_release
@@ -104,19 +106,19 @@ async def test_new_comments_appear_and_the_cursor_stays(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press(*"jjjjjjjjjjjjjjj")
-        under, scrolled = rows(run).item.comment.id, rows(run).item.key
-        space = next(each for each in run.app.workspace.spaces.value.items if each.comments)  # type: ignore[union-attr]  # it is known
-        another = Another(run)
-        await another.does(comments.Create(at=space.ref, body=Markdown(markdown="Is the tide table of this year?")))
+        selected, scrolled = rows(run).item.comment.id, rows(run).item.key
+        space = next(each for each in run.app.workspace.spaces.value.items if each.comments)  # type: ignore[union-attr]  # The spaces are loaded.
+        other_user = OtherUser(run)
+        await other_user.write(comments.Create(at=space.ref, body=Markdown(markdown="Is the tide table of this year?")))
         at = rows(run).item.at
-        await another.does(
-            comments.CreateReply(at=at, comment_id=under, body=Markdown(markdown="I looked: it is not."))
+        await other_user.write(
+            comments.CreateReply(at=at, comment_id=selected, body=Markdown(markdown="I looked: it is not."))
         )
         lines = run.lines
         asked = len(run.gate.passed)
-        await look(run)
+        await wait_for_background_refresh(run)
         await run.see("Open 73", "1 new thread · 1 new reply", "I looked: it is not.")
-        assert rows(run).item.comment.id == under
+        assert rows(run).item.comment.id == selected
         assert rows(run).item.key == scrolled
         assert len(run.gate.passed) - asked < 25, [type(op) for op in run.gate.passed[asked:]]
         assert lines
@@ -127,74 +129,75 @@ async def test_new_comments_appear_and_the_cursor_stays(stage: Stage) -> None:
         await run.gone("1 new thread")
 
 
-async def test_poll_without_changes_sends_few_requests_and_redraws_nothing(stage: Stage) -> None:
+async def test_background_refresh_without_news_sends_few_requests(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
-        await look(run)
+        await wait_for_background_refresh(run)
         before, asked = run.lines, len(run.gate.passed)
-        await look(run)
+        await wait_for_background_refresh(run)
         assert run.lines == before
         assert 0 < len(run.gate.passed) - asked <= 16, [type(op) for op in run.gate.passed[asked:]]
 
 
 @pytest.mark.before_release
-async def test_merge_by_another_user_is_reported_and_its_row_removed(
+async def test_merge_by_another_user_is_reported_and_removes_the_row(
     stage: Stage,
 ) -> None:
     async with stage.play(start="changes") as run:
         await run.see("Changes ·")
-        there = [each for each in rows(run).items if each.status == "open"]
-        gone = there[0]
+        wait_while_requests_wait = [each for each in rows(run).items if each.status == "open"]
+        merged_row = wait_while_requests_wait[0]
         await run.press("G")
-        under = rows(run).item.id
-        assert under != gone.id
-        another = Another(run, "noor-haddad")
-        ref = gone.ref(SpaceRef(space_id=gone.space))
-        await another.does(change_requests.Merge(at=ref))
-        await look(run)
+        selected = rows(run).item.id
+        assert selected != merged_row.id
+        other_user = OtherUser(run, "noor-haddad")
+        ref = merged_row.ref(SpaceRef(space_id=merged_row.space))
+        await other_user.write(change_requests.Merge(at=ref))
+        await wait_for_background_refresh(run)
         await run.see("1 merge")
-        assert gone.id not in [each.id for each in rows(run).items]
-        assert rows(run).item.id == under
+        assert merged_row.id not in [each.id for each in rows(run).items]
+        assert rows(run).item.id == selected
 
 
-async def merged(run: Run, at: SpaceRef, page: content.Page, words: str, new_page: str) -> None:
-    """As another user, edit a page of a space, add a page after it, and merge."""
-    another = Another(run, NOOR)
-    made = await another.does(change_requests.Create(at=at, subject="Say more"))
+async def merge_changes(run: Run, at: SpaceRef, page: content.Page, words: str, new_page: str) -> None:
+    """As another user, edit a page of a space, add a page after it, and merge both."""
+    other_user = OtherUser(run, NOOR)
+    made = await other_user.write(change_requests.Create(at=at, subject="Say more"))
     ref = made.ref(at)
-    was = await another.does(content.GetPage(at=ref, page_id=page.id, format="markdown"))
+    was = await other_user.write(content.GetPage(at=ref, page_id=page.id, format="markdown"))
     changed = content.UpdatePage(page=page.id, document=content.DocumentBody(markdown=f"{was.markdown}\n\n{words}\n"))
     put = content.InsertPage(title=new_page, document=content.DocumentBody(markdown="It is new."))
-    await another.does(content.Edit(at=ref, changes=(changed, put), compat=False))
-    await another.does(change_requests.Update(at=ref, status="open"))
-    await another.does(change_requests.Merge(at=ref))
+    await other_user.write(content.Edit(at=ref, changes=(changed, put), compat=False))
+    await other_user.write(change_requests.Update(at=ref, status="open"))
+    await other_user.write(change_requests.Merge(at=ref))
 
 
 @pytest.mark.before_release
 async def test_changed_page_and_tree_are_updated_at_the_same_position(stage: Stage) -> None:
     async with stage.play() as run:
-        reading = run.app.screen.open_space  # type: ignore[attr-defined]  # it is the view of a space
+        reading = run.app.screen.open_space  # type: ignore[attr-defined]  # The screen is the view of a space.
         await run.press("j", "j")
-        under, pages = reading.pages_tree.key, {each.title for each in reading.pages.walk()}
-        page = next(each for each in reading.pages.walk() if each.id == under)
+        selected, pages = reading.pages_tree.key, {each.title for each in reading.pages.walk()}
+        page = next(each for each in reading.pages.walk() if each.id == selected)
         await run.press("enter")
         await run.see(page.title)
         await run.press("j", "j")
         lines = run.lines
-        await merged(run, SpaceRef(space_id="harbour-api"), page, "Said at last.", "Put behind all others")
+        await merge_changes(run, SpaceRef(space_id="harbour-api"), page, "Said at last.", "Put behind all others")
         asked = len(run.gate.passed)
-        await look(run)
+        await wait_for_background_refresh(run)
         await run.until(
             lambda: "Put behind all others" in {each.title for each in reading.pages.walk()}, "see the page"
         )
         assert {each.title for each in reading.pages.walk()} == pages | {"Put behind all others"}
-        assert reading.pages_tree.key == under
+        assert reading.pages_tree.key == selected
         assert len(run.gate.passed) - asked < 25, [type(op) for op in run.gate.passed[asked:]]
         cursor = [line for line in lines if line.lstrip().startswith("▌")]
         assert cursor
         assert [line for line in run.lines if line.lstrip().startswith("▌")] == cursor
         async with asyncio.timeout(LONGEST):
-            while "Said at last." not in run.text:  # the tree may come before the page, whose end G goes to
+            # The tree may load before the page, and then G goes to the end of the old page.
+            while "Said at last." not in run.text:
                 await run.press("G")
 
 
@@ -203,23 +206,23 @@ async def test_new_inbox_row_appears_and_the_cursor_stays(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
         await run.press(*"jjjjjjjj")
-        under = rows(run).item.key
+        selected = rows(run).item.key
         at = SpaceRef(space_id="harbour-api")
-        another = Another(run, NOOR)
-        made = await another.does(change_requests.Create(at=at, subject="Say what a datum is"))
-        await another.does(change_requests.Update(at=made.ref(at), status="open"))
-        await another.does(reviews.Request(at=made.ref(at), users=(MARA,)))
+        other_user = OtherUser(run, NOOR)
+        made = await other_user.write(change_requests.Create(at=at, subject="Say what a datum is"))
+        await other_user.write(change_requests.Update(at=made.ref(at), status="open"))
+        await other_user.write(reviews.Request(at=made.ref(at), users=(MARA,)))
         await run.settle()
         whole = asked = len(run.gate.passed)
-        await look(run)
+        await wait_for_background_refresh(run)
         await run.see("18 of 18")
         row = next(each for each in rows(run).items if "Say what a datum is" in each.title)
         assert row.reason == "review requested"
         assert rows(run).items.index(row) < rows(run).cursor, "it came in above"
-        assert rows(run).item.key == under
+        assert rows(run).item.key == selected
         assert len(run.gate.passed) - asked < whole / 2, [type(op) for op in run.gate.passed[asked:]]
-        await another.does(reviews.Withdraw(at=made.ref(at), user_id=MARA))
-        await another.does(change_requests.Update(at=made.ref(at), status="archived"))
-        await look(run)
+        await other_user.write(reviews.Withdraw(at=made.ref(at), user_id=MARA))
+        await other_user.write(change_requests.Update(at=made.ref(at), status="archived"))
+        await wait_for_background_refresh(run)
         await run.see("17 of 17")
-        assert rows(run).item.key == under
+        assert rows(run).item.key == selected

@@ -1,4 +1,4 @@
-"""Help topics in the app: from the view, from the help, and found in the command palette."""
+"""Help topics open from a view, from the help, and from the command palette."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import pytest
 from tests.journeys.stage import Stage
 
 
-@pytest.mark.parametrize("way", [("f1",), ("?", "f1"), (":", *"help topics", "enter")], ids=lambda way: way[0])
-async def test_a_topic_is_read_over_the_view(stage: Stage, way: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("keys", [("f1",), ("?", "f1"), (":", *"help topics", "enter")], ids=lambda keys: keys[0])
+async def test_help_topic_opens_over_the_view_and_closes_with_esc(stage: Stage, keys: tuple[str, ...]) -> None:
     async with stage.play(start="changes", size=(80, 24)) as run:
         await run.see("Open 7")
-        await run.press(*way)
+        await run.press(*keys)
         await run.see("Help topics", "troubleshooting", "Settings, environment variables, folders")
         await run.press(*"exit", "enter")
         await run.see("Help: exit-codes", "interrupted with ctrl+c", "esc close")
@@ -20,7 +20,7 @@ async def test_a_topic_is_read_over_the_view(stage: Stage, way: tuple[str, ...])
         await run.gone("interrupted with ctrl+c")
 
 
-async def test_find_works_in_a_long_topic(stage: Stage) -> None:
+async def test_find_works_in_a_long_help_topic(stage: Stage) -> None:
     async with stage.play(start="changes", size=(80, 24)) as run:
         await run.see("Open 7")
         await run.press("f1", *"keys", "enter")

@@ -1,4 +1,4 @@
-"""A review as one thing: comments that are held until the verdict, and the verdict itself."""
+"""A review with pending comments: the comments are sent together with the review, alone, or not at all."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tests.journeys.test_reviewing import open_one
 HARBOUR = SpaceRef(space_id="harbour-api")
 
 
-async def seven(run: Run) -> ChangeRequestRef:
+async def ref_of_seven(run: Run) -> ChangeRequestRef:
     listed = (await run.ask(change_requests.List(at=HARBOUR), MARA)).items
     return next(each for each in listed if each.number == 7).ref(HARBOUR)
 
 
-async def hold(run: Run, words: str) -> None:
+async def add_pending_comment(run: Run, words: str) -> None:
     await run.press("c")
     await run.see("ctrl+t add to review")
     await run.type(words)
@@ -34,13 +34,13 @@ async def test_pending_comments_are_edited_discarded_and_sent_with_the_review(st
             "You have no pending comments here. To add a comment to your review, press ctrl+t while you write the comment."
         )
         await run.press("enter")
-        await hold(run, "Say which zone.")
+        await add_pending_comment(run, "Say which zone.")
         await run.hear(
             "Your review now has 1 pending comment. To submit the review, press a to approve or A to request changes. To list its comments, press H."
         )
         await run.see("◌ 1 pending comment", "Mara Lindqvist · pending comment", "┊ Say which zone.", "● 1 open")
-        await hold(run, "And why.")
-        await hold(run, "A third.")
+        await add_pending_comment(run, "And why.")
+        await add_pending_comment(run, "A third.")
         await run.see("◌ 3 pending comments")
         await run.press("4")
         await run.see("Open 72", "4 Comments 72", "75 of 75  3 pending comments")
@@ -90,7 +90,7 @@ async def test_review_with_pending_comments_can_be_undone_before_it_is_sent(stag
         await open_one(run, "refused")
         await run.see("− All times")
         await run.press("enter")
-        await hold(run, "Say which zone.")
+        await add_pending_comment(run, "Say which zone.")
         await run.press("a")
         await run.see("1 pending comment will be sent with the review:")
         await run.type("Clear now.")
@@ -113,7 +113,7 @@ async def test_pending_comments_are_sent_without_a_review(stage: Stage) -> None:
         await open_one(run, "refused")
         await run.see("− All times")
         await run.press("enter")
-        await hold(run, "Say which zone.")
+        await add_pending_comment(run, "Say which zone.")
         await run.press("H", "ctrl+s")
         await run.hear("Sending 1 pending comment on #7 without a review…")
         await run.sent()
@@ -121,12 +121,12 @@ async def test_pending_comments_are_sent_without_a_review(stage: Stage) -> None:
         assert not run.gate.sent(reviews.Submit)
 
 
-async def test_pending_comment_on_a_block_is_edited_and_discarded(stage: Stage) -> None:
+async def test_pending_comment_can_be_edited_and_discarded_in_the_diff(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
         await run.see("− All times")
         await run.press("enter")
-        await hold(run, "Say which zone.")
+        await add_pending_comment(run, "Say which zone.")
         await run.press("H", "enter")
         await run.see("pending comment", "Say which zone.")
         await run.press("c")
@@ -148,17 +148,17 @@ async def test_comments_stay_pending_when_the_change_request_was_edited(stage: S
         await open_one(run, "refused")
         await run.see("− All times")
         await run.press("enter")
-        await hold(run, "Say which zone.")
+        await add_pending_comment(run, "Say which zone.")
         await run.press("a")
         await run.see("1 pending comment will be sent with the review:")
-        await run.ask(change_requests.Update(at=await seven(run), status="archived"), MARA)
+        await run.ask(change_requests.Update(at=await ref_of_seven(run), status="archived"), MARA)
         await run.press("ctrl+s")
         await run.hear("The change request is archived now. Your comments are still pending.")
         await run.see("◌ 1 pending comment")
 
 
 @pytest.mark.before_release
-async def test_a_review_is_withdrawn(stage: Stage) -> None:
+async def test_submitted_review_can_be_withdrawn(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await open_one(run, "refused")
         await run.see("✓ 1 approved")

@@ -1,4 +1,5 @@
-"""Hooks and desktop notifications: each event once, without a shell, and no notification while the terminal has the focus."""
+"""Hooks run once for each event and without a shell, and desktop notifications appear only while the terminal has no
+focus."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ from octavo.settings.hooks import Hook
 from octavo.tui.app import event_hooks
 from tests.journeys.lived_in import lived_in, new_stage, stage
 from tests.journeys.stage import MARA, Run, Stage
-from tests.journeys.test_fresh import look
-from tests.journeys.test_inbox import NOOR, edited, opened
+from tests.journeys.test_fresh import wait_for_background_refresh
+from tests.journeys.test_inbox import NOOR, edit_page, open_change_request
 
 __all__ = ["lived_in", "new_stage", "stage"]
 HOSTILE = "$(touch x) `touch y`; touch z"
@@ -24,7 +25,8 @@ HOSTILE = "$(touch x) `touch y`; touch z"
 
 @pytest.fixture
 def program(tmp_path: Path) -> tuple[str, ...]:
-    """A program that writes its arguments, its input and its variables of Octavo to a file each time it runs."""
+    """Return a command that writes its arguments, its input and the variables of Octavo to a new file each time it
+    runs."""
     code = (
         "import json, os, sys, pathlib, uuid\n"
         f"folder = pathlib.Path({str(tmp_path / 'runs')!r})\n"
@@ -41,27 +43,27 @@ def runs(folder: Path) -> list[list[object]]:
     return [json.loads(each.read_text()) for each in sorted((folder / "runs").glob("*"))]
 
 
-async def ask_for_review(run: Run, subject: str) -> ChangeRequestRef:
-    """Let Noor open a change request and request a review."""
-    at = await opened(run, NOOR, subject)
+async def request_review(run: Run, subject: str) -> ChangeRequestRef:
+    """Open a change request as Noor, and request a review from Mara."""
+    at = await open_change_request(run, NOOR, subject)
     await run.ask(reviews.Request(at=at, users=(MARA,)), NOOR)
-    await look(run)
+    await wait_for_background_refresh(run)
     return at
 
 
-async def ran(run: Run, folder: Path, number: int) -> None:
+async def wait_for_runs(run: Run, folder: Path, number: int) -> None:
     await run.until(lambda: len(runs(folder)) >= number, f"run {number} hooks")
 
 
 async def test_hook_runs_once_for_each_event(stage: Stage, program: tuple[str, ...], tmp_path: Path) -> None:
     hooks = (Hook("review-requested", (*program, "{ref}", "--kind={kind}")), Hook("changes-requested", program))
     async with stage.play(hooks=hooks) as run:
-        await look(run)
+        await wait_for_background_refresh(run)
         assert runs(tmp_path) == [], "what was in the inbox before is not new"
-        await ask_for_review(run, "Say what a datum is")
-        await ran(run, tmp_path, 1)
-        await look(run)
-        await look(run)
+        await request_review(run, "Say what a datum is")
+        await wait_for_runs(run, tmp_path, 1)
+        await wait_for_background_refresh(run)
+        await wait_for_background_refresh(run)
         ((arguments, facts, variables),) = runs(tmp_path)
         assert isinstance(facts, dict)
         assert isinstance(variables, dict)
@@ -77,15 +79,15 @@ async def test_hook_runs_once_for_each_event(stage: Stage, program: tuple[str, .
 
 
 @pytest.mark.parametrize("title", [HOSTILE, "-rf", "\x1b]0;evil\x07"])
-async def test_hostile_title_does_nothing(
+async def test_hostile_title_is_passed_as_plain_text(
     stage: Stage, program: tuple[str, ...], tmp_path: Path, title: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "house"))
     (tmp_path / "house").mkdir()
     async with stage.play(hooks=(Hook("inbox-row", (*program, "{ref}", "{space}")),)) as run:
-        await look(run)
-        await ask_for_review(run, title)
-        await ran(run, tmp_path, 1)
+        await wait_for_background_refresh(run)
+        await request_review(run, title)
+        await wait_for_runs(run, tmp_path, 1)
         (arguments, facts, _), *more = runs(tmp_path)
         assert more == []
         assert isinstance(facts, dict)
@@ -95,26 +97,26 @@ async def test_hostile_title_does_nothing(
         assert list((tmp_path / "house").iterdir()) == []
 
 
-async def test_api_key_is_not_passed_on(
+async def test_hook_does_not_receive_the_api_key(
     stage: Stage, program: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OCTAVO_API_KEY", "key-of-mara-0123456789")
     async with stage.play(hooks=(Hook("inbox-row", program),)) as run:
-        await look(run)
-        await ask_for_review(run, "Say what a datum is")
-        await ran(run, tmp_path, 1)
+        await wait_for_background_refresh(run)
+        await request_review(run, "Say what a datum is")
+        await wait_for_runs(run, tmp_path, 1)
         assert "key-of-mara" not in json.dumps(runs(tmp_path))
 
 
-async def test_merge_of_others_is_an_event(stage: Stage, program: tuple[str, ...], tmp_path: Path) -> None:
+async def test_merge_by_another_user_runs_the_hook_once(stage: Stage, program: tuple[str, ...], tmp_path: Path) -> None:
     async with stage.play(hooks=(Hook("merged", program),)) as run:
-        at = await opened(run, NOOR, "Say what a datum is")
-        await edited(run, at, NOOR)
-        await look(run)
+        at = await open_change_request(run, NOOR, "Say what a datum is")
+        await edit_page(run, at, NOOR)
+        await wait_for_background_refresh(run)
         await run.ask(change_requests.Merge(at=at), NOOR)
-        await look(run)
-        await ran(run, tmp_path, 1)
-        await look(run)
+        await wait_for_background_refresh(run)
+        await wait_for_runs(run, tmp_path, 1)
+        await wait_for_background_refresh(run)
         ((_, facts, _),) = runs(tmp_path)
         assert isinstance(facts, dict)
         assert (facts["event"], facts["title"]) == ("merged", "Say what a datum is")
@@ -122,39 +124,39 @@ async def test_merge_of_others_is_an_event(stage: Stage, program: tuple[str, ...
 
 async def test_missing_program_is_reported_once(stage: Stage) -> None:
     async with stage.play(hooks=(Hook("inbox-row", ("no-such-program",)),)) as run:
-        await look(run)
-        await ask_for_review(run, "Say what a datum is")
+        await wait_for_background_refresh(run)
+        await request_review(run, "Say what a datum is")
         await run.hear("Could not run no-such-program: it was not found. Correct the [[hook]] in the settings")
-        await ask_for_review(run, "Say it again")
+        await request_review(run, "Say it again")
         assert not any("no-such-program" in each for each in run.said)
 
 
-async def test_hooks_are_limited_in_an_hour(
+async def test_hooks_stop_at_the_limit_for_an_hour(
     stage: Stage, program: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_hooks, "MOST_AN_HOUR", 2)
     async with stage.play(hooks=(Hook("inbox-row", program),)) as run:
-        await look(run)
+        await wait_for_background_refresh(run)
         for number in range(4):
-            await ask_for_review(run, f"Number {number}")
-        await ran(run, tmp_path, 2)
+            await request_review(run, f"Number {number}")
+        await wait_for_runs(run, tmp_path, 2)
         await run.settle()
         assert len(runs(tmp_path)) == 2
 
 
-async def test_notification_only_without_focus(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_desktop_notification_appears_only_without_focus(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
     monkeypatch.setattr(event_hooks, "write_to_terminal", lambda app, text: written.append(text))
     monkeypatch.delenv("TMUX", raising=False)
     async with stage.play(notify="osc9") as run:
-        await look(run)
+        await wait_for_background_refresh(run)
         run.app.post_message(AppFocus())
         await run.settle()
-        await ask_for_review(run, "Say what a datum is")
+        await request_review(run, "Say what a datum is")
         assert written == []
         run.app.post_message(AppBlur())
         await run.settle()
-        await ask_for_review(run, HOSTILE)
+        await request_review(run, HOSTILE)
         (sequence,) = written
         assert sequence.startswith("\x1b]9;harbour-api/")
         assert sequence.endswith("\x1b\\")
@@ -162,10 +164,10 @@ async def test_notification_only_without_focus(stage: Stage, monkeypatch: pytest
         assert len(sequence) <= 80 + 6
 
 
-async def test_notifications_are_off_by_default(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_desktop_notifications_are_off_by_default(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
     monkeypatch.setattr(event_hooks, "write_to_terminal", lambda app, text: written.append(text))
     async with stage.play() as run:
         run.app.post_message(AppBlur())
-        await ask_for_review(run, "Say what a datum is")
+        await request_review(run, "Say what a datum is")
         assert written == []

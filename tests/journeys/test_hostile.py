@@ -12,13 +12,13 @@ from octavo.server.app import Platform
 from octavo.tui.terminal.textual_internals import painted_rows
 from tests.journeys.hostile import HOSTILE, ROUTES, SHOWN, poison
 from tests.journeys.stage import Run, Stage
-from tests.journeys.terminals import terminal, typed, written
+from tests.journeys.terminals import bytes_of_keys, output_of, terminal
 from tests.tui.widgets.scratch import harmless
 
 
 @pytest.fixture(scope="module")
-def poisoned(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A library in which every text is hostile. Tests copy it."""
+def hostile_library(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a library in which every text is hostile. Each test copies the file."""
     path = tmp_path_factory.mktemp("poisoned") / "library.db"
     shutil.copyfile(library, path)
     poison(path)
@@ -26,13 +26,13 @@ def poisoned(library: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def stage(stage: Stage, poisoned: Path) -> Stage:
-    shutil.copyfile(poisoned, stage.database)
+def stage(stage: Stage, hostile_library: Path) -> Stage:
+    shutil.copyfile(hostile_library, stage.database)
     return stage
 
 
 POINTER = re.compile(rb"\x1b\]22;[a-z-]+\x07")
-"""The one command with text in it that Textual gives to a terminal: the form of the mouse pointer."""
+"""The only command with text that Textual sends to a terminal: the shape of the mouse pointer."""
 VISITED = {
     "content": {
         *("ContentScreen", "Composer", "ThreadDialog", "ReactionPicker", "ActivityScreen"),
@@ -49,7 +49,7 @@ def strips(run: Run) -> list[Strip]:
 
 
 def check(run: Run, after: str) -> None:
-    """Nothing on the screen is a command to the terminal or to the app."""
+    """Fail if the screen has a control character or a link that runs an action, or if the app has quit."""
     assert run.app.return_value is None, f"the app was left by {after}"
     shown = strips(run)
     assert harmless(strip.text for strip in shown), f"a control character is on the screen after {after}"
@@ -60,7 +60,7 @@ def check(run: Run, after: str) -> None:
 
 @pytest.mark.parametrize(
     "start",
-    # The others are taken in a real terminal below.
+    # The test with a real terminal below covers the other views in every run.
     [pytest.param(each, marks=[pytest.mark.long] if each != "inbox" else []) for each in ROUTES],
 )
 async def test_hostile_text_of_the_server_is_shown_as_text_everywhere(stage: Stage, start: str) -> None:
@@ -132,16 +132,16 @@ async def test_hostile_error_of_a_refused_write_is_shown_as_text(stage: Stage) -
         pytest.param("1", id="inbox", marks=pytest.mark.long),
     ],
 )
-def test_no_escape_of_the_server_reaches_the_terminal(stage: Stage, view: str) -> None:
+def test_escape_sequences_of_the_server_never_reach_the_terminal(stage: Stage, view: str) -> None:
     start = {"2": "content", "3": "changes", "4": "comments", "1": "inbox"}[view]
     with terminal(stage, "octavo", "demo") as running:
         running.wait_for(SHOWN)
-        for key in [view.encode(), *typed(ROUTES[start])]:
+        for key in [view.encode(), *bytes_of_keys(ROUTES[start])]:
             running.write(key)
             running.settle(0.05, wait=0.3 if key == b"\x1b" else 0.1)
             assert running.running, f"{key!r} ended the app\n{running.screen}"
         assert SHOWN in running.screen
         running.quit(b"\x11")
-    sent = POINTER.sub(b"", written(running))
+    sent = POINTER.sub(b"", output_of(running))
     assert b"\x07" not in sent
     assert not re.search(rb"\x1b[\]PX^_]", sent), "a command with text in it"

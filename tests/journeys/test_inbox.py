@@ -22,7 +22,7 @@ HARBOUR = SpaceRef(space_id="harbour-api")
 NOOR, TOMAS, YUKI = "noor-haddad", "tomas-okafor", "yuki-tanabe"
 
 
-def says(words: str) -> Markdown:
+def comment_body(words: str) -> Markdown:
     return Markdown(markdown=words)
 
 
@@ -38,27 +38,27 @@ def reasons(run: Run, words: str) -> list[str]:
     ]
 
 
-async def look(run: Run) -> None:
+async def refresh(run: Run) -> None:
     """Refresh with `r`."""
     await run.press("r")
 
 
-async def stand_on(run: Run, words: str) -> None:
+async def select_row(run: Run, words: str) -> None:
     """Move the cursor to the row whose title contains `words`."""
     key = next(row.key for row in view(run).rows.items if words in row.title)
     assert view(run).rows.go_to(key)
     await run.settle()
 
 
-async def opened(run: Run, person: str, subject: str) -> ChangeRequestRef:
-    """Create a change request that is ready for review."""
+async def open_change_request(run: Run, person: str, subject: str) -> ChangeRequestRef:
+    """Create a change request that is ready for review, and return the reference."""
     made = await run.ask(change_requests.Create(at=HARBOUR, subject=subject), person)
     at = made.ref(HARBOUR)
     await run.ask(change_requests.Update(at=at, status="open"), person)
     return at
 
 
-async def edited(run: Run, at: ChangeRequestRef, person: str) -> None:
+async def edit_page(run: Run, at: ChangeRequestRef, person: str) -> None:
     """Replace the text of a page in a change request."""
     tree = await run.ask(content.ListPages(at=at), person)
     page = next(page for page in tree.walk() if page.title == "Time and time zones")
@@ -69,11 +69,11 @@ async def edited(run: Run, at: ChangeRequestRef, person: str) -> None:
 
 async def test_review_given_in_the_inbox_removes_the_row(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
-        at = await opened(run, NOOR, "Say what a datum is")
+        at = await open_change_request(run, NOOR, "Say what a datum is")
         await run.ask(reviews.Request(at=at, users=(MARA,)), NOOR)
-        await look(run)
+        await refresh(run)
         assert reasons(run, "Say what a datum is") == ["review requested"]
-        await stand_on(run, "Say what a datum is")
+        await select_row(run, "Say what a datum is")
         await run.see("review requested by Noor", "○ your review requested")
         await run.press("a")
         await run.see("Approve #9")
@@ -96,28 +96,28 @@ async def test_replies_after_your_last_message_are_marked_as_new(stage: Stage) -
 
 
 @pytest.mark.before_release
-async def test_a_change_after_your_review_moves_back_to_the_inbox(stage: Stage) -> None:
+async def test_change_after_your_review_moves_the_item_back_to_the_inbox(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
-        at = await opened(run, NOOR, "Say what a datum is")
+        at = await open_change_request(run, NOOR, "Say what a datum is")
         await run.ask(reviews.Submit(at=at, status="approved"), MARA)
-        await look(run)
+        await refresh(run)
         assert reasons(run, "Say what a datum is") == []
-        await edited(run, at, NOOR)
-        await look(run)
+        await edit_page(run, at, NOOR)
+        await refresh(run)
         assert reasons(run, "Say what a datum is") == ["changed since review"]
-        await stand_on(run, "Say what a datum is")
+        await select_row(run, "Say what a datum is")
         await run.see("changed since you approved it", "Mara Lindqvist approved · outdated")
 
 
 @pytest.mark.before_release
-async def test_an_approved_change_request_is_merged_from_the_inbox(stage: Stage) -> None:
+async def test_approved_change_request_can_be_merged_in_the_inbox(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
-        at = await opened(run, MARA, "Say what a datum is")
-        await edited(run, at, MARA)
+        at = await open_change_request(run, MARA, "Say what a datum is")
+        await edit_page(run, at, MARA)
         await run.ask(reviews.Submit(at=at, status="approved"), NOOR)
-        await look(run)
+        await refresh(run)
         assert reasons(run, "Say what a datum is") == ["approved"]
-        await stand_on(run, "Say what a datum is")
+        await select_row(run, "Say what a datum is")
         await run.see("approved by Noor Haddad")
         await run.press("m")
         await run.see("checked just now")
@@ -130,37 +130,37 @@ async def test_an_approved_change_request_is_merged_from_the_inbox(stage: Stage)
 @pytest.mark.before_release
 async def test_requested_changes_are_snoozed_until_there_is_news(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
-        at = await opened(run, MARA, "Say what a datum is")
+        at = await open_change_request(run, MARA, "Say what a datum is")
         await run.ask(reviews.Submit(at=at, status="changes-requested"), NOOR)
-        await look(run)
+        await refresh(run)
         assert reasons(run, "Say what a datum is") == ["changes requested"]
-        await stand_on(run, "Say what a datum is")
+        await select_row(run, "Say what a datum is")
         await run.press("w")
         await run.see("Snooze #9 Say what a datum is")
         await run.press("down", "down", "down", "enter")
         await run.hear("Snoozed until something new happens")
         assert reasons(run, "Say what a datum is") == []
         await run.ask(reviews.Submit(at=at, status="changes-requested"), TOMAS)
-        await look(run)
+        await refresh(run)
         assert reasons(run, "Say what a datum is") == ["changes requested"], "something new happened"
 
 
 @pytest.mark.before_release
 async def test_updating_an_outdated_change_request_removes_the_row(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
-        at = await opened(run, MARA, "Say what a datum is")
-        await edited(run, at, MARA)
-        other = await opened(run, NOOR, "Say what a tide is")
+        at = await open_change_request(run, MARA, "Say what a datum is")
+        await edit_page(run, at, MARA)
+        other = await open_change_request(run, NOOR, "Say what a tide is")
         tree = await run.ask(content.ListPages(at=other), NOOR)
         page = next(page for page in tree.walk() if page.title == "Errors")
         edit = content.UpdatePage(page=page.id, document=content.DocumentBody(markdown="# Errors\n\nThere are none.\n"))
         await run.ask(content.Edit(at=other, changes=(edit,), compat=False), NOOR)
-        await look(run)
+        await refresh(run)
         assert reasons(run, "Say what a datum is") == []
         await run.ask(change_requests.Merge(at=other), NOOR)
-        await look(run)
+        await refresh(run)
         assert reasons(run, "Say what a datum is") == ["outdated"]
-        await stand_on(run, "Say what a datum is")
+        await select_row(run, "Say what a datum is")
         await run.see("main has changed: update needed", "outdated")
         await run.press("U")
         await run.see("Update #9 from main?", "none expected")
@@ -175,13 +175,16 @@ async def test_resolving_a_conflict_from_the_inbox_removes_the_row(
     stage: Stage,
 ) -> None:
     async with stage.play(start="inbox") as run:
-        at, other = await opened(run, MARA, "Say what a datum is"), await opened(run, NOOR, "Say what a tide is")
-        await edited(run, at, MARA)
-        await edited(run, other, NOOR)
+        at, other = (
+            await open_change_request(run, MARA, "Say what a datum is"),
+            await open_change_request(run, NOOR, "Say what a tide is"),
+        )
+        await edit_page(run, at, MARA)
+        await edit_page(run, other, NOOR)
         await run.ask(change_requests.Merge(at=other), NOOR)
-        await look(run)
+        await refresh(run)
         assert reasons(run, "Say what a datum is") == ["outdated"]
-        await stand_on(run, "Say what a datum is")
+        await select_row(run, "Say what a datum is")
         await run.press("U")
         await run.see("may conflict: Time and time zones")
         await run.press("y")
@@ -191,18 +194,18 @@ async def test_resolving_a_conflict_from_the_inbox_removes_the_row(
         await run.press("ctrl+s")
         await run.hear("Resolved 1 conflict in #")
         await run.press("1")
-        await look(run)
+        await refresh(run)
         assert reasons(run, "Say what a datum is") == []
 
 
 @pytest.mark.before_release
 async def test_replying_in_the_inbox_removes_the_row(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
-        thread = await run.ask(comments.Create(at=HARBOUR, body=says("Why is it called a datum?")), MARA)
-        await run.ask(comments.CreateReply(at=HARBOUR, comment_id=thread.id, body=says("It is given.")), NOOR)
-        await look(run)
+        thread = await run.ask(comments.Create(at=HARBOUR, body=comment_body("Why is it called a datum?")), MARA)
+        await run.ask(comments.CreateReply(at=HARBOUR, comment_id=thread.id, body=comment_body("It is given.")), NOOR)
+        await refresh(run)
         assert reasons(run, "Why is it called a datum?") == ["new replies"]
-        await stand_on(run, "Why is it called a datum?")
+        await select_row(run, "Why is it called a datum?")
         await run.see("1 new reply from Noor Haddad", "It is given.")
         await run.press("c")
         await run.type("Thanks, I see.")
@@ -221,11 +224,11 @@ async def test_replying_in_the_inbox_removes_the_row(stage: Stage) -> None:
 @pytest.mark.before_release
 async def test_resolving_a_thread_in_the_inbox_can_be_undone(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
-        at = await opened(run, MARA, "Say what a datum is")
-        thread = await run.ask(comments.Create(at=at, body=says("Is this not too long?")), NOOR)
-        await look(run)
+        at = await open_change_request(run, MARA, "Say what a datum is")
+        thread = await run.ask(comments.Create(at=at, body=comment_body("Is this not too long?")), NOOR)
+        await refresh(run)
         assert reasons(run, "Is this not too long?") == ["on my change requests"]
-        await stand_on(run, "Is this not too long?")
+        await select_row(run, "Is this not too long?")
         await run.press("R")
         await run.hear("Resolving thread…")
         await run.until(lambda: reasons(run, "Is this not too long?") == [], "see it go")
@@ -242,10 +245,10 @@ async def test_resolving_a_thread_in_the_inbox_can_be_undone(stage: Stage) -> No
 
 async def test_done_on_a_thread_removes_the_row_and_does_not_resolve_the_thread(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
-        at = await opened(run, MARA, "Say what a datum is")
-        thread = await run.ask(comments.Create(at=at, body=says("Is this not too long?")), NOOR)
-        await look(run)
-        await stand_on(run, "Is this not too long?")
+        at = await open_change_request(run, MARA, "Say what a datum is")
+        thread = await run.ask(comments.Create(at=at, body=comment_body("Is this not too long?")), NOOR)
+        await refresh(run)
+        await select_row(run, "Is this not too long?")
         await run.press("d")
         await run.hear("Marked the item as done until something new happens")
         await run.until(lambda: reasons(run, "Is this not too long?") == [], "see it go")
@@ -256,8 +259,8 @@ async def test_done_on_a_thread_removes_the_row_and_does_not_resolve_the_thread(
 @pytest.mark.before_release
 async def test_enter_on_a_thread_opens_its_change_request(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
-        at = await opened(run, MARA, "Say what a datum is")
-        await edited(run, at, MARA)
+        at = await open_change_request(run, MARA, "Say what a datum is")
+        await edit_page(run, at, MARA)
         tree = await run.ask(content.ListPages(at=at), MARA)
         page = next(page for page in tree.walk() if page.title == "Time and time zones")
         text = (await run.ask(content.GetRawPage(at=at, page_id=page.id), MARA)).markdown
@@ -265,11 +268,13 @@ async def test_enter_on_a_thread_opens_its_change_request(stage: Stage) -> None:
         block = next(
             each.key for each in parse(text.text).walk() if "All is new" in each.plain() and each.kind == "paragraph"
         )
-        on_block = await run.ask(comments.Create(at=at, page=page.id, node=block, body=says("Is all of it new?")), NOOR)
-        on_whole = await run.ask(comments.Create(at=at, body=says("Is this not too long?")), NOOR)
-        await look(run)
+        on_block = await run.ask(
+            comments.Create(at=at, page=page.id, node=block, body=comment_body("Is all of it new?")), NOOR
+        )
+        on_whole = await run.ask(comments.Create(at=at, body=comment_body("Is this not too long?")), NOOR)
+        await refresh(run)
         for thread in (on_block, on_whole):
-            await stand_on(run, thread.body.text)
+            await select_row(run, thread.body.text)
             await run.press("enter")
             shown = run.app.screen
             assert isinstance(shown, ChangeRequestScreen)
@@ -281,12 +286,12 @@ async def test_enter_on_a_thread_opens_its_change_request(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_a_thread_is_copied_and_shown_in_details_from_the_inbox(stage: Stage) -> None:
+async def test_thread_in_the_inbox_can_be_copied_and_shown_in_details(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
-        thread = await run.ask(comments.Create(at=HARBOUR, body=says("Why is it called a datum?")), MARA)
-        await run.ask(comments.CreateReply(at=HARBOUR, comment_id=thread.id, body=says("It is given.")), NOOR)
-        await look(run)
-        await stand_on(run, "Why is it called a datum?")
+        thread = await run.ask(comments.Create(at=HARBOUR, body=comment_body("Why is it called a datum?")), MARA)
+        await run.ask(comments.CreateReply(at=HARBOUR, comment_id=thread.id, body=comment_body("It is given.")), NOOR)
+        await refresh(run)
+        await select_row(run, "Why is it called a datum?")
         await run.press("y")
         await run.hear("Copied the comment.")
         assert run.app.clipboard == "Why is it called a datum?"
@@ -295,14 +300,14 @@ async def test_a_thread_is_copied_and_shown_in_details_from_the_inbox(stage: Sta
 
 
 @pytest.mark.before_release
-async def test_mention_stays_done_until_there_is_news(stage: Stage) -> None:
+async def test_mention_marked_as_done_leaves_the_inbox(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         named = f"[@Mara{mention_suffix(MARA)} is this a datum?"
-        await run.ask(comments.Create(at=SpaceRef(space_id="limpet"), body=says(named)), YUKI)
-        await look(run)
+        await run.ask(comments.Create(at=SpaceRef(space_id="limpet"), body=comment_body(named)), YUKI)
+        await refresh(run)
         (row,) = [row for row in view(run).marked_rows.active if "is this a datum?" in row.title]
         assert row.reason == "mentioned"
-        await stand_on(run, "is this a datum?")
+        await select_row(run, "is this a datum?")
         await run.see("Yuki Tanabe mentioned you")
         await run.press("d")
         await run.until(lambda: reasons(run, "is this a datum?") == [], "see it go")
@@ -311,17 +316,17 @@ async def test_mention_stays_done_until_there_is_news(stage: Stage) -> None:
 @pytest.mark.before_release
 async def test_done_item_returns_when_there_is_news(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
-        at = await opened(run, NOOR, "Say what a datum is")
+        at = await open_change_request(run, NOOR, "Say what a datum is")
         await run.ask(reviews.Request(at=at, users=(MARA,)), NOOR)
-        await look(run)
-        await stand_on(run, "Say what a datum is")
+        await refresh(run)
+        await select_row(run, "Say what a datum is")
         await run.press("d")
         await run.hear("Marked the item as done until something new happens")
         assert reasons(run, "Say what a datum is") == []
-        await look(run)
+        await refresh(run)
         assert reasons(run, "Say what a datum is") == [], "nothing new happened"
-        await edited(run, at, NOOR)
-        await look(run)
+        await edit_page(run, at, NOOR)
+        await refresh(run)
         assert reasons(run, "Say what a datum is") == ["review requested"]
 
 
@@ -356,7 +361,7 @@ async def test_selected_rows_are_marked_as_done_and_undone_together(stage: Stage
         assert not run.app.session.outbox.entries
 
 
-async def test_an_empty_inbox_lists_done_and_snoozed_items(stage: Stage) -> None:
+async def test_empty_inbox_lists_done_and_snoozed_items(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
         await run.press("w", "down", "enter")
@@ -377,9 +382,9 @@ async def test_an_empty_inbox_lists_done_and_snoozed_items(stage: Stage) -> None
 async def test_discarding_an_unsent_draft_can_be_undone(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.app.session.drafts.save("comment harbour-api welcome ", "Half a thought about the tide.")
-        await look(run)
+        await refresh(run)
         assert reasons(run, "Half a thought") == ["unsent draft"]
-        await stand_on(run, "Half a thought")
+        await select_row(run, "Half a thought")
         await run.see("Half a thought about the tide.", "X discard the draft")
         await run.press("X")
         await run.hear("Draft discarded")
@@ -401,7 +406,7 @@ async def test_a_refused_change_is_in_the_inbox_and_opens_the_activity_list(stag
         await run.later(seconds=9)
         await run.press("[", "[", "[")
         await run.see("NOT SENT", "An answer nobody gets.")
-        await stand_on(run, "An answer nobody gets.")
+        await select_row(run, "An answer nobody gets.")
         await run.see("Not today.")
         await run.press("enter")
         await run.see("Activity", "reply")
@@ -516,7 +521,7 @@ async def test_the_inbox_is_counted_in_the_background(
         await run.see("17 of 17")
         await run.quit()
     async with stage.play() as run:
-        at = await opened(run, NOOR, "Say what a datum is")
+        at = await open_change_request(run, NOOR, "Say what a datum is")
         await run.ask(reviews.Request(at=at, users=(MARA,)), NOOR)
         asked = len(run.gate.passed)
         run.app.background_refresh.refresh_if_due()
@@ -561,7 +566,7 @@ async def test_the_preview_of_a_row_is_loaded_once(stage: Stage, monkeypatch: py
     async with stage.play(start="inbox") as run:
         rows = view(run).rows.items
         at, title = next((row.target, row.title) for row in rows if isinstance(row.target, ChangeRequestRef))
-        await stand_on(run, title)
+        await select_row(run, title)
         standings = view(run).statuses
         await run.until(lambda: at.change_request_id in standings._followed, "come to rest")
         asked = [op for op in run.gate.passed if getattr(op, "at", None) == at]
@@ -579,7 +584,7 @@ async def test_second_start_and_cursor_send_few_requests(stage: Stage) -> None:
             await run.settle()
             kinds = [type(op) for op in run.gate.passed[before:]]
             assert kinds in ([content.ListChanges], [comments.Get], [])
-        await run.ask(comments.Create(at=HARBOUR, body=says("Which quay?")), NOOR)
+        await run.ask(comments.Create(at=HARBOUR, body=comment_body("Which quay?")), NOOR)
         await run.quit()
     async with stage.play(start="inbox") as run:
         assert len(run.gate.passed) <= 10

@@ -6,7 +6,7 @@ import pytest
 
 from octavo.api import change_requests
 from octavo.tui.review.checked_dialog import CheckedDialog
-from tests.journeys.contests import Contest, new, says
+from tests.journeys.contests import Contest, add_page, edit_page
 from tests.journeys.stage import Run, Stage
 
 BASE = "# Stores\n\nThe probe reads 10 cm at low water and 20 cm at high water.\n"
@@ -18,11 +18,11 @@ BOTH = "The probe reads 12 cm at low water and 21 cm at high water."
 async def test_the_incoming_diff_is_shown_page_by_page_before_an_update(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
-        await contest.publish(new(BASE), subject="Write down the stores")
+        await contest.publish(add_page(BASE), subject="Write down the stores")
         page = (await contest.page("Stores")).id
-        await contest.propose(says(page, BASE.replace("10 cm", "11 cm")))
+        await contest.propose(edit_page(page, BASE.replace("10 cm", "11 cm")))
         mine = contest.number
-        await contest.publish(says(page, MAIN), subject="Read the probe again")
+        await contest.publish(edit_page(page, MAIN), subject="Read the probe again")
         contest.number = mine
         await contest.open()
         await run.press("U")
@@ -37,11 +37,11 @@ async def test_the_incoming_diff_is_shown_page_by_page_before_an_update(stage: S
 async def test_paragraph_merged_word_by_word_is_shown_before_the_merge(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
-        await contest.publish(new(BASE), subject="Write down the stores")
+        await contest.publish(add_page(BASE), subject="Write down the stores")
         page = (await contest.page("Stores")).id
-        await contest.propose(says(page, MINE))
+        await contest.propose(edit_page(page, MINE))
         mine = contest.number
-        await contest.publish(says(page, MAIN), subject="Read the probe again")
+        await contest.publish(edit_page(page, MAIN), subject="Read the probe again")
         contest.number = mine
         await contest.open()
         await run.press("m")
@@ -61,11 +61,13 @@ async def test_paragraph_merged_word_by_word_is_shown_before_the_merge(stage: St
 async def on_main(run: Run) -> Contest:
     """A change request of which main has the only change, and a page that only main changed."""
     contest = Contest(run)
-    await contest.publish(new(BASE), new("# Tides\n\nLow at noon.\n"), subject="Write down the stores")
+    await contest.publish(add_page(BASE), add_page("# Tides\n\nLow at noon.\n"), subject="Write down the stores")
     stores, tides = [(await contest.page(title)).id for title in ("Stores", "Tides")]
-    await contest.propose(says(stores, MAIN))
+    await contest.propose(edit_page(stores, MAIN))
     mine = contest.number
-    await contest.publish(says(stores, MAIN), says(tides, "# Tides\n\nLow at one.\n"), subject="Read the probe again")
+    await contest.publish(
+        edit_page(stores, MAIN), edit_page(tides, "# Tides\n\nLow at one.\n"), subject="Read the probe again"
+    )
     contest.number = mine
     return contest
 
@@ -150,18 +152,18 @@ async def test_list_marks_change_requests_that_are_already_in_main(stage: Stage)
 async def test_the_head_of_a_change_request_follows_main(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
-        await contest.publish(new(BASE), new("# Tides\n\nLow at noon.\n"), subject="Write down the stores")
+        await contest.publish(add_page(BASE), add_page("# Tides\n\nLow at noon.\n"), subject="Write down the stores")
         stores, tides = [(await contest.page(title)).id for title in ("Stores", "Tides")]
-        await contest.propose(says(stores, MAIN))
+        await contest.propose(edit_page(stores, MAIN))
         mine = contest.number
-        await contest.publish(says(tides, "# Tides\n\nLow at one.\n"), subject="Read the tides")
+        await contest.publish(edit_page(tides, "# Tides\n\nLow at one.\n"), subject="Read the tides")
         contest.number = mine
         await contest.open()
         await run.see("outdated")
-        await contest.publish(says(stores, MAIN), subject="Read the probe again")
+        await contest.publish(edit_page(stores, MAIN), subject="Read the probe again")
         await run.press("r")
         await run.see("already in main (press L to archive)")
-        await contest.publish(says(stores, BASE.replace("10 cm", "15 cm")), subject="Read the probe anew")
+        await contest.publish(edit_page(stores, BASE.replace("10 cm", "15 cm")), subject="Read the probe anew")
         await run.press("r")
         await run.see("1 possible conflict")
         assert "already in main" not in run.text

@@ -24,7 +24,7 @@ from octavo.server.world import World
 from octavo.tui.inbox.inbox_screen import InboxScreen
 from octavo.tui.widgets import short_texts
 from tests.journeys.stage import Run, Stage
-from tests.journeys.test_fresh import YUKI, Busy, look, there
+from tests.journeys.test_fresh import YUKI, SequentialPlatform, wait_for_background_refresh, wait_while_requests_wait
 
 SHARE = 0.03
 pytestmark = pytest.mark.timeout(400)
@@ -72,7 +72,7 @@ async def begun(run: Run) -> None:
 async def complete(stage: Stage) -> None:
     """Let everything be read in an earlier run."""
     async with stage.play(start="inbox") as run:
-        await look(run)
+        await wait_for_background_refresh(run)
         assert still_being_read(run) == 0
         await run.quit()
 
@@ -84,8 +84,10 @@ async def test_first_start_loads_relevant_items_first(stage: Stage, monkeypatch:
         await run.settle()
         run.gate.open()
         feed = run.app.workspace.inbox
-        await there(lambda: feed.loader is not None and feed.loader.is_loading, "begin to load")
-        await there(lambda: feed.snapshot is not None and not feed.snapshot.is_loading, "load what concerns one")
+        await wait_while_requests_wait(lambda: feed.loader is not None and feed.loader.is_loading, "begin to load")
+        await wait_while_requests_wait(
+            lambda: feed.snapshot is not None and not feed.snapshot.is_loading, "load what concerns one"
+        )
         monkeypatch.setattr(sync_queue, "LATER_INTERVAL", timedelta())
         assert view(run).rows.cursor == 0, "what came in above left the cursor at the top"
         first = asked(run)
@@ -106,7 +108,7 @@ async def test_first_start_loads_relevant_items_first(stage: Stage, monkeypatch:
         assert len(replies) == len({(op.at, op.comment_id) for op in replies}), "each once"
         assert view(run).rows.item == shown
         before = len(run.gate.passed)
-        await look(run)
+        await wait_for_background_refresh(run)
         assert asked(run, before)["comments.ListReplies"] == 0, "all is known"
         assert asked(run, before).total() <= 20, asked(run, before)
 
@@ -158,10 +160,10 @@ async def test_changed_list_is_requested_in_addition(stage: Stage) -> None:
 
 @pytest.mark.before_release
 async def test_replies_of_the_selected_thread_load_before_the_inbox(stage: Stage) -> None:
-    busy: list[Busy] = []
+    busy: list[SequentialPlatform] = []
 
     def behind(platform: Application) -> Application:
-        busy.append(Busy(platform))
+        busy.append(SequentialPlatform(platform))
         return busy[0]
 
     def threads() -> list[InboxRow]:
@@ -169,29 +171,33 @@ async def test_replies_of_the_selected_thread_load_before_the_inbox(stage: Stage
 
     async with stage.play(start="inbox", shut=True, behind=behind) as run:
         await run.settle()
-        busy[0].begins.set()
+        busy[0].begin.set()
         run.gate.open(comments.ListReplies)
-        await there(lambda: bool(threads()) and run.gate.waiting == MAX_BACKGROUND, "come to the replies of threads")
-        busy[0].begins.clear()
-        before = len(busy[0].came) + MAX_BACKGROUND
+        await wait_while_requests_wait(
+            lambda: bool(threads()) and run.gate.waiting == MAX_BACKGROUND, "come to the replies of threads"
+        )
+        busy[0].begin.clear()
+        before = len(busy[0].paths) + MAX_BACKGROUND
         run.gate.open()
-        await there(lambda: len(busy[0].came) == before, "ask for as many as are asked at once")
+        await wait_while_requests_wait(lambda: len(busy[0].paths) == before, "ask for as many as are asked at once")
         opened = threads()[-1].target
         assert isinstance(opened, ThreadRef)
         loader = run.app.workspace.inbox.loader
         assert loader is not None
         assert loader.is_loading
         view(run).rows.go_to(threads()[-1].key)
-        await there(
-            lambda: any(each.endswith(f"{opened.comment_id}/replies") for each in busy[0].came[before:]),
+        await wait_while_requests_wait(
+            lambda: any(each.endswith(f"{opened.comment_id}/replies") for each in busy[0].paths[before:]),
             "ask for its replies",
         )
-        asked = next(n for n, each in enumerate(busy[0].came[before:]) if each.endswith(f"{opened.comment_id}/replies"))
-        assert asked <= 3, busy[0].came[before:]
-        so_far = len(busy[0].came)
-        busy[0].begins.set()
+        asked = next(
+            n for n, each in enumerate(busy[0].paths[before:]) if each.endswith(f"{opened.comment_id}/replies")
+        )
+        assert asked <= 3, busy[0].paths[before:]
+        so_far = len(busy[0].paths)
+        busy[0].begin.set()
         await run.settle()
-        assert len(busy[0].came) - so_far > 50, "what was still to be read is read"
+        assert len(busy[0].paths) - so_far > 50, "what was still to be read is read"
         item = view(run).rows.item
         assert item is not None
         assert item.target == opened, "what comes leaves the cursor where it was put"

@@ -7,8 +7,8 @@ import pytest
 from octavo.api import change_requests, comments, reviews
 from tests.journeys.lived_in import lived_in, stage
 from tests.journeys.stage import Run, Stage
-from tests.journeys.test_authoring import an_editor_left
-from tests.journeys.test_holding import hold
+from tests.journeys.test_authoring import leave_editor_file
+from tests.journeys.test_holding import add_pending_comment
 from tests.journeys.test_reviewing import open_one
 
 __all__ = ["lived_in", "stage"]
@@ -120,8 +120,8 @@ async def test_pending_comments_are_marked_and_restored_as_pending(stage: Stage)
         await open_one(run, "refused")
         await run.see("− All times")
         await run.press("enter")
-        await hold(run, "Say which zone.")
-        await hold(run, "And why.")
+        await add_pending_comment(run, "Say which zone.")
+        await add_pending_comment(run, "And why.")
         await run.see("◌ 2 pending", "┊ Say which zone.")
         assert row(run, "~ Time and time zones", "+18 ◌")
         await run.press("escape", "ctrl+x")
@@ -202,7 +202,7 @@ async def test_draft_of_a_review_is_marked_on_its_change_request(stage: Stage) -
 async def test_draft_of_a_page_is_marked_and_discarded_in_the_tree(stage: Stage) -> None:
     async with stage.play() as run:
         page = run.app.screen.open_space.page.id  # type: ignore[attr-defined]  # the content view begins on a page
-        await an_editor_left(run, page, three="four")
+        await leave_editor_file(run, page, three="four")
         await run.press("f2", "escape")
         await run.see("✎ draft", "unsent draft (press e to continue)")
         await run.press("ctrl+x")

@@ -8,7 +8,7 @@ from octavo.api import change_requests, content, reviews
 from octavo.api.places import ChangeRequestRef
 from octavo.tui.review.checked_dialog import CheckedDialog
 from octavo.tui.review.merge_dialog import MergeSeveralDialog
-from tests.journeys.contests import Contest, new, says
+from tests.journeys.contests import Contest, add_page, edit_page
 from tests.journeys.stage import MARA, Run, Stage
 
 BASE = "# Stores\n\nThere are three stores.\n"
@@ -20,15 +20,15 @@ MARKS = ("<<<<<<<", "=======", ">>>>>>>", "onflict")
 async def propose(run: Run) -> tuple[Contest, ChangeRequestRef]:
     """A change request of one page, up to date with main."""
     contest = Contest(run)
-    await contest.publish(new(BASE), subject="Write down the stores")
-    at = await contest.propose(says((await contest.page("Stores")).id, MINE))
+    await contest.publish(add_page(BASE), subject="Write down the stores")
+    at = await contest.propose(edit_page((await contest.page("Stores")).id, MINE))
     return contest, at
 
 
 async def change_main(contest: Contest, subject: str = "Rotate secrets") -> str:
     """Merge another change request, which writes other words in the same place. Returns its number and subject."""
     page, number = (await contest.page("Stores")).id, contest.number
-    await contest.publish(says(page, MAIN), subject=subject)
+    await contest.publish(edit_page(page, MAIN), subject=subject)
     name, contest.number = f"#{contest.number} {subject}", number
     return name
 
@@ -88,7 +88,7 @@ async def test_merge_is_not_sent_when_the_request_was_edited_after_checks(stage:
         await run.until(lambda: not dialog_of(run)._is_being_read, "have the time to read the checks")
         await run.later(seconds=seconds)
         page = (await contest.page("Stores")).id
-        await run.ask(content.Edit(at=at, changes=(says(page, f"{MINE}\nMore.\n"),), compat=False), MARA)
+        await run.ask(content.Edit(at=at, changes=(edit_page(page, f"{MINE}\nMore.\n"),), compat=False), MARA)
         await run.press("y")
         if seconds < 5:
             await run.hear(
@@ -145,7 +145,7 @@ async def test_update_is_not_sent_when_main_changed_after_the_checks(stage: Stag
 async def test_merge_of_several_stops_when_main_changes_after_the_checks(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest, _ = await propose(run)
-        await contest.propose(new("# Depots\n\nThere are two depots.\n"), subject="Recount the depots")
+        await contest.propose(add_page("# Depots\n\nThere are two depots.\n"), subject="Recount the depots")
         await run.press("3", "r", "/", *"recount", "enter")
         await run.see("Recount the depots", "Recount the stores")
         await run.press("j", "k", "x", "x", "m")

@@ -9,7 +9,7 @@ from octavo.api.content import DeletePage, DocumentBody, UpdatePage
 from octavo.tui.core.routes import ToChangeRequest
 from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.stage import Run, Stage
-from tests.journeys.test_fresh_diffs import HARBOUR, YUKI, Proposal
+from tests.journeys.test_fresh_diffs import HARBOUR, YUKI, OpenChangeRequest
 
 LAST = "All times in requests and answers are UTC"
 
@@ -32,7 +32,7 @@ async def go_to_old_side(run: Run, words: str) -> None:
 @pytest.mark.before_release
 async def test_comment_on_a_removed_block_stays_on_it_after_a_restart(stage: Stage) -> None:
     async with stage.play() as run:
-        proposal = await Proposal.open(run)
+        proposal = await OpenChangeRequest.open(run)
         page = proposal.ids["Time and time zones"]
         text = (await run.ask(content.GetPage(at=HARBOUR, page_id=page, format="markdown"), YUKI)).markdown or ""
         gone = next(part for part in text.split("\n\n") if part.startswith("All times"))
@@ -69,7 +69,7 @@ async def test_comment_on_a_removed_block_stays_on_it_after_a_restart(stage: Sta
 @pytest.mark.before_release
 async def test_comment_on_a_removed_page_is_accepted_and_stays_on_it(stage: Stage) -> None:
     async with stage.play() as run:
-        proposal = await Proposal.open(run)
+        proposal = await OpenChangeRequest.open(run)
         await proposal.edit(DeletePage(page=proposal.ids["Time and time zones"]))
         await proposal.show()
         await run.see("− All times in requests")

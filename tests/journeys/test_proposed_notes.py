@@ -5,13 +5,13 @@ from __future__ import annotations
 from octavo.api import comments, reviews
 from octavo.data.proposed_notes import NewNote
 from tests.journeys.stage import Run, Stage
-from tests.journeys.test_holding import seven
+from tests.journeys.test_holding import ref_of_seven
 from tests.journeys.test_reviewing import open_one
 
 
 async def propose(run: Run, *words: str, source: str = "claude") -> None:
     notes = [NewNote("harbour-api-page-12", "038bbb9b2b44", each, source, f"{each} {source}") for each in words]
-    await run.app.session.proposed.propose(await seven(run), notes)
+    await run.app.session.proposed.propose(await ref_of_seven(run), notes)
 
 
 async def test_proposed_notes_are_accepted_edited_and_discarded(stage: Stage) -> None:
@@ -43,7 +43,7 @@ async def test_proposed_notes_are_accepted_edited_and_discarded(stage: Stage) ->
         sent = [op for op in run.gate.passed if isinstance(op, (comments.Create, reviews.Submit))]
         assert len(sent) == 4
         assert all("sentence" not in each.body.markdown for each in sent if isinstance(each, comments.Create))
-        assert [each.source for each in run.app.session.proposed.at(await seven(run))] == ["vale"]
+        assert [each.source for each in run.app.session.proposed.at(await ref_of_seven(run))] == ["vale"]
 
 
 async def test_place_of_a_proposed_note_is_shown(stage: Stage) -> None:

@@ -12,7 +12,7 @@ from octavo.api.organizations import List as ListOrganizations
 from tests.idle_work import MAX_IDLE_SHARE, processor_share
 from tests.journeys.contradictions import contradictions, failed
 from tests.journeys.moods import serving
-from tests.journeys.random_keys import Fingers
+from tests.journeys.random_keys import RandomUser
 from tests.journeys.random_server import RandomServer
 from tests.journeys.stage import Stage
 from tests.tui.widgets.scratch import harmless
@@ -50,7 +50,7 @@ async def try_all(
     changing: bool,
     longest: int = 10_000,
     at_rest: float = 3 * MAX_IDLE_SHARE,
-    act: Callable[[Fingers], Awaitable[None]] = Fingers.act,
+    act: Callable[[RandomUser], Awaitable[None]] = RandomUser.act,
 ) -> None:
     """Do so many things at random, and look after each whether all is well.
 
@@ -62,7 +62,7 @@ async def try_all(
         async with stage.play(
             over=lambda _: serving(server), every_frame=True, start=STARTS[seed % len(STARTS)], longest=PATIENCE
         ) as run:
-            fingers, rested = Fingers(run, seed + len(done), done), len(done) // RESTS
+            fingers, rested = RandomUser(run, seed + len(done), done), len(done) // RESTS
             while len(done) < keys and run.app.return_value is None:
                 async with asyncio.timeout(PATIENCE):
                     await act(fingers)
@@ -97,14 +97,14 @@ async def test_random_responses_cause_no_crash_and_no_wrong_statement(stage: Sta
 
 @pytest.mark.parametrize("seed", range(2))
 async def test_bursts_of_clicks_resizes_and_keys_cause_no_crash(stage: Stage, seed: int) -> None:
-    await try_all(stage, seed, 60, changing=False, longest=1000, act=Fingers.burst)
+    await try_all(stage, seed, 60, changing=False, longest=1000, act=RandomUser.burst)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("seed", range(200, 240))
 async def test_bursts_of_20_000_actions_cause_no_crash_and_no_idle_load(stage: Stage, seed: int) -> None:
-    await try_all(stage, seed, 500, changing=seed % 2 == 1, at_rest=MAX_IDLE_SHARE, act=Fingers.burst)
+    await try_all(stage, seed, 500, changing=seed % 2 == 1, at_rest=MAX_IDLE_SHARE, act=RandomUser.burst)
 
 
 @pytest.mark.long

@@ -10,7 +10,7 @@ from octavo.api import redirects, site_structure, sites
 from octavo.server.demo.library import SITE
 from tests.journeys.managed import NOOR
 from tests.journeys.stage import Run, Stage
-from tests.journeys.test_access import to_row
+from tests.journeys.test_access import select_row
 from tests.journeys.test_resources import browser, fill, open_kind
 
 
@@ -39,13 +39,13 @@ async def test_redirects_show_destinations_and_mark_loops_and_dead_ends(stage: S
         await run.see("Sites · 1")
         await run.press("enter")
         await open_kind(run, "redirects")
-        await to_row(run, "/old/tides")
+        await select_row(run, "/old/tides")
         await run.see(
             "/old/tides → ",
             "page                 the space Limpet manual",
             "5 redirects on this site, including 3 loops",
         )
-        await to_row(run, path)
+        await select_row(run, path)
         await run.see("loop, so browsers show an error", "↻ loop")
         await run.press("t")
         await follow(run, "/api", "leads to", "The redirects form a loop. Browsers show an error.")
@@ -69,7 +69,7 @@ async def test_published_content_is_listed_searched_and_opened(stage: Stage) -> 
         await run.press("enter")
         await open_kind(run, "published content")
         await run.see("Published content · 4", "/published/saltmarsh/docs/harbour-")
-        await to_row(run, "Harbour software")
+        await select_row(run, "Harbour software")
         await run.press("X")
         await run.hear("The server's API has no way to delete parts.")
         view = browser(run)
@@ -95,7 +95,7 @@ async def test_refresh_loads_the_details_of_the_selected_row_again(stage: Stage)
         await run.see("Sites · 1")
         await run.press("enter")
         await open_kind(run, "redirects")
-        await to_row(run, "/api")
+        await select_row(run, "/api")
         await run.see("the space Harbour API")
         await run.ask(site_structure.DeleteSection(at=SITE, site_section_id="docs-software"), NOOR)
         await run.press("r")  # the list of redirects stays the same

@@ -28,7 +28,7 @@ async def pass_time(run: Run, minutes: int) -> None:
         run.clock.forward(seconds=5)
         run.app.background_refresh.refresh_if_due()
         run.app.session.outbox._worker.wake()
-        run.app.workspace.update_connection()
+        run.app.workspace.connection.update()
         await run.settle()
 
 
@@ -62,13 +62,13 @@ async def test_queued_write_is_sent_once_after_a_temporary_refusal(stage: Stage,
         assert looks(moody[0].asked) > 0
         await pass_time(run, 10)
         assert looks(moody[0].asked[earlier:]) < looks(moody[0].asked[:earlier]), moody[0].asked
-        assert run.app.workspace.connection[0].startswith(state)
+        assert run.app.workspace.connection.status[0].startswith(state)
         assert run.app.workspace.outbox_summary.startswith(waiting)
         assert not any(each.startswith("POST") for each in moody[0].asked), "what is written is not sent into that"
         moody[0].mood = None
         await pass_time(run, 11)
         assert not run.app.session.outbox.entries
-        assert run.app.workspace.connection[0].startswith("● updated")
+        assert run.app.workspace.connection.status[0].startswith("● updated")
         for at in places:
             there = (await run.ask(comments.List(at=at, format="markdown", limit=1000), MARA)).items
             assert sorted(each.body.text for each in there if "of these" in each.body.text) == [

@@ -10,7 +10,7 @@ from pathlib import Path
 from octavo.api.operation import load
 from octavo.api.wire import routes
 from tests.help_tables import API
-from tests.journeys.request_log import table
+from tests.journeys.request_log import read_table
 
 ROOT = Path(__file__).parents[2]
 LONG_MARKERS = ("long", "before_release")
@@ -47,7 +47,7 @@ def long_parameters(decorator: ast.expr) -> list[str] | None:
 
 def test_every_operation_is_sent_in_a_journey_or_has_a_reason() -> None:
     names = {route.key: spec.name for spec in load().values() if not spec.repeats_request for route in routes(spec)}
-    sent = {f"{each.method} {each.path}" for each in table()}
+    sent = {f"{each.method} {each.path}" for each in read_table()}
     with API.open(encoding="utf-8", newline="") as lines:
         api = {f"{row['method']} {row['path']}" for row in csv.DictReader(lines, delimiter="\t")}
     assert {names[route] for route in api - sent} == NO_JOURNEY.keys()
@@ -55,10 +55,10 @@ def test_every_operation_is_sent_in_a_journey_or_has_a_reason() -> None:
 
 def test_every_command_in_the_table_is_pressed_in_an_ordinary_run() -> None:
     is_long = dict(journeys_with_markers())
-    commands = {each.command for each in table()}
+    commands = {each.command for each in read_table()}
     ordinary = {
         each.command
-        for each in table()
+        for each in read_table()
         if not is_long.get(each.journey, False) and not is_long.get(each.journey.partition("[")[0], False)
     }
     assert commands == ordinary
@@ -66,4 +66,4 @@ def test_every_command_in_the_table_is_pressed_in_an_ordinary_run() -> None:
 
 def test_journeys_in_the_table_exist() -> None:
     known = {id.partition("[")[0] for id, _ in journeys_with_markers()}
-    assert {each.journey for each in table() if each.journey.partition("[")[0] not in known} == set()
+    assert {each.journey for each in read_table() if each.journey.partition("[")[0] not in known} == set()

@@ -27,16 +27,16 @@ from octavo.server.demo.people import ORGANIZATION
 from octavo.tui.resources import organization_resources
 from octavo.tui.resources.resource import Resource
 from octavo.tui.resources.resource_browser import BrowserScreen
-from octavo.tui.widgets.facts import Fact
 from octavo.tui.widgets.row_list import Row
+from octavo.tui.widgets.short_texts import Fact
 from octavo.tui.widgets.text_widgets import FactList
-from tests.journeys.managed import NOOR, SOME
+from tests.journeys.managed import MISSING_RESOURCES, NOOR
 from tests.journeys.moods import altered
 from tests.journeys.stage import MARA, Run, Stage
 
 
 async def fill(run: Run) -> None:
-    for op in SOME:
+    for op in MISSING_RESOURCES:
         await run.ask(op, NOOR)
 
 

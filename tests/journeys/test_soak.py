@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.journeys.random_keys import Fingers
+from tests.journeys.random_keys import RandomUser
 from tests.journeys.stage import Run, Stage
-from tests.journeys.test_freed import Opened
+from tests.journeys.test_freed import LiveNodes
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,10 +33,10 @@ class Soak:
     """A user who presses, clicks and pastes randomly while time passes. Stores the screens that were shown."""
 
     def __init__(self, run: Run, seed: int) -> None:
-        self._run, self._opened = run, Opened(run)
+        self._run, self._opened = run, LiveNodes(run)
         self.done: list[str] = []
         self._acts = 0
-        self._fingers = Fingers(run, seed, self.done, stay=True)
+        self._fingers = RandomUser(run, seed, self.done, stay=True)
 
     async def act(self, times: int) -> None:
         """Do so many things."""
@@ -63,7 +63,7 @@ class Soak:
             if len(run.app.screen_stack) > 1:
                 await run.press("escape")
         run.app.history.clear()
-        await run.until(lambda: not self._opened.left(), f"leave nothing: {self._opened.left()}")
+        await run.until(lambda: not self._opened.still_alive(), f"leave nothing: {self._opened.still_alive()}")
 
 
 @pytest.mark.before_release

@@ -12,7 +12,7 @@ from octavo.api import teams
 from octavo.tui.resources.form import FormDialog
 from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.stage import LONGEST, Run, Stage
-from tests.journeys.test_access import into
+from tests.journeys.test_access import open_item
 from tests.journeys.test_resources import open_kind
 
 
@@ -87,7 +87,7 @@ async def test_quick_keys_run_in_order(stage: Stage) -> None:
 
 async def test_letters_typed_while_choices_load_filter_the_choices(stage: Stage) -> None:
     async with stage.play("noor-haddad", start="admin") as run:
-        await into(run, "collections", "Products")
+        await open_item(run, "collections", "Products")
         await open_kind(run, "teams")
         for turns in (0, 5):
             run.gate.shut(teams.List)

@@ -10,8 +10,7 @@ from octavo.cli.arguments import write_out
 from octavo.cli.platform_folders import demo_folder
 from octavo.client import profiles
 from octavo.client.accounts import Accounts
-from octavo.data.cached_lists import cached_change_requests, cached_spaces
-from octavo.data.space_names import space_name
+from octavo.data.space_names import cached_change_requests, cached_spaces, space_name
 from octavo.settings import Settings, read
 
 _SAFE_REF = re.compile(r"[\w-]+(/\d+)?")

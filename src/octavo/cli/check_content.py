@@ -16,14 +16,13 @@ from octavo.cli.external_links import MAX_URLS, broken_urls
 from octavo.cli.refs import Target
 from octavo.concurrency import gather_bounded
 from octavo.data.live import Live
-from octavo.data.page_queries import find_page, get_page_source, page_markdown
+from octavo.data.queries import find_page, get_page_source, page_markdown
 from octavo.documents import links
 from octavo.documents.checks.checked_pages import CheckedPage, read_page
 from octavo.documents.checks.findings import Finding
 from octavo.documents.checks.references import ReferenceCheck
 from octavo.documents.folders.layout import link_base, page_path
-from octavo.documents.linters.added_ranges import AddedRanges, added_ranges
-from octavo.documents.linters.placement import LintedPage
+from octavo.documents.linters.placement import AddedRanges, LintedPage, added_ranges
 from octavo.documents.parse import parse
 from octavo.server.fetcher import Fetcher
 from octavo.settings import Linter

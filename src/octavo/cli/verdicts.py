@@ -27,7 +27,7 @@ from octavo.cli.sending import (
     was_done_once,
 )
 from octavo.cli.viewed import viewed_revision
-from octavo.data.permissions import why_not_in_space
+from octavo.data.access import why_not_in_space
 from octavo.data.queries import UNDECIDED
 from octavo.data.writes.change_request_writes import Verdict, submit_review
 from octavo.data.writes.machine import NewWrite, OutboxEntry

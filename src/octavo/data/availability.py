@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from octavo.api.errors import ApiError, NotFound, Rejected
 from octavo.api.operation import SPECS, Listing, Operation, load
 from octavo.api.wire import NoSuchOperation, Request, decode, location, route_of
-from octavo.data.sending import Send
 
 if TYPE_CHECKING:
     from octavo.api.sites import Site
@@ -50,6 +49,12 @@ def frozen_feature_reason(site: Site, op: type[Operation[Any]]) -> str | None:
     feature_name = feature.id.removeprefix("sites-").replace("-", " ")
     upgrade = f" Upgrade the site to the {feature.plan} plan." if feature.plan else ""
     return f"The plan of “{site.title}” no longer includes {feature_name}.{upgrade}"
+
+
+class Send(Protocol):
+    """A function that sends one operation and returns its response. It raises ApiError. `Client` is such a function."""
+
+    async def __call__(self, op: Operation[T]) -> T: ...
 
 
 class Availability:

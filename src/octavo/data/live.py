@@ -25,11 +25,10 @@ from octavo.api.operation import SPECS, Listing, ListPage, Operation
 from octavo.api.paging import read_pages
 from octavo.api.wire import encode, location
 from octavo.concurrency import Tasks
-from octavo.data.availability import Availability
+from octavo.data.availability import Availability, Send
 from octavo.data.live_response import MAX_PAGES, Edit, LiveResponse, Snapshot, Watcher
 from octavo.data.observers import Observers
 from octavo.data.response_cache import ResponseCache, never_changes
-from octavo.data.sending import Send
 from octavo.data.state_db import utc_now
 from octavo.data.sync_queue import Rank, Want
 from octavo.data.syncer import Syncer

@@ -1,13 +1,21 @@
-"""The names of spaces on the command line."""
+"""The names of spaces on the command line, and the cached lists from which a shell completes them. Loads no models."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
 
 from octavo.api.folding import fold
+from octavo.data.database import connect
+from octavo.untrusted_input import parse_json
 
 _READABLE_ID = re.compile(r"[a-z]{2,}(-[a-z0-9]+)*")
+_QUERY = "SELECT body FROM answers WHERE namespace = ? AND url GLOB ? ORDER BY kept_at"
+_MOST_LISTS = 200
 
 
 def space_name(space_id: str, titles: Mapping[str, str]) -> str:
@@ -23,3 +31,38 @@ def space_name(space_id: str, titles: Mapping[str, str]) -> str:
 def slug(title: str) -> str:
     """Return a title in lower case, with hyphens between its words."""
     return re.sub(r"[\W_]+", "-", fold(title)).strip("-")
+
+
+def cached_spaces(folder: Path, namespace: str) -> dict[str, str]:
+    """Return the titles of the cached spaces by id. Empty if there is no readable cache."""
+    spaces = _items(folder, namespace, "/v1/orgs/*/spaces[?]*")
+    return {each["id"]: each["title"] for each in spaces if _has_texts(each, "id", "title")}
+
+
+def cached_change_requests(folder: Path, namespace: str) -> list[tuple[str, int]]:
+    """Return the space id and the number of each cached change request, each once."""
+    found = _items(folder, namespace, "/v1/orgs/*/change-requests[?]*")
+    numbers = ((each.get("space"), each.get("number")) for each in found)
+    return list(dict.fromkeys((space, n) for space, n in numbers if isinstance(space, str) and isinstance(n, int)))
+
+
+def _has_texts(item: dict[str, Any], *names: str) -> bool:
+    return all(isinstance(item.get(name), str) for name in names)
+
+
+def _items(folder: Path, namespace: str, pattern: str) -> Iterator[dict[str, Any]]:
+    path = max(folder.glob("cache-v*.db"), default=None)
+    if path is None:
+        return
+    try:
+        with closing(connect(path, read_only=True)) as db:
+            bodies = [body for (body,) in db.execute(_QUERY, (namespace, pattern)).fetchmany(_MOST_LISTS)]
+    except sqlite3.Error:
+        return
+    for body in bodies:
+        try:
+            found = parse_json(body)
+        except (ValueError, TypeError):
+            continue
+        items = found.get("items") if isinstance(found, dict) else None
+        yield from (each for each in items or () if isinstance(each, dict))

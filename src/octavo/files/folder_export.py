@@ -9,8 +9,7 @@ from typing import Literal
 from octavo.documents.folders.folder import Entry, Problem, walk_entries
 from octavo.documents.folders.layout import SUMMARY, FolderLayout
 from octavo.documents.folders.page_files import as_in
-from octavo.documents.folders.summary import write_summary
-from octavo.documents.folders.table_of_contents import UNLISTED, read_folder
+from octavo.documents.folders.table_of_contents import UNLISTED, read_folder, write_summary
 from octavo.files import contents
 from octavo.files.contents import structure
 from octavo.files.pulled_folder import PulledFolder, text_digest, text_of

@@ -15,7 +15,7 @@ from octavo.documents.conflict_markers import find_markers
 from octavo.documents.folders.folder import Problem, walk_entries
 from octavo.documents.folders.layout import SUMMARY, FolderLayout
 from octavo.documents.folders.page_files import as_in, normalize
-from octavo.documents.folders.summary import write_summary
+from octavo.documents.folders.table_of_contents import write_summary
 from octavo.documents.merging import page_merge
 from octavo.files import contents
 from octavo.files.contents import Entries

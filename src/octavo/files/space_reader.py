@@ -10,7 +10,7 @@ from octavo.api import content
 from octavo.api.content import File, Page, Revision
 from octavo.api.places import ContentRef
 from octavo.concurrency import gather_bounded
-from octavo.data.sending import Send
+from octavo.data.availability import Send
 
 PARALLEL = 6
 """Requests at the same time."""

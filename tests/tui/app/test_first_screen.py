@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ClassVar
 
 from textual.app import App, ComposeResult
@@ -11,11 +12,21 @@ from textual.containers import Vertical
 from textual.screen import Screen
 from textual.widgets import Static
 
-from octavo.tui.app.first_screen import DelayedPaintApp
+from octavo.cli.sessions import Ways
+from octavo.settings import Settings
+from octavo.tui.core.shell import Shell
 from octavo.tui.terminal.textual_internals import CachedStylesheet
 
 
-class OneLine(DelayedPaintApp[None]):
+class PlainShell(Shell):
+    """The base of the app, without views and without a session."""
+
+    def __init__(self, folder: Path) -> None:
+        settings = Settings(folder, folder, folder, folder)
+        super().__init__(settings, Ways(settings, "https://api.example.com"), None)
+
+
+class OneLine(PlainShell):
     CSS = "Static { color: red; } Static.-changed { color: blue; }"
 
     def on_load(self) -> None:
@@ -25,8 +36,8 @@ class OneLine(DelayedPaintApp[None]):
         yield Static("a line")
 
 
-async def test_changes_before_the_first_paint_are_painted() -> None:
-    app = OneLine()
+async def test_changes_before_the_first_paint_are_painted(tmp_path: Path) -> None:
+    app = OneLine(tmp_path)
     async with app.run_test():
         line = app.query_one(Static)
         line.add_class("-changed")
@@ -57,7 +68,7 @@ class Line(Static, can_focus=True):
     """A line that can have the focus."""
 
 
-class Box(App[None]):
+class Box(App[int]):
     """Two lines in a box."""
 
     CSS = "Line { color: $ink; &:focus { color: green; } } .-changed Line { color: blue; }"
@@ -83,18 +94,18 @@ class Other(Screen[None]):
         yield Line("of the other")
 
 
-class Views(DelayedPaintApp[None], Box):
+class Views(PlainShell, Box):
     """An app of two views: its own screen, and one more."""
 
-    opening = False
+    is_opening = False
 
     MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {"first": lambda: Screen(), "other": Other}
     DEFAULT_MODE = "first"
     AUTO_FOCUS = None
 
 
-async def test_hidden_view_gets_the_theme_that_was_chosen_meanwhile() -> None:
-    app = Views()
+async def test_hidden_view_gets_the_theme_that_was_chosen_meanwhile(tmp_path: Path) -> None:
+    app = Views(tmp_path)
     async with app.run_test() as pilot:
         await app.switch_mode("other")
         line = app.screen.query_one(Line)
@@ -108,8 +119,8 @@ async def test_hidden_view_gets_the_theme_that_was_chosen_meanwhile() -> None:
         assert line.styles.color == Color.parse("white")
 
 
-async def test_repeated_view_is_painted_without_delay_a_new_one_when_complete() -> None:
-    app = Views()
+async def test_repeated_view_is_painted_without_delay_a_new_one_when_complete(tmp_path: Path) -> None:
+    app = Views(tmp_path)
     async with app.run_test() as pilot:
         await app.switch_mode("other")
         assert app._batch_count

@@ -44,9 +44,8 @@ class Sheet(ModalScreen[None]):
 class App(TextualApp[None]):
     def __init__(self) -> None:
         super().__init__()
-        self.teardown = Teardown(self)
         self.news: Signal[None] = Signal(self, "news")
-        self.teardown.signals.append(self.news)
+        self.teardown = Teardown(self, (self.app_suspend_signal, self.news))
 
     async def on_event(self, event: Event) -> None:
         if isinstance(event, InputEvent):

@@ -15,7 +15,7 @@ from octavo.data.live import Live
 from octavo.server.app import Platform
 from octavo.tui.review.merge_checks import Checks
 from octavo.tui.review.merge_dialog import MergeTotals, QueuedMerge, check_queued, merge_in_order
-from octavo.tui.widgets.facts import Fact
+from octavo.tui.widgets.short_texts import Fact
 from tests.server.asking import Ask
 from tests.server.writing import Desk, insert, update
 

@@ -25,7 +25,7 @@ from octavo.documents.page_trees import Json
 from octavo.server.app import Platform
 from octavo.tui.review.merge_checks import Checks, run_checks, why_blocked
 from octavo.tui.review.merge_dialog import pages_to_revert
-from octavo.tui.widgets.facts import Fact
+from octavo.tui.widgets.short_texts import Fact
 from tests.server.asking import Ask, Clock, small_world
 from tests.server.writing import Desk, insert, update
 

@@ -15,7 +15,7 @@ from octavo.server.app import Platform
 from octavo.tui.review import merge_effects
 from octavo.tui.review.merge_checks import Checks, run_checks
 from octavo.tui.widgets import short_texts
-from octavo.tui.widgets.facts import Fact
+from octavo.tui.widgets.short_texts import Fact
 from tests.server.asking import Ask, Clock
 from tests.server.publishing import a_site
 from tests.server.writing import Desk, insert, update

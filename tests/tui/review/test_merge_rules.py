@@ -14,7 +14,7 @@ from octavo.api.places import ChangeRequestRef
 from octavo.data.merge_rules import MergeCandidate, MergeRules, inherits, rules_for
 from octavo.server.app import Platform
 from octavo.tui.review.merge_checks import rule_facts
-from octavo.tui.widgets.facts import Fact
+from octavo.tui.widgets.short_texts import Fact
 from tests.server.asking import Ask, Clock, Refusal, small_world
 from tests.server.writing import ACME, Desk, insert, update
 

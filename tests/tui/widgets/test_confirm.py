@@ -7,7 +7,7 @@ from textual.content import Content
 from textual.events import Paste
 
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
-from octavo.tui.widgets.facts import Fact
+from octavo.tui.widgets.short_texts import Fact
 from octavo.tui.widgets.text_inputs import LineInput
 from octavo.tui.widgets.text_widgets import FactList
 from tests.tui.widgets.scratch import HOSTILE, Scratch, at_rest, check_picture, harmless, lines, shown, until

@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from textual.content import Content
 
-from octavo.tui.widgets.facts import Fact
-from octavo.tui.widgets.short_texts import fit, highlight, join_texts, safe, safe_lines, spread
+from octavo.tui.widgets.short_texts import Fact, fit, highlight, join_texts, safe, safe_lines, spread
 from octavo.tui.widgets.text_widgets import FactList
 from tests.tui.widgets.scratch import HOSTILE, Scratch, harmless, lines
 

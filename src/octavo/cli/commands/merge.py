@@ -13,7 +13,7 @@ from octavo.cli.connection import run_connected
 from octavo.cli.output import Field, Output, Style, add_output_options, print_object
 from octavo.cli.refs import References, Target
 from octavo.cli.sending import check_allowed, prepare
-from octavo.data.permissions import why_not_in_space
+from octavo.data.access import why_not_in_space
 from octavo.data.writes.change_request_writes import merge, update
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from octavo.cli.output import Field, add_output_options, print_object
 from octavo.cli.refs import References
 from octavo.cli.sending import add_sending_options, check_allowed, prepare, send
 from octavo.cli.threads import find_thread
-from octavo.data.permissions import why_not_in_space
+from octavo.data.access import why_not_in_space
 from octavo.data.writes.machine import NewWrite
 from octavo.documents.emoji import to_emoji
 

@@ -25,7 +25,7 @@ from octavo.cli.sending import (
     was_done_once,
 )
 from octavo.cli.threads import find_thread
-from octavo.data.permissions import why_not_in_space, why_not_in_thread
+from octavo.data.access import why_not_in_space, why_not_in_thread
 from octavo.data.writes.machine import NewWrite
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from octavo.cli.output import Column, Field, Output, add_output_options
 from octavo.cli.refs import References
 from octavo.cli.sending import add_sending_options, check_allowed, prepare, send
 from octavo.cli.threads import find_thread
-from octavo.data.permissions import why_not_in_space, why_not_in_thread
+from octavo.data.access import why_not_in_space, why_not_in_thread
 from octavo.data.writes.machine import NewWrite
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from octavo.api.operation import SPECS, Operation, read
 from octavo.api.places import ChangeRequestRef, RevisionRef
 from octavo.api.reviews import RequestedReviewer, RequestedReviewers
 from octavo.api.safety import line
+from octavo.data.availability import Send
 from octavo.data.queries import requested_of, reviews_of
-from octavo.data.sending import Send
 from octavo.data.writes.write_kind import (
     CLOCKS_APART,
     AlreadyDone,

@@ -17,7 +17,7 @@ from octavo.api.comments import Comment, Create, CreateReply, Reaction, Reply, U
 from octavo.api.errors import NotFound, PaginationError
 from octavo.api.operation import ListPage, Operation
 from octavo.api.paging import read_pages
-from octavo.data.sending import Send
+from octavo.data.availability import Send
 from octavo.data.writes.write_kind import (
     CLOCKS_APART,
     AlreadyDone,

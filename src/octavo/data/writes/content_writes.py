@@ -13,8 +13,8 @@ from octavo.api.content import ContentEdit, Page, RevertPage, Revision
 from octavo.api.errors import ApiError, Invalid, NotFound
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.api.text import Raw
+from octavo.data.availability import Send
 from octavo.data.live import Live
-from octavo.data.sending import Send
 from octavo.data.writes.change_request_kinds import NOT_SAVED, FoundEdit, get_revision
 from octavo.data.writes.direct import SendResult, send_direct
 from octavo.data.writes.write_kind import Basis

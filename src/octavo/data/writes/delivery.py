@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from octavo.api.errors import ApiError, Outcome, RateLimited, Rejected, Unauthorized
 from octavo.api.operation import SPECS, Operation
+from octavo.data.availability import Send
 from octavo.data.drafts import store_returned
-from octavo.data.sending import Send
 from octavo.data.writes import machine
 from octavo.data.writes.kinds import kind_of
 from octavo.data.writes.machine import LIFETIME, MAX_OWN_FAILURES, OutboxEntry, supersedes

@@ -14,8 +14,8 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
+from octavo.data.availability import Send
 from octavo.data.drafts import Drafts, StoredDraft, delete_drafts, delete_returned, restore_drafts, store_returned
-from octavo.data.sending import Send
 from octavo.data.state_db import NotSaved, StateDb
 from octavo.data.writes import machine
 from octavo.data.writes.delivery import Account, ConnectionState

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 
-from octavo.data.sending import Send
+from octavo.data.availability import Send
 from octavo.data.state_db import NotSaved
 from octavo.data.writes import machine
 from octavo.data.writes.delivery import CLOSED, Account, ConnectionState, OutboxDelivery

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar
 from octavo.api.errors import MAY_BE_DONE, ApiError, NotSent, Outcome, RateLimited, Unauthorized, Unreachable
 from octavo.api.operation import SPECS, Operation
 from octavo.api.wire import location
-from octavo.data.sending import Send
+from octavo.data.availability import Send
 
 if TYPE_CHECKING:
     from octavo.api import comments, reviews

@@ -17,7 +17,7 @@ from octavo.documents import links, page_trees
 from octavo.documents.folders import safe_paths
 from octavo.documents.folders.folder import ASSETS, INCLUDES, VARIABLES, Entry, Problem
 from octavo.documents.folders.page_files import normalize, write_page
-from octavo.documents.folders.summary import link_path, write_summary
+from octavo.documents.folders.table_of_contents import link_path, write_summary
 from octavo.documents.link_rewriting import change_outside_code, rewrite_links
 from octavo.documents.yaml_strings import write_entry
 

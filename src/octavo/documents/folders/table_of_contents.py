@@ -1,4 +1,5 @@
-"""The table of contents of a folder: read from its `SUMMARY.md`, or else from its subfolders.
+"""Reads the table of contents of a folder from its `SUMMARY.md`, or else from its subfolders. Writes `SUMMARY.md`, as Git
+Sync does.
 
 `.gitbook.yaml` can name the root folder, the first page and the table of contents. Files outside the folder are never
 read. Unreadable files and files above 5 MB are reported and left out.
@@ -13,7 +14,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from octavo.api.folding import fold
-from octavo.documents import front_matter
+from octavo.documents import front_matter, page_trees
 from octavo.documents.blocks import Block, Run
 from octavo.documents.folders.folder import (
     DEPTH_LIMIT,
@@ -27,6 +28,7 @@ from octavo.documents.folders.folder import (
 )
 from octavo.documents.parse import parse
 
+HEADING = "# Table of contents"
 UNLISTED = "Not in SUMMARY"
 """Title of the group for pages missing from `SUMMARY.md`."""
 
@@ -37,6 +39,9 @@ _STRETCH_LINES = 2_000
 """Number of lines parsed at a time. The parser does not return all items of very long lists."""
 _GROUP_SLUG = re.compile(r"""^##+ (.{1,1000}?)[ \t]*<a href="#[^"\n]{0,200}" id="([^"\n]{1,200})">""", re.MULTILINE)
 _LINK_TITLE = re.compile(r"""\]\((<[^<>\n]{1,1000}>|[^\s()<>]{1,1000})[ \t]+"((?:[^"\\\n]|\\.){1,300})"\)""")
+_TITLE_SIGNS = re.compile(r"[\\\[\]*`<]|(?<![^\W_])_|_(?![^\W_])|&(?=#?\w+;)|~(?=~)")
+_HEADING_END = re.compile(r"(?<!\S)#")
+_PATH_SIGNS = re.compile(r'[%#?<>\\\n\r\t"]')
 _PAGE_OR_NO_SUFFIX = {".md", ".markdown", ".mdx", ""}
 
 
@@ -318,3 +323,49 @@ def _inline(text: str) -> tuple[Run, ...]:
 
 def _plain_text(runs: Iterable[Run]) -> str:
     return " ".join("".join(run.text for run in runs).split())
+
+
+def write_summary(entries: Iterable[Entry]) -> str:
+    """Return the text of `SUMMARY.md` with all entries that have a file or a target."""
+    lines = [HEADING, ""]
+    in_group = False
+    for entry in entries:
+        if entry.kind == "group":
+            lines += ["", _group_heading(entry), ""] if lines[-1] else [_group_heading(entry), ""]
+            lines += _items(entry.children, 0)
+            in_group = True
+            continue
+        if in_group:
+            lines += ["", "***", ""]
+            in_group = False
+        lines += _items([entry], 0)
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _group_heading(entry: Entry) -> str:
+    heading = "## " + _HEADING_END.sub(r"\\#", _escape(entry.title))
+    if entry.slug and entry.slug != page_trees.page_slug(entry.title):
+        heading += f' <a href="#{entry.slug}" id="{entry.slug}"></a>'
+    return heading
+
+
+def _items(entries: Iterable[Entry], depth: int) -> Iterator[str]:
+    for entry in entries:
+        target = link_path(entry.path.as_posix()) if entry.path is not None else entry.address
+        if not target:
+            yield from _items(entry.children, depth)
+            continue
+        short = entry.link_title.replace("\\", "\\\\").replace('"', '\\"')
+        title = f' "{short}"' if short else ""
+        yield f"{'  ' * depth}* [{_escape(entry.title)}]({target}{title})"
+        yield from _items(entry.children, depth + 1)
+
+
+def link_path(path: str, anchor: str = "") -> str:
+    """Return a path as the target of a Markdown link."""
+    plain = _PATH_SIGNS.sub(lambda found: f"%{ord(found[0]):02X}", path) + (f"#{anchor}" if anchor else "")
+    return f"<{plain}>" if re.search(r"[\s()]", plain) else plain
+
+
+def _escape(title: str) -> str:
+    return _TITLE_SIGNS.sub(r"\\\g<0>", " ".join(title.split())) or "Untitled"

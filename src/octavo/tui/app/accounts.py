@@ -33,7 +33,7 @@ def _is_signed_in(app: Shell, _: object) -> bool:
 
 
 def _lacks_key(app: Shell, _: object) -> bool:
-    return app.has_session and app.workspace.needs_key
+    return app.has_session and app.workspace.connection.needs_key
 
 
 def _sign_in(app: Shell, _: object) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -22,6 +22,7 @@ from octavo.tui.app.editor_files import UnsentFile
 from octavo.tui.comments.thread_actions import short_quote
 from octavo.tui.content import offline_copies
 from octavo.tui.core.item_labels import format_megabytes, offline_mark, offline_summary
+from octavo.tui.core.shell import Shell, shell_of
 from octavo.tui.core.workspace import MAY_BE_SENT
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
@@ -29,9 +30,6 @@ from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Column, Row, RowHeading, RowList
 from octavo.tui.widgets.short_texts import as_clause, plural, short_age
-
-if TYPE_CHECKING:
-    from octavo.tui.core.shell import Shell
 
 
 @dataclass(frozen=True)
@@ -131,7 +129,7 @@ class ActivityScreen(Dialog[None]):
 
     @property
     def shell(self) -> Shell:
-        return cast("Shell", self.app)
+        return shell_of(self)
 
     def body(self) -> ComposeResult:
         rows: RowList[Line] = RowList(

@@ -169,11 +169,11 @@ class BackgroundRefresh:
             self._app.workspace.news.add(news)
             if self._hooks is not None:
                 self._hooks.on_merges(news.merged)
-            self._app.workspace.update_connection()
+            self._app.workspace.connection.update()
 
     @property
     def _is_hidden(self) -> bool:
         return not self._terminal.app_focus and self._hooks is None
 
     def _visible_ops(self) -> Sequence[Operation[Any]]:
-        return self._app.workspace.visible_operations
+        return self._app.workspace.connection.visible_operations

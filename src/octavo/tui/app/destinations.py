@@ -7,7 +7,6 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from functools import partial
 from typing import Any, cast
 
-from textual.app import App
 from textual.screen import Screen
 from textual.widget import Widget
 
@@ -34,7 +33,7 @@ from octavo.tui.widgets.chooser import Choice
 from octavo.tui.widgets.command_palette import SYNONYMS, PaletteValue
 from octavo.tui.widgets.commands import CURSOR_COMMANDS, HasCommands, active_commands, context_of, key_name
 
-_COMMAND_PLACES: tuple[tuple[type[HasCommands], str, str], ...] = (
+_COMMAND_OWNERS: tuple[tuple[type[HasCommands], str, str], ...] = (
     (ChangesScreen, "changes", ""),
     (CommentsScreen, "comments", ""),
     (InboxScreen, "inbox", ""),
@@ -49,8 +48,8 @@ _COMMAND_PLACES: tuple[tuple[type[HasCommands], str, str], ...] = (
     (PageHistoryScreen, "content", "page.history"),
     (BrowserScreen, "admin", ""),
 )
-"""Screens and panes with commands: the class, its view, and the command of that view that opens it. Of places that share a
-command, the first is used. Dialogs are left out because a dialog needs the item for which it is opened."""
+"""Screens and panes with commands: the class, its view, and the command of that view that opens it. If several classes share a
+command, the first is used. Dialogs are omitted, because a dialog needs the item for which it is opened."""
 
 _CHECK_INTERVAL, _MOST_CHECKS = 0.02, 100
 """Seconds between two checks whether a screen was opened, and most checks. A row of a list is opened by a message."""
@@ -65,9 +64,9 @@ def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue
     found = [*_app_commands(app, known), *_table_choices(app, keys)]
     shown: set[tuple[str, str]] = set()
     """The help up to the first comma, and the keys of each entry. Commands with the same values share one entry."""
-    for place, mode, opener in _COMMAND_PLACES:
-        context = context_of(cast("type[Widget]", place)).upper()
-        for id, (group, command) in place._commands_by_id.items():
+    for owner, mode, opener in _COMMAND_OWNERS:
+        context = context_of(cast("type[Widget]", owner)).upper()
+        for id, (group, command) in owner._commands_by_id.items():
             if id in known or group.name in ("list", "tree") or command.name in CURSOR_COMMANDS:
                 continue
             known.add(id)
@@ -82,18 +81,17 @@ def palette_entries(app: Shell, screen: Screen[Any]) -> list[Choice[PaletteValue
 
 def _app_commands(app: Shell, known: set[str]) -> Iterator[Choice[PaletteValue]]:
     """Yield the commands of the app whose keys have another meaning on the current screen."""
-    own = cast("HasCommands", app)
-    for id, (_, command) in own._commands_by_id.items():
-        if id not in known and own.check_action("command", (id,)):
-            go = partial(own.run_command, id)
+    for id, (_, command) in app._commands_by_id.items():
+        if id not in known and app.check_action("command", (id,)):
+            go = partial(app.run_command, id)
             yield Choice(go, command.title, command.help, group="ANYWHERE", synonyms=SYNONYMS.get(id, ""))
 
 
 def _keys(app: Shell) -> dict[str, str]:
     """Return the first key of each command for display, by command id. Empty if a command has no key."""
-    chosen = keymap_of(cast("App[Any]", app))
-    places = (cast("type[HasCommands]", type(app)), *(place for place, _, _ in _COMMAND_PLACES))
-    commands = {id: command for place in places for id, (_, command) in place._commands_by_id.items()}
+    chosen = keymap_of(app)
+    owners: tuple[type[HasCommands], ...] = (type(app), *(owner for owner, _, _ in _COMMAND_OWNERS))
+    commands = {id: command for owner in owners for id, (_, command) in owner._commands_by_id.items()}
     keys = {id: (chosen.get(id) or command.keys).split(",")[0] for id, command in commands.items()}
     return {id: key and key_name(key) for id, key in keys.items()}
 
@@ -107,10 +105,10 @@ def _table_choices(app: Shell, keys: Mapping[str, str]) -> Iterator[Choice[Palet
 
 
 def _choices_of(
-    app: Shell, mode: str, kind: Resource[Any], holder: str, keys: Mapping[str, str]
+    app: Shell, mode: str, kind: Resource[Any], parent_table: str, keys: Mapping[str, str]
 ) -> Iterator[Choice[PaletteValue]]:
     def choice(title: str, detail: str, suffix: str = "", command: str = "") -> Choice[PaletteValue]:
-        go = partial(_start, app, _to_table, mode, holder, kind.plural, command)
+        go = partial(_start, app, _to_table, mode, parent_table, kind.plural, command)
         name = f"{mode} {suffix or kind.plural}"
         return Choice(go, title, detail, keys[f"view.{mode}"], mode.upper(), synonyms=SYNONYMS.get(name, ""), view=mode)
 
@@ -139,19 +137,20 @@ async def _to_command(app: Shell, mode: str, opener: str, id: str) -> None:
     await _run(app, id)
 
 
-async def _to_table(app: Shell, mode: str, holder: str, many: str, id: str) -> None:
-    """Go to a table of Sites or Admin, and run a command there. A table inside `holder` is that of its current row."""
+async def _to_table(app: Shell, mode: str, parent_table: str, table: str, id: str) -> None:
+    """Go to a table of Sites or Admin, and run a command there. A child table is opened from the selected row of
+    `parent_table`."""
     view = cast("BrowserScreen", await _to_view(app, mode))
     if not view.levels:
         app.explain("Could not open the list: no organization is loaded. Press r to retry.")
         return
-    view.show_table(holder or many)
+    view.show_table(parent_table or table)
     await _loaded(view)
-    if holder:
+    if parent_table:
         if view.rows.item is None:
-            app.explain(f"Could not open the list: there are no {holder} yet.")
+            app.explain(f"Could not open the list: there are no {parent_table} yet.")
             return
-        open_selected_row(view, many)
+        open_selected_row(view, table)
         await _loaded(view)
     if id:
         await _run(app, id)
@@ -184,12 +183,12 @@ async def _run(app: Shell, id: str) -> bool:
     """Run a command on the screen or on a widget of it. Return False if the screen does not have the command."""
     screen = app.screen
     around = screen.focused.ancestors_with_self if screen.focused is not None else ()
-    places = [each for each in (*around, *screen.query("*"), screen) if isinstance(each, HasCommands)]
-    place = next((each for each in places if id in each._commands_by_id), None)
-    if place is None:
+    owners = [node for node in (*around, *screen.query("*"), screen) if isinstance(node, HasCommands)]
+    owner = next((each for each in owners if id in each._commands_by_id), None)
+    if owner is None:
         app.explain("Open an item in this list first, then run the command again.")
         return False
-    widget = cast("Widget", place)
+    widget = cast("Widget", owner)
     for _ in range(_LEVELS):
         if all(each.display for each in widget.ancestors_with_self) or not isinstance(screen, View):
             break
@@ -197,8 +196,8 @@ async def _run(app: Shell, id: str) -> bool:
     if widget is not screen:
         widget.focus()
     for _ in range(_MOST_CHECKS):
-        if place.why_not(id) is None:
+        if owner.why_not(id) is None:
             break
         await asyncio.sleep(_CHECK_INTERVAL)  # A pending message may select a row.
-    await place.run_command(id)
+    await owner.run_command(id)
     return True

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from octavo.api.places import SpaceRef
 from octavo.data.state_db import NotSaved
 from octavo.data.unsent_index import KIND_NAMES
+from octavo.tui.core.dialog_draft import DialogDraft, save_error
 from octavo.tui.core.routes import ToChangeRequest
-from octavo.tui.core.unsent_texts import DialogDraft, save_error
 from octavo.tui.editing.page_drafts import parse_draft_key, unused_key
 from octavo.tui.editing.page_edit import PageEdit
 from octavo.tui.terminal.external_editor import (
@@ -54,12 +54,12 @@ class UnsentFile:
 
     @property
     def is_draft(self) -> bool:
-        """Return whether Octavo wrote the file, because the draft could not be saved in the database."""
+        """True if Octavo wrote the file, because the draft could not be saved in the database."""
         return self.path.name.startswith(f"{UNSAVED}-")
 
     @property
     def sentence(self) -> str:
-        """Return why the text was not used, and which keys open or delete the file."""
+        """Why the text was not used, and which keys open or delete the file."""
         result = read_back(self.path)
         why = self.note.why or (result.sentence if isinstance(result, NotEdited) else _LEFT)
         return f"{why} Press enter to open the draft in your editor, or X to delete the file {self.path}."
@@ -200,7 +200,7 @@ def _folder(app: Shell) -> Path:
 
 
 def _is_open(process: int) -> bool:
-    """Return whether another Octavo process still waits for the editor."""
+    """Return True if another Octavo process still waits for the editor."""
     if process in (0, os.getpid()):
         return False
     try:

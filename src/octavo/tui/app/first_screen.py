@@ -1,19 +1,13 @@
-"""Painting the first screen only when it is complete, and recording it as rows of text and styles for the next
-start."""
+"""The first screen: which view it shows, and its picture, recorded as rows of text and styles for the next start."""
 
 from __future__ import annotations
 
-import asyncio
 import re
-from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from rich.segment import Segment
-from textual.app import App, ReturnType
-from textual.dom import DOMNode
 from textual.screen import Screen
 from textual.strip import Strip
-from textual.widget import AwaitMount
 
 from octavo.api.errors import ApiError
 from octavo.first_picture import FirstPicture
@@ -57,57 +51,6 @@ async def go_to_first_route(app: Shell, finding: Awaitable[Route]) -> None:
         app.go(route)
 
 
-class DelayedPaintApp(App[ReturnType]):
-    """A base class of apps that paint nothing and compute no styles between `delay_paint` and `paint_first_screen`.
-
-    Focus and CSS classes change often while the first screen is built. Styles are computed once, before it is painted.
-    """
-
-    is_opening = True
-    """True until the first screen is painted."""
-    _is_switching_back = False
-    """True while the app switches to a view that has a screen already."""
-
-    def delay_paint(self) -> None:
-        """Paint nothing until `paint_first_screen`."""
-        # From Python 3.12 on, Textual starts tasks eagerly. An input of the first screen would then look for a screen
-        # that does not exist yet, and the app would crash.
-        asyncio.get_running_loop().set_task_factory(None)
-        self._batch = ExitStack()
-        self._batch.enter_context(self.batch_update())
-
-    def paint_first_screen(self) -> None:
-        """Compute the styles of the screens, and paint the first screen."""
-        self.is_opening = False
-        for screen in self.screen_stack:
-            self.stylesheet.update(screen)
-        self._batch.close()
-        self.screen.refresh(layout=True)
-
-    def screens_of(self, mode: str) -> list[Screen[Any]]:
-        """Return the screens of a mode, the lowest first. Empty if the mode was not shown yet."""
-        try:
-            return self.get_screen_stack(mode)
-        except KeyError:
-            return []
-
-    def switch_mode(self, mode: str) -> AwaitMount:
-        self._is_switching_back = bool(self.screens_of(mode))
-        try:
-            return super().switch_mode(mode)
-        finally:
-            self._is_switching_back = False
-
-    def delay_update(self, delay: float = 0.05) -> None:
-        """Delay the next frames, except when the app switches to a view that has a screen already."""
-        if not self._is_switching_back:
-            super().delay_update(delay)
-
-    def update_styles(self, node: DOMNode, animate: bool = True) -> None:
-        if not self.is_opening:
-            super().update_styles(node, animate=animate)
-
-
 DELAY = 1.0
 """Seconds for which a page is shown before its picture is taken, so that turning pages stays fast."""
 _MOST_TRIES = 20
@@ -122,7 +65,7 @@ class StartView(Protocol):
 
     @property
     def is_as_at_start(self) -> bool:
-        """Return whether the view looks as it would after a start."""
+        """True if the view looks as it would after a start."""
 
     def save_position(self) -> None:
         """Save the current position, as quitting does."""

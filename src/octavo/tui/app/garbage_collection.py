@@ -10,7 +10,7 @@ import asyncio
 import gc
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import Context
 from functools import _lru_cache_wrapper, cache
 from typing import Any
@@ -195,20 +195,19 @@ class Teardown:
     attributes of the app, until the next change.
     """
 
-    def __init__(self, app: App[Any]) -> None:
-        self._app, self._workers = app, _Workers(app)
+    def __init__(self, app: App[Any], signals: Sequence[Signal[Any]]) -> None:
+        """`signals` exist longer than their subscribers."""
+        self._app, self._workers, self._signals = app, _Workers(app), signals
         use_workers(app, self._workers)
         before_removal(app, self._on_removal)
         self.garbage = Garbage(lambda: message_pumps(app))
-        self.signals: list[Signal[Any]] = [app.app_suspend_signal]
-        """Signals that exist longer than their subscribers."""
 
     def _on_removal(self, removed: set[DOMNode]) -> None:
         self._workers.removed.update(removed)
         for worker in tuple(self._app.workers):
             if worker.node in removed:
                 worker.cancel()
-        for signal in self.signals:
+        for signal in self._signals:
             for node in removed:
                 signal.unsubscribe(node)
         for watchers in self._app.__dict__.get("__watchers", {}).values():

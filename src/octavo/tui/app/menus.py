@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, cast
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from octavo.api import system
 from octavo.api.errors import ApiError
@@ -18,7 +18,8 @@ from octavo.documents.blocks import Block
 from octavo.documents.parse import parse
 from octavo.help import TOPICS, text_of
 from octavo.tui.app.accounts import reopen
-from octavo.tui.core.view import Subscriptions
+from octavo.tui.core.connection import Subscriptions
+from octavo.tui.core.shell import shell_of
 from octavo.tui.reader.page_dialogs import TextDialog
 from octavo.tui.render.deferred import DeferredContent
 from octavo.tui.terminal.textual_internals import is_whole
@@ -47,7 +48,6 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
 
     def __init__(self) -> None:
         super().__init__("Switch organization")
-        self._subscriptions = Subscriptions(self)
         self._roles: dict[str, str] = {}
         self._spaces: dict[str, tuple[Space, ...]] = {}
         """Spaces by the id of their organization, as far as they are loaded."""
@@ -56,7 +56,11 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
 
     @property
     def shell(self) -> Shell:
-        return cast("Shell", self.app)
+        return shell_of(self)
+
+    @cached_property
+    def _subscriptions(self) -> Subscriptions:
+        return Subscriptions(self, self.shell.workspace.connection)
 
     def select_initial(self) -> None:
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._show())

@@ -4,38 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.text import Text
 from textual.events import Event, InputEvent
 from textual.screen import Screen
-from textual.signal import Signal
 
-from octavo.api.errors import ApiError
-from octavo.concurrency import Tasks
+from octavo.api.comments import Comment, Reply
+from octavo.api.places import Discussion
 from octavo.lazy_import import lazy, load
 from octavo.settings import Settings
 from octavo.tui.app import routes
 from octavo.tui.app.accounts import ACCOUNT, sign_in_after_rejection
 from octavo.tui.app.background_refresh import CHECK_INTERVAL, BackgroundRefresh, notify_on_start
-from octavo.tui.app.first_screen import DelayedPaintApp, PictureRecorder, first_view, go_to_first_route, remember_view
+from octavo.tui.app.first_screen import PictureRecorder, first_view, go_to_first_route, remember_view
 from octavo.tui.app.garbage_collection import Teardown
 from octavo.tui.app.preloading import preload, run_when_idle
 from octavo.tui.app.type_ahead import TypeAhead
 from octavo.tui.core.external_links import fits_clipboard
-from octavo.tui.core.routes import NavigationHistory, Route, ToActivity, ToSearch
-from octavo.tui.core.session import Session, SignInMethods, SignInState
+from octavo.tui.core.routes import Route, ToActivity, ToSearch
+from octavo.tui.core.session import Session, SignInMethods
+from octavo.tui.core.shell import Shell
 from octavo.tui.core.view import View
-from octavo.tui.core.workspace import Workspace
-from octavo.tui.core.write_queue import WriteQueue
 from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.terminal.crash_report import report_crash
 from octavo.tui.terminal.key_reader import EscapeOrAlt
 from octavo.tui.terminal.line_filters import filters
-from octavo.tui.widgets.commands import Command, Commands, HostApp, accepted_keys
-from octavo.tui.widgets.notices import Tone
+from octavo.tui.widgets.commands import Command, Commands, accepted_keys
 from octavo.tui.widgets.short_texts import plural
 from octavo.tui.widgets.themes import adapt_theme, palettes, themes
 
@@ -44,7 +41,6 @@ if TYPE_CHECKING:
     from textual.filter import LineFilter
 
     from octavo.first_picture import FirstPicture
-    from octavo.tui.core.shell import SuggestionActions
     from octavo.tui.widgets.chooser import ThemePicker
     from octavo.tui.widgets.confirm import Confirmed
 
@@ -58,7 +54,8 @@ _quit_or_up = lazy("octavo.tui.app.quitting:quit_or_up")
 _save_drafts = lazy("octavo.tui.app.quitting:save_drafts")
 _ask_about_unsaved = lazy("octavo.tui.app.quitting:ask_about_unsaved")
 _write_unsaved = lazy("octavo.tui.app.editor_files:write_unsaved")
-_suggestion_commands = lazy("octavo.tui.editing.suggestion_commands:SuggestionCommands")
+_why_not_apply = lazy("octavo.tui.editing.suggestion_commands:why_not_apply")
+_apply_suggestion = lazy("octavo.tui.editing.suggestion_commands:apply_to_page")
 _help_screen = lazy("octavo.tui.widgets.command_palette:HelpScreen")
 _palette_screen = lazy("octavo.tui.widgets.command_palette:PaletteScreen")
 _palette_entries = lazy("octavo.tui.app.destinations:palette_entries")
@@ -66,7 +63,7 @@ _theme_picker = lazy("octavo.tui.widgets.chooser:ThemePicker")
 
 
 def _has_session(app: Octavo, _: object) -> bool:
-    """Return whether a session is open. Before you sign in, most commands are hidden."""
+    """Return True if a session is open. Before you sign in, most commands are hidden."""
     return app.has_session
 
 
@@ -159,7 +156,7 @@ MISTAKES_SECONDS = 15.0
 """Seconds for which the notification about invalid settings is shown."""
 
 
-class Octavo(HostApp[int], DelayedPaintApp[int]):
+class Octavo(Shell):
     """The app, which shows one session at a time. Without a session it shows the sign-in screen."""
 
     CSS_PATH = "app.tcss"
@@ -191,16 +188,11 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         updated for the next start. `check_interval` is the time in seconds between two checks whether a refresh is due.
         None: only the caller refreshes."""
         self.DEFAULT_MODE = (start or first_view(session)) if session else "sign_in"  # type: ignore[misc]  # read once by App.__init__
-        super().__init__()
+        super().__init__(settings, sign_in_methods, session)
         self._type_ahead = TypeAhead(self, super().on_event)
         self.words = self._type_ahead.text
-        self.teardown = Teardown(self)
-        self.settings = settings
-        self.sign_in_methods = sign_in_methods
-        self.may_ask_for_key = not sign_in_methods.previous_label
-        self.history = NavigationHistory(self)
-        self.workspace = Workspace(self, self.history)
-        self.workspace.key_rejected.add(partial(sign_in_after_rejection, self))
+        self.teardown = Teardown(self, self.signals)
+        self.workspace.connection.key_rejected.add(partial(sign_in_after_rejection, self))
         self._unsaved_report = ""
         """A sentence with the files of drafts that could not be saved. Empty if all were saved."""
         self._line_filters = tuple(filters(settings))
@@ -211,19 +203,11 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         )
         if not settings.motion:
             self.animation_level = "none"
-        self.writes = WriteQueue(self)
         self.background_refresh = BackgroundRefresh(self, self, check_interval=check_interval)
-        self._session = session
-        self.open_next: Callable[[], SignInState] | None = None
-        """Function that returns the session to open after this app has ended. Raises OSError, ValueError or
-        NotSaved."""
-        self.settings_errors: tuple[str, ...] = settings.problems
-        """Invalid settings, a sentence each."""
         self._quitting = False
         self._find_first_route = find_first_route
         self.picture = picture
         self._recorder: PictureRecorder | None = None
-        self.tasks = Tasks("A background task", self._failed)
         for theme in themes():
             self.register_theme(theme)
         self.theme = self._first_theme()
@@ -241,22 +225,7 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
 
     # The session
 
-    @property
-    def session(self) -> Session:
-        assert self._session is not None, "No screen but sign-in is shown without a session"
-        return self._session
-
-    @property
-    def has_session(self) -> bool:
-        return self._session is not None
-
-    @property
-    def why_no_writes(self) -> str:
-        """Reason why changes are not sent, as a sentence. Empty if they are."""
-        return self._session.read_only if self._session is not None else ""
-
-    async def show_session(self, session: Session, view: str = "") -> None:
-        """End the current session, if any, and show another one."""
+    async def show_session(self, session: Session, view: str) -> None:
         self._update_picture()
         self._save_drafts()
         await self._end_session()
@@ -332,7 +301,9 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         if self.picture is not None:
             self._recorder = PictureRecorder(self, self.picture)
         if not self.is_headless:
-            run_when_idle(self, lambda: self.workspace.shows_cached_data, lambda: preload(self.teardown.garbage))
+            run_when_idle(
+                self, lambda: self.workspace.connection.shows_cached_data, lambda: preload(self.teardown.garbage)
+            )
 
     def _first_painted(self) -> None:
         if not self.is_headless:
@@ -348,21 +319,14 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         self.background_refresh.begin(session)
         self.background(notify_on_start(self, session))
 
-    # Methods of `Shell`
+    # Actions that views ask for
 
-    @property
-    def screens(self) -> list[Screen[Any]]:
-        return [screen for mode in self.MODES for screen in self.screens_of(mode)]
+    def why_not_apply(self, at: Discussion | None, thread: Comment, message: Comment | Reply) -> str | None:
+        reason: str | None = _why_not_apply(self, at, thread, message)
+        return reason
 
-    @property
-    def suggestions(self) -> SuggestionActions:
-        actions: SuggestionActions = _suggestion_commands(self)
-        return actions
-
-    def signal(self, name: str) -> Signal[Any]:
-        signal: Signal[Any] = Signal(self, name)
-        self.teardown.signals.append(signal)
-        return signal
+    def apply_suggestion(self, at: Discussion, thread: Comment, message: Comment | Reply) -> None:
+        _apply_suggestion(self, at, thread, message)
 
     def go(self, route: Route) -> None:
         routes.go(self, route)
@@ -371,50 +335,12 @@ class Octavo(HostApp[int], DelayedPaintApp[int]):
         if self._recorder is not None:
             self._recorder.page_shown(screen)
 
-    # Background tasks and notifications
-
-    def background(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Run a coroutine to its end, also if its screen is closed. An error other than ApiError crashes the app."""
-        return self.tasks.start(work)
-
-    @property
-    def is_ending(self) -> bool:
-        """Return whether the app is exiting. Its widgets are being removed then."""
-        return internals.is_ending(self)
-
-    def _failed(self, error: BaseException) -> None:
-        if isinstance(error, ApiError):
-            self.say(str(error), tone="failed")
-        else:
-            internals.crash(self, error)  # type: ignore[arg-type]  # Tasks end only with an Exception.
-
-    def say(self, message: str, *, tone: Tone = "done", seconds: float | None = None, undo: bool = False) -> None:
-        """Show a notification, without markup, where it covers nothing important."""
-        if self.is_ending or not self.screen_stack:
-            return
-        if self.screen.query("Notices"):
-            self.notices.say(message, tone, seconds=seconds, undo=undo)
-        else:
-            severity = {"done": "information", "care": "warning", "failed": "error"}[tone]
-            self.notify(message, severity=severity, markup=False)  # type: ignore[arg-type]  # The dict has only valid values.
-
     def copy_to_clipboard(self, text: str) -> None:
         if fits_clipboard(self, text):
             super().copy_to_clipboard(text)
 
     def ignore_typing(self) -> None:
         self.words.ignore()
-
-    def command_ran(self, id: str) -> None:
-        self.workspace.tour.complete_step(id)
-
-    def explain(self, sentence: str) -> None:
-        self.say(sentence, tone="care")
-
-    def undo(self) -> None:
-        """Undo the last change, or cancel it if it was not sent yet."""
-        if self._session is not None:
-            self.writes.undo()
 
     def show_view(self, view: str) -> None:
         """Switch to a view. For the current view, close all screens above its first one."""

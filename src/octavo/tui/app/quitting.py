@@ -13,8 +13,7 @@ from octavo.tui.core.file_dialogs import Export, ask_for_path
 from octavo.tui.core.view import View
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog
-from octavo.tui.widgets.facts import Fact
-from octavo.tui.widgets.short_texts import plural
+from octavo.tui.widgets.short_texts import Fact, plural
 
 if TYPE_CHECKING:
     from octavo.data.drafts import Draft

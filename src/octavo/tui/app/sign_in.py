@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -16,15 +16,12 @@ from textual.widgets import Input, Static
 from octavo.api.errors import ApiError
 from octavo.settings import in_words
 from octavo.tui.core.session import Session, SignInResult
+from octavo.tui.core.shell import Shell, shell_of
 from octavo.tui.terminal.textual_internals import is_being_removed, prepare_screen
 from octavo.tui.widgets.commands import Command, Commands, HasCommands
 from octavo.tui.widgets.dialog import TextButton
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.text_inputs import PathInput, SecretCount, SecretInput
-
-if TYPE_CHECKING:
-    from octavo.tui.core.shell import Shell
-
 
 _CREATED_AT = "app.gitbook.com/account/developer"
 """Page on which GitBook creates personal access tokens."""
@@ -63,7 +60,7 @@ class SignInScreen(HasCommands, Screen[None]):
 
     @property
     def shell(self) -> Shell:
-        return cast("Shell", self.app)
+        return shell_of(self)
 
     def go_back(self) -> None:
         """Return to the session before this screen."""
@@ -176,7 +173,7 @@ class SignInScreen(HasCommands, Screen[None]):
         except (ApiError, ValueError, OSError) as error:
             self._say(("care", in_words(error)))
             return
-        await self.shell.show_session(session)
+        await self.shell.show_session(session, "")
 
     def _say(self, *facts: tuple[str, str]) -> None:
         if is_being_removed(self):

@@ -53,7 +53,7 @@ class TypedText:
 
     @property
     def is_ignored(self) -> bool:
-        """Return whether letters are ignored now, because their input was refused or removed."""
+        """True if letters are ignored now, because their input was refused or removed."""
         return self._is_lost or (self._has_input and not self._is_input_focused)
 
     @property
@@ -69,7 +69,7 @@ class TypedText:
         self._is_lost = self._has_input = False
 
     def drops(self, event: Key | Paste, *, may_close: bool = False) -> bool:
-        """Return whether a key or paste must be ignored. `may_close`: the last key may have closed the input on purpose."""
+        """Return True if a key or paste must be ignored. `may_close`: the last key may have closed the input on purpose."""
         if isinstance(event, Key) and not (event.is_printable or event.key in _TYPING_KEYS):
             self._reset()
             return False
@@ -170,7 +170,7 @@ class TypeAhead:
             await self._dispatch(event)
 
     def _was_visible(self, screen: Screen[Any], event: MouseEvent) -> bool:
-        """Return whether a screen was visible when a mouse event happened. A double click is for the screen of its first click."""
+        """Return True if a screen was visible when a mouse event happened. A double click is for the screen of its first click."""
         if not is_whole(screen) or not screen.outer_size.contains(*event.screen_offset):
             return False
         if event in self._screens and self._screens[event]() is not screen:

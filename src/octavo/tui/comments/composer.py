@@ -29,7 +29,8 @@ from octavo.tui.comments.autocomplete import (
     mention_markdown,
     with_names,
 )
-from octavo.tui.core.unsent_texts import RETRY_SECONDS, DialogDraft, save_error
+from octavo.tui.core.dialog_draft import DialogDraft, save_error
+from octavo.tui.core.unsent_texts import RETRY_SECONDS
 from octavo.tui.reader.page_view import preview
 from octavo.tui.render.threads import quote_excerpt
 from octavo.tui.terminal.external_editor import Edited, FileNote, edit_text

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from textual import on
 from textual.app import ComposeResult
@@ -17,7 +18,8 @@ from octavo.api.operation import ListPage
 from octavo.api.places import Discussion
 from octavo.data.live import Snapshot
 from octavo.tui.comments.thread_view import ThreadView
-from octavo.tui.core.view import Subscriptions
+from octavo.tui.core.connection import Subscriptions
+from octavo.tui.core.shell import shell_of
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
@@ -104,11 +106,14 @@ class ThreadDialog(Dialog[None]):
         self._order = list(self._threads)
         self._current_id = comment_id
         self._outdated_note = outdated_note
-        self._subscriptions = Subscriptions(self)
 
     @property
     def shell(self) -> Shell:
-        return cast("Shell", self.app)
+        return shell_of(self)
+
+    @cached_property
+    def _subscriptions(self) -> Subscriptions:
+        return Subscriptions(self, self.shell.workspace.connection)
 
     def body(self) -> ComposeResult:
         with DialogFrame():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -25,7 +26,8 @@ from octavo.documents.parse import parse
 from octavo.documents.suggestions import find_suggestions
 from octavo.tui.comments.diff_threads import SuggestionDiffs
 from octavo.tui.comments.thread_commands import NO_THREAD, THREAD, UNSENT, ThreadTarget, is_own_comment
-from octavo.tui.core.view import Subscriptions
+from octavo.tui.core.connection import Subscriptions
+from octavo.tui.core.shell import shell_of
 from octavo.tui.core.workspace import PENDING
 from octavo.tui.render.layout import lay_out
 from octavo.tui.render.styled_lines import Line, Piece, truncate
@@ -76,8 +78,8 @@ SUGGESTION: Commands[ThreadView] = Commands(
     "suggestion",
     (
         Command("apply", "a", "Apply", "Apply the suggested change to the page", writes=True,
-                run=lambda app, view: app.suggestions.apply(view.at, view.comment, view.message),
-                why_not=lambda app, view: app.suggestions.why_not_apply(view.at, view.comment, view.message),
+                run=lambda app, view: app.apply_suggestion(view.at, view.comment, view.message),
+                why_not=lambda app, view: app.why_not_apply(view.at, view.comment, view.message),
                 is_available=lambda app, view: view.message is not None and bool(find_suggestions(view.message.body.text))),
     ),
     find=lambda view: view,
@@ -138,7 +140,6 @@ class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=Fal
         self._heading_lines: list[Line] = []
         self._messages: list[MessageLayout] = []
         self._cursor = 0
-        self._subscriptions = Subscriptions(self)
         self.why_not_this_thread: Callable[[], str | None] = lambda: None
         """Return why the keys do not act on this thread alone. None if they do. Set by the list beside this pane."""
         self._line_styles = Styles()
@@ -148,7 +149,11 @@ class ThreadView(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=Fal
 
     @property
     def shell(self) -> Shell:
-        return cast("Shell", self.app)
+        return shell_of(self)
+
+    @cached_property
+    def _subscriptions(self) -> Subscriptions:
+        return Subscriptions(self, self.shell.workspace.connection)
 
     @property
     def target_drafts(self) -> Sequence[UnsentText]:

@@ -60,7 +60,7 @@ class SpaceList:
         self._removed_id = ""
         """Id of a space that was deleted or moved away, while the server still lists it."""
         self._opens_last_space = True
-        """Whether the space that was read last is opened automatically. False after the open space was deleted."""
+        """True if the space that was read last is opened automatically. False after the open space was deleted."""
         self._created_id = ""
         """Id of a created space or collection, until the tree lists it."""
         self._offline_marks: dict[str, str] = {}
@@ -171,7 +171,7 @@ class SpaceList:
 
 
 def _is_below_spaces(app: Shell, view: ContentScreen) -> bool:
-    """Return whether there is a level above the focused pane: the spaces are the top level."""
+    """Return True if there is a level above the focused pane: the spaces are the top level."""
     return view.focused is None or view.focused.id != "spaces"
 
 
@@ -317,7 +317,7 @@ class ContentScreen(View, CopiesWhenReady):
 
     @property
     def is_as_at_start(self) -> bool:
-        """Return whether only the page is shown: without dialogs, notices, typed keys or source text."""
+        """True if only the page is shown: without dialogs, notices, typed keys or source text."""
         is_covered = (
             any(notices.display for notices in self.query(Notices))
             or self.view.typing_keys
@@ -329,11 +329,11 @@ class ContentScreen(View, CopiesWhenReady):
 
     @property
     def target_drafts(self) -> Sequence[UnsentText]:
-        """Return your unsent drafts in the focused thread, else on the selected page or block."""
+        """Your unsent drafts in the focused thread, else on the selected page or block."""
         threads = self.open_space.side_panel.threads
         if threads.has_focus and threads.item is not None:
             return self.open_space.threads.drafts_in(threads.item)
-        return self.target.drafts
+        return self.open_space.target_drafts
 
     @property
     def selected_items(self) -> Sequence[Model]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from octavo.api.places import CollectionRef
-from octavo.data.unsent_index import UnsentText
 from octavo.lazy_import import lazy, load
 from octavo.tui.core.external_links import copy_text, missing_link_reason, open_link, page_url
 from octavo.tui.core.routes import ToAccess, ToChangeRequest
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from octavo.api.places import SpaceRef
     from octavo.api.spaces import Space
     from octavo.documents.blocks import Block
-    from octavo.tui.content.open_space import OpenSpace
+    from octavo.tui.content.space_panes import SpacePanes
     from octavo.tui.core.shell import Shell
     from octavo.tui.core.view import View
     from octavo.tui.widgets.tree import TreeNode
@@ -35,8 +34,9 @@ _choose_export = lazy("octavo.tui.core.file_dialogs:choose_export")
 class CursorTarget:
     """The target of the keys. It is never the open page while another row of a tree is selected."""
 
-    def __init__(self, screen: View, open_space: OpenSpace) -> None:
-        self._screen, self._open_space = screen, open_space
+    def __init__(self, screen: View, panes: SpacePanes, on_editor_drafts: Callable[[], None]) -> None:
+        """`on_editor_drafts` is called after `editor_drafts` has changed."""
+        self._screen, self._panes, self._on_editor_drafts = screen, panes, on_editor_drafts
         self.editor_drafts: frozenset[str] = frozenset()
         """Ids of the pages with an unsent draft from the external editor."""
         self._row_kind: tuple[str, bool] | None = None
@@ -45,38 +45,38 @@ class CursorTarget:
     @property
     def row(self) -> TreeNode | None:
         """The selected row of the focused tree. None if no tree has the focus, or if it is empty."""
-        match self._open_space.nav.has_focus_on:
+        match self._panes.nav.has_focus_on:
             case "pages":
-                return self._open_space.nav.pages.node
+                return self._panes.nav.pages.node
             case "spaces":
-                return self._open_space.nav.spaces.node
+                return self._panes.nav.spaces.node
         return None
 
     @property
     def is_tree_focused(self) -> bool:
-        """Return whether a tree has the focus."""
-        return self._open_space.nav.has_focus_on is not None
+        """True if a tree has the focus."""
+        return self._panes.nav.has_focus_on is not None
 
     @property
     def page(self) -> tuple[str, str] | None:
         """The id and title of the target page: the selected row of the page tree, else the open page. None if it has no
         text."""
         if not self.is_tree_focused:
-            return self._open_space.threads.visible_page
+            return self._panes.visible_page
         page = self.selected_page
         return page[:2] if page is not None and page[2] == "document" else None
 
     @property
     def space(self) -> Space | None:
         """The target space: the selected space, else the open space."""
-        if self._open_space.nav.has_focus_on != "spaces":
-            return self._open_space.space
-        return self._open_space.shell.workspace.space(str(self.row.key)) if self.row is not None else None
+        if self._panes.nav.has_focus_on != "spaces":
+            return self._panes.space
+        return self._panes.shell.workspace.space(str(self.row.key)) if self.row is not None else None
 
     @property
     def models(self) -> Sequence[Model]:
         """The target page and its space, as far as they are loaded."""
-        pages, page = self._open_space.pages, self.page
+        pages, page = self._panes.pages, self.page
         found = pages.find(page[0]) if pages is not None and page is not None else None
         return [each for each in (found, self.space) if each is not None]
 
@@ -84,7 +84,7 @@ class CursorTarget:
 
     @property
     def space_ref(self) -> SpaceRef | None:
-        return self._open_space.space.ref if self._open_space.space is not None else None
+        return self._panes.space_ref
 
     @property
     def change_request(self) -> ChangeRequest | None:
@@ -92,7 +92,7 @@ class CursorTarget:
 
     @property
     def selected_page(self) -> tuple[str, str, str] | None:
-        focus, row, page = self._open_space.nav.has_focus_on, self.row, self._open_space.page
+        focus, row, page = self._panes.nav.has_focus_on, self.row, self._panes.page
         if focus == "pages" and row is not None:
             return str(row.key), str(row.label), "document" if row.kind == "page" else row.kind
         if focus == "spaces" or page is None:
@@ -101,47 +101,30 @@ class CursorTarget:
 
     @property
     def selected_block(self) -> Block | None:
-        page, threads = self.selected_page, self._open_space.threads
-        visible_page = threads.visible_page
-        return (
-            threads.visible_block
-            if page is not None and visible_page is not None and page[0] == visible_page[0]
-            else None
-        )
+        page, visible_page = self.selected_page, self._panes.visible_page
+        is_visible = page is not None and visible_page is not None and page[0] == visible_page[0]
+        return self._panes.visible_block if is_visible else None
 
     def why_no_page(self) -> str | None:
         """Return why page keys do not apply: a space or collection is selected. None if they apply."""
         row = self.row
-        if row is None or self._open_space.nav.has_focus_on != "spaces":
+        if row is None or self._panes.nav.has_focus_on != "spaces":
             return None
         kind_label = "collection" if row.kind == "group" else "space"
         return f"“{row.label}” is a {kind_label}, not a page. Press tab to go to the open page."
 
-    @property
-    def drafts(self) -> Sequence[UnsentText]:
-        """Return your unsent drafts on the selected page of the tree, else on the selected block of the open page."""
-        threads, block = self._open_space.threads, self._open_space.threads.visible_block
-        if not self.is_tree_focused:
-            return threads.drafts_on(block) if block is not None else ()
-        page = self.selected_page
-        if page is None:
-            return ()
-        drafts = threads.drafts_by_page().get(page[0], ())
-        return drafts or [UnsentText("page", None)] * (page[0] in self.editor_drafts)
-
     def refresh_drafts(self) -> None:
-        space, pages, app = self._open_space.space, self._open_space.pages, self._open_space.shell
+        space, pages, app = self._panes.space, self._panes.pages, self._panes.shell
         if space is None or pages is None or not app.has_session:
             return
         previous = self.editor_drafts
         self.editor_drafts = pages_with_drafts(app, space.id, (page.id for page in pages.walk()))
         if self.editor_drafts != previous:
-            self._open_space.draw_pages()
-            self._open_space.show_status()
+            self._on_editor_drafts()
 
     def show_saved_page(self, change_request: ChangeRequest) -> None:
-        if self._open_space.space is not None and self._screen.is_active:
-            self._open_space.shell.go(ToChangeRequest(change_request.ref(self._open_space.space.ref), change_request))
+        if self._panes.space is not None and self._screen.is_active:
+            self._panes.shell.go(ToChangeRequest(change_request.ref(self._panes.space.ref), change_request))
 
     # Reasons why keys do not apply
 
@@ -158,7 +141,7 @@ class CursorTarget:
         apply."""
         if (why := self.why_no_page()) is not None or (row := self.row) is None:
             return why
-        page = self._open_space.page
+        page = self._panes.page
         if page is not None and row.key == page.id:
             return None
         open_note = (
@@ -172,7 +155,7 @@ class CursorTarget:
     def why_no_space(self) -> str | None:
         """Return why the selected row is not a space and not in a space. None if it is."""
         row = self.row
-        if self._open_space.nav.has_focus_on == "spaces" and row is not None and row.kind == "group":
+        if self._panes.nav.has_focus_on == "spaces" and row is not None and row.kind == "group":
             return f"“{row.label}” is a collection. Select a space in the collection first."
         return None
 
@@ -180,7 +163,7 @@ class CursorTarget:
 
     def row_changed(self) -> None:
         """Update the key bar after another row was selected."""
-        row, page = self.row, self._open_space.page
+        row, page = self.row, self._panes.page
         row_kind = (row.kind, page is not None and row.key == page.id) if row is not None else None
         # Finding the disabled keys takes two milliseconds, so rows of the same kind are skipped.
         if row_kind != self._row_kind:
@@ -189,8 +172,8 @@ class CursorTarget:
 
     def row_url(self) -> str:
         """Return the URL of the selected row. If there is no URL, say so and return an empty string."""
-        row, pages, app = self.row, self._open_space.pages, self._open_space.shell
-        is_space, url = self._open_space.nav.has_focus_on == "spaces", ""
+        row, pages, app = self.row, self._panes.pages, self._panes.shell
+        is_space, url = self._panes.nav.has_focus_on == "spaces", ""
         if row is not None and is_space:
             url = (self.space.urls.app or "") if self.space is not None else ""
         elif row is not None and pages is not None:

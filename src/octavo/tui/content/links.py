@@ -59,7 +59,7 @@ class LinkLocation:
     kind: str = ""
     url: str = ""
     is_embedded: bool = False
-    """Whether the page embeds the target instead of linking to it."""
+    """True if the page embeds the target instead of linking to it."""
 
     @property
     def key(self) -> str:

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from octavo.api import comments, content
+from octavo.api.comments import Comment
 from octavo.api.content import Page, PageTree
-from octavo.api.spaces import Space
+from octavo.api.operation import ListPage
 from octavo.data.live import Snapshot
-from octavo.data.page_queries import get_page_to_read
+from octavo.data.queries import get_page_to_read
 from octavo.data.unsent_index import UnsentIndex, UnsentText
 from octavo.tui.content.cursor_target import CursorTarget
-from octavo.tui.content.navigation import Navigation, ReadingHistory, TreeName, VisitedPage
-from octavo.tui.content.side_panel import SidePanel
+from octavo.tui.content.navigation import ReadingHistory, TreeName, VisitedPage
+from octavo.tui.content.space_panes import SpacePanes
 from octavo.tui.content.space_threads import SpaceThreads
 from octavo.tui.core.tree_rows import adjacent_page, open_thread_counts
 from octavo.tui.core.view import View
 from octavo.tui.reader.link_opening import follow_link_page
 from octavo.tui.reader.link_titles import set_link_targets
-from octavo.tui.reader.page_view import PageView, show_page
+from octavo.tui.reader.page_view import show_page
 from octavo.tui.reader.reading_position import ReadingPosition
-from octavo.tui.widgets.tree import Tree
 
 if TYPE_CHECKING:
-    from octavo.tui.core.shell import Shell
+    pass
 
 PREVIOUS_PAGE_SECONDS = 0.15
 """Seconds that the previous page stays visible while the next page is loading."""
@@ -36,17 +37,13 @@ _EMPTY_FOLDER = (
 """The empty state of the page tree of a folder: the text and the hint."""
 
 
-class OpenSpace:
-    """The open space and its open page."""
+class OpenSpace(SpacePanes):
+    """Loads the open space, its page tree and its open page, and shows them in the panes."""
 
     def __init__(self, screen: View) -> None:
-        """Show the space in the `Navigation`, the `PageView` and the `SidePanel` of `screen`."""
-        self._screen = screen
-        self.space: Space | None = None
-        self.pages: PageTree | None = None
-        self.page: Page | None = None
+        super().__init__(screen)
         self.history = ReadingHistory(screen)
-        self.target = CursorTarget(screen, self)
+        self.target = CursorTarget(screen, self, self._show_editor_drafts)
         self.threads = SpaceThreads(self, self.target)
         self._refresh_errors: dict[str, str] = {}
         """Errors of the last refresh of the `tree` or the `page`. Cleared when a refresh succeeds."""
@@ -55,26 +52,6 @@ class OpenSpace:
         self._wanted_page: str | None = None
         self._drawn_index: UnsentIndex | None = None
         """The index of unsent drafts when the page tree was drawn."""
-
-    @property
-    def shell(self) -> Shell:
-        return self._screen.shell
-
-    @property
-    def nav(self) -> Navigation:
-        return self._screen.query_one(Navigation)
-
-    @property
-    def pages_tree(self) -> Tree:
-        return self.nav.pages
-
-    @property
-    def view(self) -> PageView:
-        return self._screen.query_one("#page", PageView)
-
-    @property
-    def side_panel(self) -> SidePanel:
-        return self._screen.query_one("#aside", SidePanel)
 
     def show_tree_of(self, tree_name: TreeName) -> None:
         """Show the tree of spaces or of pages. The focus stays in the trees if it is there."""
@@ -88,16 +65,6 @@ class OpenSpace:
         """The open page and the reading position. None if no page is open."""
         position = self._wanted_position or (self.view.navigation.current_position if self.shows_open_page else None)
         return VisitedPage(self.space.id, self.page.id, position) if self.space and self.page else None
-
-    @property
-    def key(self) -> str:
-        """The key of the open page in the page view."""
-        return f"{self.space.id} {self.page.id}" if self.space is not None and self.page is not None else ""
-
-    @property
-    def shows_open_page(self) -> bool:
-        """Return whether the page view shows the open page. While that is loading, the view shows the previous page."""
-        return self.view.document is not None and self.view.key == self.key
 
     def _remember_page(self, to_page: str | None = None) -> None:
         """Add the open page to the trail of visited pages, unless `to_page` is the same page."""
@@ -153,7 +120,7 @@ class OpenSpace:
             self.pages_tree.state.wait_for(f"the pages in {space.title}")
             self._screen.follow("tree", content.ListPages(at=space.ref), self._show_tree)
             threads = comments.List(at=space.ref, status="all", format="markdown", limit=200)
-            self._screen.subscriptions.follow_whole("threads", threads, self.threads.show)
+            self._screen.subscriptions.follow_whole("threads", threads, self._show_threads)
         else:
             self.show_tree_of("pages")
             if page_id is not None and (page := self.find_page(page_id)) is not None:
@@ -188,6 +155,12 @@ class OpenSpace:
                 self.open_page(first.id, anchor=self._anchor, remember=False, position=self._wanted_position)
                 self.pages_tree.select_hidden(first.id)
 
+    def _show_threads(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
+        self.threads.set_threads(snapshot)
+        if snapshot.value is not None:
+            self.draw_pages()
+        self.threads.draw()
+
     def find_page(self, name: str) -> Page | None:
         """Return the page with this id or path. If there is none, say so and return None."""
         page = self.pages.find_by_name(name) if self.pages is not None else None
@@ -216,6 +189,21 @@ class OpenSpace:
             self.pages_tree.state.show_unreadable(self.pages.unreadable)
             if refresh_error := self._refresh_errors.get("tree"):
                 self.pages_tree.state.fail("Could not refresh the pages", refresh_error)
+
+    @property
+    def target_drafts(self) -> Sequence[UnsentText]:
+        """Unsent drafts on the selected page of the tree, else on the selected block of the open page."""
+        if not self.target.is_tree_focused:
+            return self.threads.drafts_on(block) if (block := self.visible_block) is not None else ()
+        page = self.target.selected_page
+        if page is None:
+            return ()
+        drafts = self.threads.drafts_by_page().get(page[0], ())
+        return drafts or [UnsentText("page", None)] * (page[0] in self.target.editor_drafts)
+
+    def _show_editor_drafts(self) -> None:
+        self.draw_pages()
+        self.show_status()
 
     def show_unsent(self) -> None:
         """Update the marks of unsent drafts if they have changed."""

@@ -21,7 +21,7 @@ from octavo.api.errors import ApiError, NotFound
 from octavo.api.places import ContentRef, RevisionRef
 from octavo.api.spaces import Space
 from octavo.data.live import Live, Snapshot
-from octavo.data.page_queries import find_page, get_page_source, get_page_to_read, page_markdown
+from octavo.data.queries import find_page, get_page_source, get_page_to_read, page_markdown
 from octavo.data.writes.change_request_kinds import change_request_in
 from octavo.documents import links
 from octavo.tui.comments.page_comments import COMMENTING, THREAD_HERE
@@ -106,7 +106,7 @@ class PageRevisionFinder:
 
     @property
     def is_at_end(self) -> bool:
-        """Return whether there are no older revisions."""
+        """True if there are no older revisions."""
         return self._is_started and self._next is None
 
     async def versions(self) -> AsyncIterator[PageVersion | None]:
@@ -261,7 +261,7 @@ class PageHistoryScreen(View):
 
     @property
     def is_at_current(self) -> bool:
-        """Return whether the newest revision is selected and not compared."""
+        """True if the newest revision is selected and not compared."""
         return bool(self.rows.items) and self.rows.item is self.rows.items[0] and not self._compared_with
 
     @property
@@ -473,7 +473,7 @@ class PageHistoryScreen(View):
 
     @property
     def has_older(self) -> bool:
-        """Return whether there may be older revisions to load."""
+        """True if there may be older revisions to load."""
         return self._finder is not None and not self._finder.is_at_end
 
     def why_no_older(self) -> str | None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from textual import on
 from textual.app import ComposeResult
@@ -33,9 +33,10 @@ from octavo.data.queries import UNDECIDED, change_requests_of
 from octavo.data.search_index import IndexedCounts, PageName
 from octavo.data.search_text import SearchTerms
 from octavo.documents import anchors, links
+from octavo.tui.core.connection import Subscriptions
 from octavo.tui.core.external_links import confirm_link, missing_link_reason
 from octavo.tui.core.routes import ToChangeRequest, ToCollection, ToPage, ToThread
-from octavo.tui.core.view import Subscriptions
+from octavo.tui.core.shell import shell_of
 from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame
@@ -173,7 +174,6 @@ class SearchScreen(Dialog[None]):
         self._organization: Organization | None = None
         """None until the organization is loaded. Until then only this machine is searched."""
         self._organizations: Snapshot[ListPage[Organization]] = Snapshot()
-        self._subscriptions = Subscriptions(self)
         self._pages: Snapshot[ListPage[search.SpaceHit]] = Snapshot()
         self._space_pages: Snapshot[ListPage[search.PageHit]] = Snapshot()
         self._link_content: Snapshot[urls.Content] = Snapshot()
@@ -195,7 +195,11 @@ class SearchScreen(Dialog[None]):
 
     @property
     def shell(self) -> Shell:
-        return cast("Shell", self.app)
+        return shell_of(self)
+
+    @cached_property
+    def _subscriptions(self) -> Subscriptions:
+        return Subscriptions(self, self.shell.workspace.connection)
 
     def body(self) -> ComposeResult:
         rows: RowList[SearchResult] = RowList(
@@ -222,7 +226,7 @@ class SearchScreen(Dialog[None]):
 
     @property
     def last_space(self) -> SpaceRef | None:
-        """Return the space that a search can be limited to: the space that was read last. None if there is none."""
+        """The space that a search can be limited to: the space that was read last. None if there is none."""
         last_space = self.shell.session.state.get_fact("space")
         return SpaceRef(space_id=str(last_space)) if last_space else None
 
@@ -238,7 +242,7 @@ class SearchScreen(Dialog[None]):
 
     @property
     def search_text(self) -> str:
-        """Return the typed search."""
+        """The typed search."""
         return self.query_one("#query", LineInput).value.strip()[:MAX_QUERY]
 
     def on_mount(self) -> None:

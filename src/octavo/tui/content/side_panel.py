@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, cast
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -15,14 +14,11 @@ from octavo.api.content import Page
 from octavo.data.comment_text import plain_text
 from octavo.data.unsent_index import UnsentText
 from octavo.documents.blocks import Document, Heading
+from octavo.tui.core.shell import shell_of
 from octavo.tui.core.unsent_texts import with_unsent_mark
 from octavo.tui.widgets.row_list import Row, RowList
 from octavo.tui.widgets.short_texts import long_age, short_age
 from octavo.tui.widgets.text_widgets import ChangingText
-
-if TYPE_CHECKING:
-    from octavo.tui.core.shell import Shell
-
 
 _BLOCK_CHANGES = {"changed": "block edited", "gone": "block deleted"}
 """What happened to the block of an outdated thread."""
@@ -170,7 +166,7 @@ class SidePanel(Vertical):
         return Row(text="  " * max(0, heading.level - 2) + heading.title, dim=heading.level > 2)
 
     def _draw_thread(self, thread: Comment) -> Row:
-        age = cast("Shell", self.app).workspace.send_status(thread.id) or short_age(thread.posted_at)
+        age = shell_of(self).workspace.send_status(thread.id) or short_age(thread.posted_at)
         text = plain_text(thread.body.text)
         replies = f" ↳{thread.replies}" if thread.replies else ""
         return Row(

@@ -30,8 +30,7 @@ from octavo.tui.resources.organization_resources import COLLECTIONS
 from octavo.tui.resources.space_resources import MANAGED_SPACES
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
-from octavo.tui.widgets.facts import Fact
-from octavo.tui.widgets.short_texts import long_age, plural
+from octavo.tui.widgets.short_texts import Fact, long_age, plural
 
 if TYPE_CHECKING:
     from octavo.tui.content.space_target import SpaceTarget

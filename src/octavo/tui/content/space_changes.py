@@ -19,8 +19,8 @@ from octavo.data.queries import collections_of, spaces_of
 from octavo.data.writes.direct import send_plain
 from octavo.tui.content import space_target
 from octavo.tui.content.space_target import SpaceOrCollection, SpacePosition, kind_of, title_of
+from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.permissions import why_no_permission
-from octavo.tui.core.unsent_texts import DialogDraft
 from octavo.tui.core.write_queue import DirectUndo, show_progress
 from octavo.tui.resources import resource_forms
 from octavo.tui.resources.organization_resources import COLLECTIONS
@@ -30,8 +30,7 @@ from octavo.tui.resources.space_resources import MANAGED_SPACES
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
-from octavo.tui.widgets.facts import Fact
-from octavo.tui.widgets.short_texts import plural
+from octavo.tui.widgets.short_texts import Fact, plural
 
 if TYPE_CHECKING:
     from octavo.tui.content.space_target import SpaceTarget

@@ -135,7 +135,7 @@ class SpaceTarget:
 
     @property
     def collection(self) -> Collection | None:
-        """Return the selected collection, or the collection of the selected space."""
+        """The selected collection, or the collection of the selected space."""
         selected = self.selected
         if selected is None or selected.object == "collection":
             return selected

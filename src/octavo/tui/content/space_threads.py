@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from octavo.api.comments import Comment
 from octavo.api.operation import ListPage
@@ -13,11 +12,9 @@ from octavo.data.unsent_index import UnsentText, by_block
 from octavo.documents.blocks import Block
 from octavo.documents.thread_anchors import ThreadAnchors
 from octavo.tui.content.cursor_target import CursorTarget
+from octavo.tui.content.space_panes import SpacePanes
 from octavo.tui.core.tree_rows import threads_in_block
 from octavo.tui.reader.page_view import PageView
-
-if TYPE_CHECKING:
-    from octavo.tui.content.open_space import OpenSpace
 
 
 class SpaceThreads:
@@ -25,9 +22,9 @@ class SpaceThreads:
 
     is_old_version = False
 
-    def __init__(self, open_space: OpenSpace, target: CursorTarget) -> None:
+    def __init__(self, panes: SpacePanes, target: CursorTarget) -> None:
         """Create the threads of a view. `target` is the target of its keys."""
-        self._open_space, self._target = open_space, target
+        self._panes, self._target = panes, target
         self.threads: tuple[Comment, ...] = ()
         self._are_loaded = False
         self._refresh_error = ""
@@ -38,18 +35,16 @@ class SpaceThreads:
         """Remove the threads of a closed space."""
         self.threads, self._are_loaded, self._refresh_error = (), False, ""
 
-    def show(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
-        """Show loaded threads."""
+    def set_threads(self, snapshot: Snapshot[ListPage[Comment]]) -> None:
+        """Set the threads of the space, or the error of the last refresh."""
         self._refresh_error = str(snapshot.error) if snapshot.error is not None else ""
         if snapshot.value is not None:
             self.threads, self._are_loaded = snapshot.value.items, True
-            self._open_space.draw_pages()
-        self.draw()
 
     def draw(self) -> None:
         """Show the threads of the open page on its blocks and in the side panel."""
-        page, view, side_panel = self._open_space.page, self._open_space.view, self._open_space.side_panel
-        if page is not None and view.document is not None and self._open_space.shows_open_page:
+        page, view, side_panel = self._panes.page, self._panes.view, self._panes.side_panel
+        if page is not None and view.document is not None and self._panes.shows_open_page:
             threads, whole = self.known_threads, view.contents.is_whole
             self._anchors = self._anchors.for_document(view.document, whole=whole)
             threads_by_block = self._anchors.by_likely_block(threads)
@@ -73,18 +68,18 @@ class SpaceThreads:
 
     def drafts_by_page(self) -> dict[str, list[UnsentText]]:
         """Return your unsent drafts by the id of their page."""
-        space, index = self._open_space.space, self._open_space.shell.workspace.unsent.index
+        space, index = self._panes.space, self._panes.shell.workspace.unsent.index
         return index.by_page(space.ref, self.threads) if space is not None and index else {}
 
     def drafts_in(self, thread: Comment) -> Sequence[UnsentText]:
         """Return your unsent drafts in a thread."""
         at = self.discussion
-        return self._open_space.shell.workspace.unsent.index.of_thread(at, thread.id) if at is not None else ()
+        return self._panes.shell.workspace.unsent.index.of_thread(at, thread.id) if at is not None else ()
 
     def drafts_on(self, block: Block) -> Sequence[UnsentText]:
         """Return your unsent drafts on a block of the open page and on the blocks inside it."""
-        page = self._open_space.page
-        if page is None or not self._open_space.shows_open_page:
+        page = self._panes.page
+        if page is None or not self._panes.shows_open_page:
             return ()
         found = self._drafts_by_block(page.id, self._anchors.by_likely_block(self.known_threads))
         return [each for key in dict.fromkeys(part.key for part in block.walk()) for each in found.get(key, ())]
@@ -108,12 +103,11 @@ class SpaceThreads:
 
     @property
     def discussion(self) -> SpaceRef | None:
-        return self._open_space.space.ref if self._open_space.space else None
+        return self._panes.space_ref
 
     @property
     def visible_page(self) -> tuple[str, str] | None:
-        page = self._open_space.page
-        return (page.id, page.title or "this page") if page and self._open_space.shows_open_page else None
+        return self._panes.visible_page
 
     @property
     def target_page(self) -> tuple[str, str] | None:
@@ -121,13 +115,12 @@ class SpaceThreads:
 
     @property
     def visible_block(self) -> Block | None:
-        stop = self._open_space.view.cursor.current() if self._open_space.shows_open_page else None
-        return stop[3] if stop else None
+        return self._panes.visible_block
 
     @property
     def known_threads(self) -> tuple[Comment, ...]:
         """The threads of the open page, open ones first."""
-        if (page := self._open_space.page) is None:
+        if (page := self._panes.page) is None:
             return ()
         page_threads = [each for each in self.threads if each.target.page and each.target.page.id == page.id]
         return tuple(sorted(page_threads, key=lambda each: not each.is_open))
@@ -135,24 +128,24 @@ class SpaceThreads:
     def threads_on(self, block: Block) -> list[Comment]:
         return (
             threads_in_block(block, self._anchors.by_likely_block(self.known_threads))
-            if self._open_space.shows_open_page
+            if self._panes.shows_open_page
             else []
         )
 
     @property
     def pane(self) -> PageView:
-        return self._open_space.view
+        return self._panes.view
 
     def go_to_thread(self, thread: Comment) -> bool:
-        if not self._open_space.shows_open_page:
+        if not self._panes.shows_open_page:
             return False
         key = next(
             (key for key, threads_by_block in self._anchors.by_likely_block((thread,)).items() if threads_by_block), ""
         )
-        return bool(key) and self._open_space.view.navigation.go_to_block(key, None)
+        return bool(key) and self._panes.view.navigation.go_to_block(key, None)
 
     def outdated_note(self, thread: Comment) -> str:
-        return self._anchors.outdated_note(thread) if self._open_space.shows_open_page else ""
+        return self._anchors.outdated_note(thread) if self._panes.shows_open_page else ""
 
     def source_of(self, block: Block) -> str:
         return ""
@@ -161,9 +154,9 @@ class SpaceThreads:
         return self._target.why_no_block()
 
     def why_not_commentable(self, *, is_whole_page: bool) -> str | None:
-        page = self._open_space.page
+        page = self._panes.page
         if self._target.row is not None:
             return self._target.why_no_page_text("text to comment on") if is_whole_page else None
-        if page is not None and not self._open_space.shows_open_page:
+        if page is not None and not self._panes.shows_open_page:
             return f"{page.title or 'This page'} is still loading."
         return None

@@ -35,7 +35,7 @@ def copy_text(app: Shell, text: str, message: str) -> None:
 
 
 def fits_clipboard(app: Shell, text: str) -> bool:
-    """Return whether a text is short enough to be copied. If not, show a notification."""
+    """Return True if a text is short enough to be copied. If not, show a notification."""
     if len(text.encode("utf-8", "replace")) <= COPIED_BYTES:
         return True
     app.say("Could not copy: the text is too long for the terminal's clipboard.", tone="care")

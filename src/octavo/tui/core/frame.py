@@ -1,10 +1,6 @@
-"""The frame around every view: the top bar with the tabs of the views, the tour of the demo, and the status bar."""
+"""Bars around every view: the top bar with the tabs of the views, the next step of the tour, and the status bar."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from rich.cells import cell_len
 from textual.app import RenderResult
@@ -14,92 +10,7 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from octavo.tui.terminal.textual_internals import keymap_of
-from octavo.tui.widgets import short_texts
-from octavo.tui.widgets.commands import key_name
-from octavo.tui.widgets.short_texts import plural
-
-if TYPE_CHECKING:
-    from textual.app import App
-
-    from octavo.data.polling import RemoteChanges
-    from octavo.tui.core.shell import Shell
-
-
-_FACT = "tour"
-"""Name of the fact that stores the number of completed steps."""
-
-
-class TourStep(NamedTuple):
-    """A step of the tour."""
-
-    commands: tuple[str, ...]
-    """Ids of the commands that complete the step."""
-    key: str
-    """Default key of the first command."""
-    purpose: str
-    """End of the sentence “Press KEY to …”."""
-
-
-STEPS = (
-    TourStep(("view.changes",), "3", "list the change requests"),
-    TourStep(("list.open",), "enter", "open the selected change request"),
-    TourStep(("diff.next_thread",), "t", "go to the next thread in the diff"),
-    TourStep(("comment.block", "diff.comment"), "c", "add a comment or a reply"),
-    TourStep(("app.palette",), ":", "find any command by name"),
-)
-
-
-class Tour:
-    """Progress of the tour, stored with the session. Only the demo has a tour."""
-
-    def __init__(self, app: Shell, on_change: Callable[[], None]) -> None:
-        self._app, self._on_change = app, on_change
-
-    @property
-    def is_offered(self) -> bool:
-        return self._app.has_session and self._app.session.kind == "demo"
-
-    @property
-    def next_step(self) -> int | None:
-        """Index of the next step. None if no tour is active."""
-        step_count = self._app.session.state.get_fact(_FACT, 0) if self.is_offered else None
-        return step_count if isinstance(step_count, int) and 0 <= step_count < len(STEPS) else None
-
-    @property
-    def instruction(self) -> str:
-        """The next step in a sentence. Empty if no tour is active."""
-        if (index := self.next_step) is None:
-            return ""
-        step = STEPS[index]
-        return f"Tour {index + 1}/{len(STEPS)}  Press {self._key(step.commands[0], step.key)} to {step.purpose}."
-
-    @property
-    def exit_hint(self) -> str:
-        """The key that leaves the tour, and its label."""
-        return f"{self._key('app.tour', 'f6')} leave tour"
-
-    def _key(self, id: str, default: str) -> str:
-        chosen = keymap_of(cast("App[Any]", self._app)).get(id)
-        return key_name(chosen.split(",")[0].strip()) if chosen else default
-
-    def complete_step(self, id: str) -> None:
-        """Complete the next step if the command `id` is one of its commands."""
-        index = self.next_step
-        if index is None or id not in STEPS[index].commands:
-            return
-        self._save(index + 1)
-        if index + 1 == len(STEPS):
-            self._app.say("Tour complete. In any view, press ? to see its keyboard shortcuts.")
-
-    def toggle(self) -> None:
-        """Start the tour at its first step, or leave it."""
-        self._save(0 if self.next_step is None else len(STEPS))
-
-    def _save(self, step_count: int) -> None:
-        self._app.session.state.set_fact(_FACT, step_count)
-        self._on_change()
-
+from octavo.tui.core.shell import Shell, shell_of
 
 VIEWS = (
     ("1", "inbox", "Inbox"),
@@ -153,7 +64,7 @@ class TopBar(Widget):
 
     @property
     def shell(self) -> Shell:
-        return cast("Shell", self.app)
+        return shell_of(self)
 
     def on_mount(self) -> None:
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._repaint_if_changed())
@@ -161,7 +72,7 @@ class TopBar(Widget):
         self.set_interval(5, self._refresh_connection)
 
     def _refresh_connection(self) -> None:
-        self.shell.workspace.update_connection()
+        self.shell.workspace.connection.update()
         self._repaint_if_changed()
 
     def _repaint_if_changed(self) -> None:
@@ -176,7 +87,7 @@ class TopBar(Widget):
 
     def _line(self) -> Content:
         width = self.content_size.width
-        left, link = Content(""), self.shell.workspace.connection
+        left, link = Content(""), self.shell.workspace.connection.status
         full = self._right_part(link, show_account=True)
         with_account = [full, self._right_part(link, show_account=True, is_short=True)]
         right_parts = [full, self._right_part(link), self._right_part(link, is_short=True)]
@@ -256,7 +167,7 @@ class TourStrip(Widget):
 
     @property
     def shell(self) -> Shell:
-        return cast("Shell", self.app)
+        return shell_of(self)
 
     def on_mount(self) -> None:
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._repaint_if_changed())
@@ -286,7 +197,7 @@ class StatusBar(Widget):
 
     @property
     def shell(self) -> Shell:
-        return cast("Shell", self.app)
+        return shell_of(self)
 
     def on_mount(self) -> None:
         self.shell.workspace.frame_changed.subscribe(self, lambda _: self._repaint_if_changed())
@@ -346,48 +257,3 @@ def shorten_path(crumbs: str, width: int) -> str:
 
 def _shorten(text: str, length: int) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
-
-
-MIN_SHOWN = timedelta(seconds=10)
-"""Shortest time for which news is shown. A key pressed just as the news arrives does not dismiss it."""
-
-
-class RemoteNews:
-    """News about changes by other people, such as `2 new replies · 1 merge`, shown until the user presses a key."""
-
-    def __init__(self, on_change: Callable[[], None]) -> None:
-        self._on_change = on_change
-        self._news: RemoteChanges | None = None
-        self._shown_since: datetime | None = None
-
-    def add(self, news: RemoteChanges) -> None:
-        """Add changes to the news."""
-        self._news = news if self._news is None else self._news + news
-        if self.summary and self._shown_since is None:
-            self._shown_since = short_texts.clock()
-        self._on_change()
-
-    def dismiss(self) -> None:
-        """Clear the news because the user pressed a key, unless the news has just arrived."""
-        if self._shown_since is not None and short_texts.clock() - self._shown_since >= MIN_SHOWN:
-            self.clear()
-
-    def clear(self) -> None:
-        """Clear the news."""
-        self._news = self._shown_since = None
-        self._on_change()
-
-    @property
-    def summary(self) -> str:
-        """All news in one line. Empty without news."""
-        news = self._news
-        if news is None:
-            return ""
-        counts = (
-            (news.threads, "new thread", ""),
-            (news.replies, "new reply", "new replies"),
-            (news.reviews, "new review", ""),
-            (news.change_requests, "new change request", ""),
-            (news.merges, "merge", ""),
-        )
-        return " · ".join(plural(number, singular, plural_form) for number, singular, plural_form in counts if number)

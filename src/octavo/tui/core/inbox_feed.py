@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from octavo.api.operation import ListPage
 from octavo.api.places import ChangeRequestRef
 from octavo.lazy_import import lazy
+from octavo.tui.widgets.commands import HostApp
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from octavo.data.inbox_loader import InboxLoader, InboxSnapshot
     from octavo.data.inbox_marks import InboxMarks, MarkedRows
     from octavo.tui.core.session import Session
-    from octavo.tui.core.shell import Shell
 
 _new_loader = lazy("octavo.data.inbox_loader:InboxLoader")
 _new_marks = lazy("octavo.data.inbox_marks:InboxMarks")
@@ -36,7 +36,7 @@ class InboxFeed:
     or with the first background refresh if the user opened it in an earlier run. Until then, the inbox shows the count
     of the earlier run."""
 
-    def __init__(self, app: Shell, on_comments_read: Callable[[str, ListPage[Comment]], None]) -> None:
+    def __init__(self, app: HostApp[Any], on_comments_read: Callable[[str, ListPage[Comment]], None]) -> None:
         """`on_comments_read` is called with the id of a change request and its open comments as soon as they are read."""
         self._on_comments_read = on_comments_read
         self._reported_comments: dict[ChangeRequestRef, tuple[Comment, ...]] = {}

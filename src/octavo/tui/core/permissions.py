@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from octavo.api.content import Edit
 from octavo.api.places import SpaceRef
-from octavo.data import permissions
+from octavo.data import access
 from octavo.tui.core.workspace import MAY_BE_SENT, NOT_SENT
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def why_no_editing(app: Shell) -> str | None:
 
 def why_not_in_space(app: Shell, space_id: str, permission: str) -> str | None:
     """Return the reason why the user lacks `permission` in a space, or None."""
-    return permissions.why_not_in_space(app.workspace.space(space_id), permission)
+    return access.why_not_in_space(app.workspace.space(space_id), permission)
 
 
 def why_not_in_change_request(
@@ -95,9 +95,7 @@ def why_not_in_discussion(
         return reason
     if action in _NEED_COMMENT_PERMISSION and (reason := why_not_in_space(app, at.space_id, "comment")):
         return reason
-    if thread is not None and (
-        reason := permissions.why_not_in_thread(app.workspace.space(at.space_id), thread, action)
-    ):
+    if thread is not None and (reason := access.why_not_in_thread(app.workspace.space(at.space_id), thread, action)):
         return reason
     if action == "edit" and message is not None:
         is_mine = app.workspace.me is None or app.workspace.me.id == message.posted_by.id

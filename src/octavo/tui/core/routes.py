@@ -1,12 +1,13 @@
-"""Destinations of navigation as values, such as `shell.go(ToPage(...))`, and the navigation history: back, forward and up."""
+"""Destinations of navigation as values, such as `app.go(ToPage(...))`, and the navigation history: back, forward and up."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from textual.app import App
 from textual.screen import Screen
 
 from octavo.api.places import ChangeRequestRef, CollectionRef, SpaceRef
@@ -15,7 +16,6 @@ from octavo.tui.terminal.textual_internals import is_whole
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest
     from octavo.api.comments import Comment
-    from octavo.tui.core.shell import Shell
 
 
 @dataclass(frozen=True)
@@ -106,8 +106,9 @@ class Step(NamedTuple):
 class NavigationHistory:
     """The stops before and after the current location. Their screens stay in memory and are shown again unchanged."""
 
-    def __init__(self, app: Shell) -> None:
-        self._app = app
+    def __init__(self, app: App[Any], all_screens: Callable[[], Sequence[Screen[Any]]]) -> None:
+        """`all_screens` returns the open screens of all modes."""
+        self._app, self._all_screens = app, all_screens
         self._behind: list[Step] = []
         self._ahead: list[Step] = []
         self._is_paused = False
@@ -244,7 +245,7 @@ class NavigationHistory:
             self._remove_screens(excess)
 
     def _remove_screens(self, screens: Iterable[Screen[Any]]) -> None:
-        shown = self._app.screens
+        shown = self._all_screens()
         for screen in dict.fromkeys(screens):
             if screen.is_running and screen not in shown and not self.contains(screen):
                 screen.remove()

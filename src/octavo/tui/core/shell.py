@@ -1,137 +1,155 @@
-"""The protocol of the app that views use. Only the package `octavo.tui.app` uses the app class itself."""
+"""Base class of the app with all parts that views use. Only the package `octavo.tui.app` uses the complete app class."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Coroutine
+from contextlib import ExitStack
+from typing import Any
 
-if TYPE_CHECKING:
-    from textual.screen import Screen
-    from textual.signal import Signal
-    from textual.timer import Timer
+from textual.app import App
+from textual.dom import DOMNode
+from textual.screen import Screen
+from textual.widget import AwaitMount
 
-    from octavo.api.comments import Comment, Reply
-    from octavo.api.places import Discussion
-    from octavo.settings import Settings
-    from octavo.tui.core.routes import NavigationHistory, Route
-    from octavo.tui.core.session import Session, SignInMethods, SignInState
-    from octavo.tui.core.workspace import Workspace
-    from octavo.tui.core.write_queue import WriteQueue
-    from octavo.tui.widgets.notices import NoticeBoard, Tone
-
-
-class SuggestionActions(Protocol):
-    """Applies suggested changes in threads to pages. The package `writing` implements this protocol."""
-
-    def why_not_apply(self, at: Discussion | None, thread: Comment, message: Comment | Reply) -> str | None:
-        """Return the reason why the suggestion in a message cannot be applied, or None."""
-
-    def apply(self, at: Discussion, thread: Comment, message: Comment | Reply) -> None:
-        """Apply the suggestion in a message to its page."""
+from octavo.api.comments import Comment, Reply
+from octavo.api.errors import ApiError
+from octavo.api.places import Discussion
+from octavo.settings import Settings
+from octavo.tui.core.routes import NavigationHistory, Route
+from octavo.tui.core.session import Session, SignInMethods, SignInState
+from octavo.tui.core.workspace import Workspace
+from octavo.tui.core.write_queue import WriteQueue
+from octavo.tui.widgets.commands import HostApp
 
 
-class Shell(Protocol):
+class Shell(HostApp[int]):
     """The app as views see it. It shows one session at a time."""
 
-    workspace: Workspace
-    writes: WriteQueue
-    history: NavigationHistory
-    settings: Settings
-    sign_in_methods: SignInMethods
-    notices: NoticeBoard
     open_next: Callable[[], SignInState] | None
-    """Function that returns the session to open after the app has ended. None if Octavo quits."""
-    settings_errors: tuple[str, ...]
-    """Errors in the settings file, as sentences."""
-    exit_callbacks: set[Callable[[], None]]
-    """Callbacks that save unfinished input when the terminal closes."""
-    may_ask_for_key: bool
-    """True unless the user went back from the sign-in screen, although the server rejects the API key."""
-    is_opening: bool
-    """True until the first screen shows its data."""
+    """Function that returns the session to open after the app has ended. None if Octavo quits. Raises OSError,
+    ValueError or NotSaved."""
+    is_opening = True
+    """True until the first screen is painted. Until then no styles are computed, because the focus and CSS classes change
+    often while the first screen is built."""
+    _is_switching_back = False
+    """True while the app switches to a view that has a screen already."""
+
+    # Methods of the complete app
+
+    show_session: Callable[[Session, str], Coroutine[Any, Any, None]]
+    """Ends the current session, then shows another session in a view. If the view is empty, in the first view."""
+    go: Callable[[Route], None]
+    """Navigates to a route."""
+    show_view: Callable[[str], None]
+    """Switches to a view by its mode, such as `changes`."""
+    show_help: Callable[[], None]
+    """Shows the help of the focused widget in a dialog."""
+    note_page_shown: Callable[[Screen[Any]], None]
+    """Notes that a screen shows a page, which ends the startup."""
+    why_not_apply: Callable[[Discussion | None, Comment, Comment | Reply], str | None]
+    """Returns the reason why the suggestion in a message of a thread cannot be applied, or None."""
+    apply_suggestion: Callable[[Discussion, Comment, Comment | Reply], None]
+    """Applies the suggestion in a message of a thread to its page."""
+
+    def __init__(self, settings: Settings, sign_in_methods: SignInMethods, session: Session | None) -> None:
+        super().__init__()
+        self.settings = settings
+        self.settings_errors: tuple[str, ...] = settings.problems
+        """Errors in the settings file, as sentences."""
+        self.sign_in_methods = sign_in_methods
+        self.may_ask_for_key = not sign_in_methods.previous_label
+        """True unless the user went back from the sign-in screen, although the server rejects the API key."""
+        self._session = session
+        self.open_next = None
+        self.history = NavigationHistory(self, lambda: self.screens)
+        self.workspace = Workspace(self, self.history)
+        self.writes = WriteQueue(self, lambda: self.session, lambda route: self.go(route), settings.undo_seconds)
 
     @property
     def session(self) -> Session:
         """The current session. Only the sign-in screen has none."""
+        assert self._session is not None, "No screen but sign-in is shown without a session"
+        return self._session
 
     @property
     def has_session(self) -> bool:
         """True if an account is signed in."""
+        return self._session is not None
 
     @property
-    def is_ending(self) -> bool:
-        """True if the app is quitting and its screens are being removed."""
-
-    async def show_session(self, session: Session, view: str = "") -> None:
-        """End the current session, then show `session` in `view`, by default in the start view of the user."""
-
-    def signal(self, name: str) -> Signal[Any]:
-        """Return a new signal that the app owns, so that it outlives its subscribers."""
-
-    def go(self, route: Route) -> None:
-        """Navigate to a route."""
-
-    def say(self, message: str, *, tone: Tone = "done", seconds: float | None = None, undo: bool = False) -> None:
-        """Show a notification. `message` is plain text, not markup."""
-
-    def explain(self, sentence: str) -> None:
-        """Show the reason why a key is disabled."""
-
-    def background(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Run `work` until it ends, even if its screen is closed. Exceptions other than ApiError are reported as bugs."""
-
-    def note_page_shown(self, screen: Any) -> None:
-        """Note that `screen` shows a page, which ends the startup."""
-
-    async def action_quit(self) -> None:
-        """Save unfinished input and quit."""
-
-    @property
-    def suggestions(self) -> SuggestionActions:
-        """Applies suggested changes."""
-
-    def undo(self) -> None:
-        """Undo the last write, or cancel it if it was not sent yet."""
-
-    def show_view(self, view: str) -> None:
-        """Switch to a view by its mode, such as `changes`."""
-
-    def show_help(self) -> None:
-        """Show the help of the focused widget in a dialog."""
-
-    # Methods of `textual.app.App`
-
-    @property
-    def screen(self) -> Screen[Any]: ...
+    def why_no_writes(self) -> str:
+        return self._session.read_only if self._session is not None else ""
 
     @property
     def screens(self) -> list[Screen[Any]]:
-        """Screens of all views."""
+        """Open screens of all views."""
+        return [screen for mode in self.MODES for screen in _screens_of(self, mode)]
 
-    @property
-    def screen_stack(self) -> list[Screen[Any]]: ...
+    # Painting
 
-    @property
-    def current_mode(self) -> str: ...
+    def delay_paint(self) -> None:
+        """Paint nothing until `paint_first_screen`."""
+        # From Python 3.12 on, Textual starts tasks eagerly. An input of the first screen would then look for a screen
+        # that does not exist yet, and the app would crash.
+        asyncio.get_running_loop().set_task_factory(None)
+        self._batch = ExitStack()
+        self._batch.enter_context(self.batch_update())
 
-    @property
-    def theme(self) -> str: ...
+    def paint_first_screen(self) -> None:
+        """Compute the styles of the screens, and paint the first screen."""
+        self.is_opening = False
+        for screen in self.screen_stack:
+            self.stylesheet.update(screen)
+        self._batch.close()
+        self.screen.refresh(layout=True)
 
-    @property
-    def theme_variables(self) -> dict[str, str]: ...
+    def switch_mode(self, mode: str) -> AwaitMount:
+        self._is_switching_back = bool(_screens_of(self, mode))
+        try:
+            return super().switch_mode(mode)
+        finally:
+            self._is_switching_back = False
 
-    def push_screen(self, screen: Any, *more: Any, **also: Any) -> Any: ...
+    def delay_update(self, delay: float = 0.05) -> None:
+        """Delay the next frames, except when the app switches to a view that has a screen already."""
+        if not self._is_switching_back:
+            super().delay_update(delay)
 
-    def pop_screen(self) -> Awaitable[None]: ...
+    def update_styles(self, node: DOMNode, animate: bool = True) -> None:
+        if not self.is_opening:
+            super().update_styles(node, animate=animate)
 
-    def switch_mode(self, mode: str) -> Awaitable[None]: ...
+    # Notifications and commands
 
-    def suspend(self) -> AbstractContextManager[None]: ...
+    def explain(self, sentence: str) -> None:
+        self.say(sentence, tone="care")
 
-    def copy_to_clipboard(self, text: str) -> None: ...
+    def report_error(self, error: BaseException) -> None:
+        """Show an ApiError of a background task in a notification. Crash the app for other errors."""
+        if isinstance(error, ApiError):
+            self.say(str(error), tone="failed")
+        else:
+            super().report_error(error)
 
-    def set_interval(self, interval: float, callback: Callable[[], None]) -> Timer: ...
+    def command_ran(self, id: str) -> None:
+        self.workspace.tour.complete_step(id)
 
-    def call_from_thread(self, callback: Callable[..., Any], *args: Any, **kwargs: Any) -> Any: ...
+    def undo(self) -> None:
+        if self._session is not None:
+            self.writes.undo()
+
+
+def _screens_of(app: App[Any], mode: str) -> list[Screen[Any]]:
+    """Return the open screens of a mode, the lowest first. Empty if the mode was not shown yet."""
+    try:
+        return app.get_screen_stack(mode)
+    except KeyError:
+        return []
+
+
+def shell_of(node: DOMNode) -> Shell:
+    """Return the app of a widget or screen."""
+    app = node.app
+    assert isinstance(app, Shell), "Views run only in the app"
+    return app

@@ -1,16 +1,15 @@
-"""Drafts and pending comments of the session, the marks that rows show for them, and the draft of a dialog."""
+"""Drafts and pending comments of the session, and the marks that rows show for them."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
-from datetime import datetime
+from collections.abc import Callable, Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual.content import Content
 
-from octavo.data.state_db import NotSaved
 from octavo.data.unsent_index import UnsentIndex, UnsentText
+from octavo.tui.widgets.commands import HostApp
 from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from octavo.tui.core.session import Session
-    from octavo.tui.core.shell import Shell
 
 
 RETRY_SECONDS = 2.0
@@ -29,7 +27,7 @@ class UnsentTexts:
     """Index of the drafts and pending comments of a session, rebuilt when a text appears or disappears. Drafts that
     could not be saved are saved again until that works."""
 
-    def __init__(self, app: Shell, on_change: Callable[[], None]) -> None:
+    def __init__(self, app: HostApp[Any], on_change: Callable[[], None]) -> None:
         """`on_change` is called before the subscribers of the signal `changed`."""
         self.changed: Signal[None] = app.signal("left unsent")
         """Published when an unsent text has appeared, disappeared or moved."""
@@ -111,89 +109,3 @@ def _mark_content(drafts: int, pending: int, unsaved: int, tight: bool) -> Conte
     parts += [("◌", "pending" if pending == 1 else f"{pending} pending", note)] * bool(pending)
     marks = [Content.styled(sign if tight else f"{sign} {label}", style) for sign, label, style in parts]
     return Content("" if tight else " ").join(marks)
-
-
-DRAFT_SAVED = "Saved as a draft. Open this dialog again to continue."
-
-
-class DialogDraft:
-    """The draft of one dialog, stored under `key`. A text equal to `initial` is not stored."""
-
-    def __init__(self, app: Shell, key: str, initial: str = "") -> None:
-        self._app, self._key, self._initial = app, key, initial
-        self._drafts = app.session.drafts
-
-    @property
-    def key(self) -> str:
-        """Key of the draft in the database."""
-        return self._key
-
-    @property
-    def text(self) -> str:
-        """The draft, or the initial text if there is no draft."""
-        draft = self._drafts.get(self._key)
-        return self._initial if draft is None else draft
-
-    @property
-    def is_saved(self) -> bool:
-        """True if the latest text is on disk."""
-        return all(draft.key != self._key for draft in self._drafts.unsaved())
-
-    @property
-    def save_problem(self) -> str:
-        """Reason why drafts cannot be saved, as a sentence. Empty if they can be saved."""
-        if self._key in self._drafts.late_keys():
-            return f"Could not save the draft: {self._drafts.unsaved_reason}. Octavo is retrying."
-        return self._app.session.state.save_error
-
-    def save(self, text: str) -> Awaitable[None]:
-        """Save `text`. The returned awaitable raises NotSaved."""
-        return self._drafts.save(self._key, self._draft(text))
-
-    def save_now(self, text: str) -> None:
-        """Save `text` before this method returns, because the app quits. Raises NotSaved."""
-        self._drafts.save_now(self._key, self._draft(text))
-
-    def save_newer(self, text: str, written_at: datetime) -> None:
-        """Save `text`, which was written at `written_at`, unless a newer draft exists. Raises NotSaved."""
-        stored = next((each for each in self._drafts.all() if each.key == self._key), None)
-        if stored is None or stored.saved_at < written_at:
-            self._drafts.get(self._key)  # A draft that was read may be replaced.
-            self._drafts.save_now(self._key, text)
-
-    def autosave(self, text: str) -> None:
-        """Save `text` in the background. If that fails, show one notification until saving works again."""
-        is_reported = self._key in self._drafts.late_keys()
-        self._app.background(self._save_or_report(self.save(text), is_reported))
-
-    def autosave_now(self, text: str) -> None:
-        """Like `autosave`, but save before this method returns, because the app quits."""
-        is_reported = self._key in self._drafts.late_keys()
-        try:
-            self.save_now(text)
-        except NotSaved as error:
-            if not is_reported:
-                self._app.say(str(error), tone="failed")
-
-    def delete(self) -> None:
-        """Delete the draft, because the server has the text."""
-        self.autosave(self._initial)
-
-    def _draft(self, text: str) -> str:
-        return "" if text.strip() == self._initial.strip() else text
-
-    async def _save_or_report(self, saving: Awaitable[None], is_reported: bool) -> None:
-        try:
-            await saving
-        except NotSaved as error:
-            if not is_reported:
-                self._app.say(str(error), tone="failed")
-
-
-def save_error(save: Callable[[str], None], text: str) -> str:
-    """Call `save` with `text`. Return the message of the error if that fails, else an empty string."""
-    try:
-        save(text)
-    except NotSaved as error:
-        return str(error)
-    return ""

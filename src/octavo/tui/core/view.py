@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from copy import copy
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -14,151 +12,25 @@ from textual.events import DescendantFocus, Event
 from textual.screen import Screen
 from textual.widget import Widget
 
-from octavo.api.errors import NotSent, Unreachable
-from octavo.api.operation import Listing, ListPage, Model, Operation
+from octavo.api.errors import NotSent
+from octavo.api.operation import Model, Operation
 from octavo.data.live import Live, Snapshot
-from octavo.data.live_response import LiveResponse
-from octavo.data.sync_queue import Rank
+from octavo.tui.core.connection import Subscriptions
 from octavo.tui.core.frame import StatusBar, TopBar, TourStrip
+from octavo.tui.core.shell import Shell, shell_of
 from octavo.tui.terminal import textual_internals as internals
 from octavo.tui.widgets.commands import HasCommands
 from octavo.tui.widgets.key_bar import KeyBar
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.notices import Notices
 from octavo.tui.widgets.section_tabs import SectionTabs
-from octavo.tui.widgets.short_texts import long_age, offline_since, plural
+from octavo.tui.widgets.short_texts import offline_since, plural
 
 if TYPE_CHECKING:
-    from octavo.tui.core.shell import Shell
     from octavo.tui.widgets.row_list import RowList
     from octavo.tui.widgets.tree import Tree
 
 T = TypeVar("T")
-Item = TypeVar("Item")
-
-MAX_ITEMS = 2000
-"""Largest number of items that are loaded of one list. Longer lists show that there are more."""
-
-
-def _do_nothing() -> None:
-    """Do nothing. Used until `Live.watch` returns the real callback."""
-
-
-@dataclass(eq=False)
-class _Slot:
-    """The operation of a slot, its response, and the callback that stops following it."""
-
-    op: Operation[Any]
-    response: LiveResponse
-    leave: Callable[[], None] = _do_nothing
-
-
-class Subscriptions:
-    """The API responses that a screen or widget shows, each in a named slot with one operation. Nothing is shown any
-    more when `owner` is being removed, because its child widgets are already gone."""
-
-    def __init__(self, owner: Widget) -> None:
-        self._owner = owner
-        self._slots: dict[str, _Slot] = {}
-        self._dependencies: tuple[LiveResponse, ...] = ()
-        self._patient: set[str] = set()
-        """Names of slots that load with low priority. Their responses do not count for the age of the data on screen."""
-
-    def follow(
-        self,
-        slot: str,
-        op: Operation[T] | None,
-        show: Callable[[Snapshot[T]], None] | None = None,
-        *,
-        rank: Rank = Rank.NOW,
-        refetch: bool = True,
-        min_items: int = 0,
-    ) -> None:
-        """Call `show` with the response to `op`, now and whenever it changes. An operation that `slot` followed before
-        is dropped. Without `refetch`, a response that another widget follows is not fetched again. A list is loaded
-        until it has `min_items` items."""
-        if slot in self._slots:
-            if self._slots[slot].op == op:
-                return
-            self._slots.pop(slot).leave()
-        if op is None or show is None:
-            return
-        (self._patient.discard if rank is Rank.NOW else self._patient.add)(slot)
-        self._shell.workspace.subscriptions.add(self)
-        # `watch` shows cached data before it returns, and `show` may follow another operation in this slot.
-        live = self._shell.session.live
-        followed = self._slots[slot] = _Slot(op, live.watched_response(op))
-        leave = live.watch(op, partial(self._show, show), rank=rank, refetch=refetch, min_items=min_items)
-        if self._slots.get(slot) is followed:
-            followed.leave = leave
-        else:
-            leave()
-
-    def depend_on(self, *ops: Operation[Any]) -> None:
-        """Count the responses to `ops`, which other widgets follow, for the age of the data of this widget."""
-        self._shell.workspace.subscriptions.add(self)
-        self._dependencies = tuple(map(self._shell.session.live.watched_response, ops))
-
-    def _show(self, show: Callable[[Snapshot[T]], None], snapshot: Snapshot[T]) -> None:
-        if internals.is_being_removed(self._owner):
-            return  # The widgets that show the response are removed already.
-        self._shell.workspace.update_connection()
-        show(with_age(snapshot))
-
-    @property
-    def _shell(self) -> Shell:
-        return cast("Shell", self._owner.app)
-
-    def follow_whole(
-        self,
-        slot: str,
-        op: Listing[Item],
-        show: Callable[[Snapshot[ListPage[Item]]], None],
-        min_items: int = MAX_ITEMS,
-        *,
-        rank: Rank = Rank.NOW,
-    ) -> None:
-        """Call `follow` for a list, and load the list until it is complete or has `min_items` items."""
-        self.follow(slot, op, show, rank=rank, min_items=min_items)
-
-    def operation(self, slot: str) -> Operation[Any] | None:
-        """Return the operation that `slot` follows, else None."""
-        return self._slots[slot].op if slot in self._slots else None
-
-    def operations(self) -> tuple[Operation[Any], ...]:
-        """Return the operations of all slots."""
-        return tuple(each.op for each in self._slots.values())
-
-    def awaited_responses(self) -> Iterator[LiveResponse]:
-        """Yield the responses that determine the age of the data of this widget."""
-        yield from (each.response for slot, each in self._slots.items() if slot not in self._patient)
-        yield from self._dependencies
-
-    @property
-    def is_on_current_screen(self) -> bool:
-        """True if the owner is on the current screen, or on the screen below the open dialogs."""
-        owner = self._owner
-        if not internals.is_whole(owner):
-            return False
-        stack = self._shell.screen_stack
-        bottom = max((at for at, screen in enumerate(stack) if not screen.is_modal), default=0)
-        return owner.screen in stack[bottom:]
-
-    def stop(self) -> None:
-        """Stop following all operations."""
-        while self._slots:
-            self._slots.popitem()[1].leave()
-        self._dependencies = ()
-
-
-def with_age(snapshot: Snapshot[T]) -> Snapshot[T]:
-    """Add the age of the data to the error of a snapshot if the server could not be reached."""
-    if snapshot.fetched_at is None or not isinstance(snapshot.error, Unreachable):
-        return snapshot
-    error = copy(snapshot.error)
-    reason = "Offline." if isinstance(error, NotSent) else str(error)
-    error.args = (f"{reason} Last updated {long_age(snapshot.fetched_at)}.",)
-    return replace(snapshot, error=error)
 
 
 def report_missing_parts(rows: RowList[Any], items_name: str, snapshots: Sequence[Snapshot[Any]]) -> None:
@@ -205,10 +77,6 @@ class View(HasCommands, Screen[None]):
     body: Callable[[], Iterable[Widget]]
     """Returns the widgets between the top bar and the status bar. Defined by each view."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.subscriptions = Subscriptions(self)
-
     @property
     def fallback_pane(self) -> Widget | None:
         """The pane that receives keys which the focused list does not handle, or None."""
@@ -234,7 +102,12 @@ class View(HasCommands, Screen[None]):
 
     @property
     def shell(self) -> Shell:
-        return cast("Shell", self.app)
+        return shell_of(self)
+
+    @cached_property
+    def subscriptions(self) -> Subscriptions:
+        """The API responses that this view shows."""
+        return Subscriptions(self, self.shell.workspace.connection)
 
     @property
     def live(self) -> Live:

@@ -4,64 +4,99 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
 
-from octavo.api.activity import KEY, Activity
-from octavo.api.errors import ApiError, Unreachable
 from octavo.api.operation import SPECS, ListPage, Operation
 from octavo.api.organizations import List as ListOrganizations
 from octavo.api.organizations import Organization
 from octavo.api.spaces import Space
 from octavo.api.users import Me, User
 from octavo.data.live import Snapshot
-from octavo.data.observers import Observers
 from octavo.data.queries import UNDECIDED, change_requests_of, spaces_of
-from octavo.tui.core.frame import RemoteNews, Tour
+from octavo.tui.core.connection import Connection
 from octavo.tui.core.inbox_feed import InboxFeed
 from octavo.tui.core.item_labels import download_progress, format_megabytes, is_first_download
 from octavo.tui.core.routes import NavigationHistory
 from octavo.tui.core.session import Session
+from octavo.tui.core.tour import Tour
 from octavo.tui.core.unsent_texts import UnsentTexts
 from octavo.tui.widgets import short_texts
-from octavo.tui.widgets.short_texts import plural, short_age
+from octavo.tui.widgets.commands import HostApp
+from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from textual.signal import Signal
 
     from octavo.api.change_requests import ChangeRequest, ListOfOrganization
     from octavo.api.comments import Comment
+    from octavo.data.polling import RemoteChanges
     from octavo.data.writes.machine import OutboxEntry
-    from octavo.tui.core.shell import Shell
-    from octavo.tui.core.view import Subscriptions
 
 MAX_SPACES = 1000
 PENDING = "pending comment"
 NOT_SENT, MAY_BE_SENT = "not sent", "may have been sent"
 """Labels for a write that the server refused, and for a write whose response was lost."""
-_NO_API_KEY, _KEY_REJECTED = "no API key", "API key rejected"
-KEY_ERROR_SECONDS = 15.0
-"""Seconds for which the notification about an unreadable API key is shown."""
 _SUMMARY_COUNTS = "open words of reviews"
-SLOW_SECONDS = 5.0
-"""Seconds without a response after which the top bar shows how long the app has been waiting."""
+
+
+MIN_SHOWN = timedelta(seconds=10)
+"""Shortest time for which news is shown. A key pressed just as the news arrives does not dismiss it."""
+
+
+class RemoteNews:
+    """News about changes by other people, such as `2 new replies · 1 merge`, shown until the user presses a key."""
+
+    def __init__(self, on_change: Callable[[], None]) -> None:
+        self._on_change = on_change
+        self._news: RemoteChanges | None = None
+        self._shown_since: datetime | None = None
+
+    def add(self, news: RemoteChanges) -> None:
+        """Add changes to the news."""
+        self._news = news if self._news is None else self._news + news
+        if self.summary and self._shown_since is None:
+            self._shown_since = short_texts.clock()
+        self._on_change()
+
+    def dismiss(self) -> None:
+        """Clear the news because the user pressed a key, unless the news has just arrived."""
+        if self._shown_since is not None and short_texts.clock() - self._shown_since >= MIN_SHOWN:
+            self.clear()
+
+    def clear(self) -> None:
+        """Clear the news."""
+        self._news = self._shown_since = None
+        self._on_change()
+
+    @property
+    def summary(self) -> str:
+        """All news in one line. Empty without news."""
+        news = self._news
+        if news is None:
+            return ""
+        counts = (
+            (news.threads, "new thread", ""),
+            (news.replies, "new reply", "new replies"),
+            (news.reviews, "new review", ""),
+            (news.change_requests, "new change request", ""),
+            (news.merges, "merge", ""),
+        )
+        return " · ".join(plural(number, singular, plural_form) for number, singular, plural_form in counts if number)
 
 
 class Workspace:
     """State of the session that all views share. Views read its attributes and subscribe to its signals."""
 
-    def __init__(self, app: Shell, history: NavigationHistory) -> None:
+    def __init__(self, app: HostApp[Any], history: NavigationHistory) -> None:
         self.me: User | None = None
         self.organization: Organization | None = None
         self.organizations: Snapshot[ListPage[Organization]] = Snapshot()
         self.spaces: Snapshot[ListPage[Space]] = Snapshot()
         self.frame_changed: Signal[None] = app.signal("frame")
         """Published when the top bar or the status bar must be updated."""
-        self._connection_style = ""
-        """Style of the connection status in the top bar."""
+        self.connection = Connection(app, self._publish_frame)
         self.organization_changed: Signal[Organization] = app.signal("organization")
         self.spaces_changed: Signal[None] = app.signal("spaces")
         self.inbox = InboxFeed(app, self.record_open_comments)
@@ -69,15 +104,9 @@ class Workspace:
         self.news = RemoteNews(self._publish_frame)
         """Changes by other people, for the status bar."""
         self.tour = Tour(app, self._publish_frame)
-        self.subscriptions: WeakSet[Subscriptions] = WeakSet()
-        """Subscriptions of all widgets that exist."""
-        self._session_start: datetime | None = None
-        """Time at which the current session started."""
         self._app, self._history = app, history
         self._reported: set[str] = set()
         """Identifiers of problems that were already shown in a notification."""
-        self.key_rejected: Observers[[]] = Observers()
-        """Called once in a session when the server rejects its API key."""
         self._pending_action: Callable[[Organization], object] | None = None
         """Action that runs as soon as the organization is loaded. A newer action replaces it."""
         self._session: Session | None = None
@@ -93,11 +122,14 @@ class Workspace:
         """Ids of the spaces that are being downloaded for the first time."""
         self._counted_organization: Organization | None = None
         """Organization for which `follow_comment_counts` has run."""
+        self._counts_comments = False
+        """True if the first screen is painted, so that open threads are counted."""
 
     def follow(self, session: Session) -> None:
         """Follow the data of `session`."""
         self._session = session
-        self._session_start = short_texts.clock()
+        self.connection.follow(session)
+        self.tour.follow(session)
         self._reported = {entry.id for entry in session.outbox.entries if _needs_attention(entry)}
         self._unsubscribe["outbox"] = session.outbox.observe(self._on_outbox_changed)
         self._unsubscribe["offline"] = session.offline.watch(self._on_offline_changed)
@@ -113,6 +145,8 @@ class Workspace:
         """Stop following, and forget all data."""
         while self._unsubscribe:
             self._unsubscribe.popitem()[1]()
+        self.connection.reset()
+        self.tour.follow(None)
         self.inbox.stop()
         self.unsent.reset()
         self._session = self.me = self.organization = self._pending_action = self._counted_organization = None
@@ -136,7 +170,7 @@ class Workspace:
         self._unsubscribe["spaces"] = session.live.watch(
             spaces_of(organization.id), self._show_spaces, min_items=MAX_SPACES
         )
-        if not self._app.is_opening:
+        if self._counts_comments:
             self.follow_comment_counts()
         self.inbox.switch_organization(session, organization)
         self.organization_changed.publish(organization)
@@ -148,6 +182,7 @@ class Workspace:
     def follow_comment_counts(self) -> None:
         """Follow the change requests of the organization, to count their open threads. The first screen does not need
         them. Calling this method twice for one organization has no effect."""
+        self._counts_comments = True
         session, organization = self._session, self.organization
         if session is None or organization is None or organization == self._counted_organization:
             return
@@ -236,72 +271,6 @@ class Workspace:
             threads = sum(space.comments for space in items) + sum(map(self.open_thread_count, undecided))
             self._cached_counts = self.spaces, {"changes": change_requests, "comments": threads}
         return {"inbox": self.inbox.count, **self._cached_counts[1]}
-
-    @property
-    def visible_operations(self) -> tuple[Operation[Any], ...]:
-        """Operations that the current screen follows."""
-        return tuple(op for each in tuple(self.subscriptions) if each.is_on_current_screen for op in each.operations())
-
-    @property
-    def data_as_of(self) -> datetime | None:
-        """Time of the oldest response on the current screen. For an empty screen, the time at which the account was
-        loaded. None if nothing was loaded."""
-        if self._session is None:
-            return None
-        visible = (each for each in tuple(self.subscriptions) if each.is_on_current_screen)
-        moments = [each.current_as_of for owner in visible for each in owner.awaited_responses()]
-        account: tuple[Operation[Any], ...] = (Me(), ListOrganizations())
-        candidates = moments or map(self._session.live.as_of, account)
-        return min((each for each in candidates if each is not None), default=None)
-
-    @property
-    def connection(self) -> tuple[str, str, str]:
-        """Connection status with the age of the data, a short form of it, and its style. The texts have a fixed width,
-        so that the top bar does not move while the age grows."""
-        if self._session is None:
-            return "not signed in", "not signed in", "$octavo-muted"
-        if (seconds := self._session.response_wait()) >= SLOW_SECONDS:
-            return f"○ no response for {seconds:.0f}s".ljust(23), f"○ waiting {seconds:.0f}s".ljust(14), "$warning"
-        as_of = self.data_as_of
-        if (last := self._last_request) is None:
-            label = f"○ cached {_padded_age(as_of)}" if as_of is not None else "○ connecting"
-            return label, label, "$octavo-muted"
-        if problem := _connection_problem(last) or _loading_problem(self.organizations.error):
-            if as_of is None:
-                return f"○ {problem}", f"○ {problem}", "$warning"
-            return f"○ {problem}, updated {_padded_age(as_of)}", f"○ {problem} {_padded_age(as_of)}", "$warning"
-        if as_of is not None and self._session_start is not None and as_of < self._session_start:
-            return f"○ cached {_padded_age(as_of)}", f"○ cached {_padded_age(as_of)}", "$octavo-muted"
-        age = _padded_age(as_of or last.moment)
-        return f"● updated {age}", f"● {age}", "$success"
-
-    @property
-    def needs_key(self) -> bool:
-        """True if the server rejects the API key of this account, or the key cannot be read."""
-        last = self._last_request
-        return last is not None and _connection_problem(last) in (_NO_API_KEY, _KEY_REJECTED)
-
-    @property
-    def _last_request(self) -> Activity | None:
-        activity = self._session.activity() if self._session is not None else ()
-        return next((each for each in activity if not each.given_up), None)
-
-    @property
-    def shows_cached_data(self) -> bool:
-        """True if the current screen shows data of an earlier run and no request has failed."""
-        return self._session is not None and self.connection[-1] == "$octavo-muted"
-
-    def update_connection(self) -> None:
-        """Update the top bar if the connection status has changed. Report an unreadable or rejected API key once."""
-        if (last := self._last_request) is not None and last.method == KEY and last.error not in self._reported:
-            self._reported.add(last.error)
-            self._app.say(last.error, tone="failed", seconds=KEY_ERROR_SECONDS)
-        if last is not None and last.status == 401 and _KEY_REJECTED not in self._reported:
-            self._reported.add(_KEY_REJECTED)
-            self.key_rejected.notify()
-        if self._session is not None and (state := self.connection[-1]) != self._connection_style:
-            self._connection_style = state
-            self._publish_frame()
 
     def pending_entry(self, message_id: str) -> OutboxEntry | None:
         """Return the outbox entry of a pending comment by the id of the comment, or None."""
@@ -417,16 +386,17 @@ class Workspace:
         self.frame_changed.publish(None)
 
     def _show_me(self, snapshot: Snapshot[User]) -> None:
-        if snapshot.value is None or self._session is None or self._session_start is None:
+        session_start = self.connection.started_at
+        if snapshot.value is None or self._session is None or session_start is None:
             return
-        is_current = snapshot.fetched_at is not None and snapshot.fetched_at >= self._session_start
+        is_current = snapshot.fetched_at is not None and snapshot.fetched_at >= session_start
         self._session.outbox.set_account(snapshot.value, asked=is_current)
         if snapshot.value != self.me or is_current:
             self.me = snapshot.value
             self._publish_frame()
 
     def _show_organizations(self, snapshot: Snapshot[ListPage[Organization]]) -> None:
-        self.organizations = snapshot
+        self.organizations, self.connection.organizations_error = snapshot, snapshot.error
         organizations = snapshot.value.items if snapshot.value else ()
         if self.organization is not None and self._has_left(self.organization):
             self.organization, self.spaces = None, Snapshot()
@@ -488,28 +458,6 @@ def _failure_message(entry: OutboxEntry) -> str:
         " Your text is saved as a draft." if entry.draft_key and entry.facts.text and entry.state == "failed" else ""
     )
     return f"{entry.reason}{draft_note}"
-
-
-def _padded_age(moment: datetime) -> str:
-    """Return an age, padded to a fixed width: `4s ago `, `10s ago`."""
-    return f"{short_age(moment)} ago".ljust(7)
-
-
-def _connection_problem(last: Activity) -> str:
-    """Return the problem of the connection, judged by the `last` request. Empty if there is none."""
-    if last.status is None:
-        return _NO_API_KEY if last.method == KEY else "offline"
-    return "server error" if last.status >= 500 else {401: _KEY_REJECTED, 429: "rate limited"}.get(last.status, "")
-
-
-def _loading_problem(error: ApiError | None) -> str:
-    """Return the reason why the organizations could not be loaded, in two words. Empty without an error."""
-    if error is None:
-        return ""
-    if isinstance(error, Unreachable):
-        return "offline"
-    problems = {401: _KEY_REJECTED, 403: "not allowed"}
-    return "server error" if (error.status or 0) >= 500 else problems.get(error.status or 0, "not loaded")
 
 
 def _undecided_lists(organization: Organization) -> dict[str, ListOfOrganization]:

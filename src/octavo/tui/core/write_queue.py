@@ -13,12 +13,14 @@ from octavo.data.queries import open_threads_of
 from octavo.data.state_db import NotSaved
 from octavo.data.writes.machine import NewWrite
 from octavo.tui.core.routes import ToThread
+from octavo.tui.widgets.commands import HostApp
 from octavo.tui.widgets.short_texts import plural
 
 if TYPE_CHECKING:
+    from octavo.data.live import Live
     from octavo.data.writes.direct import SendResult
     from octavo.data.writes.machine import OutboxEntry
-    from octavo.tui.core.shell import Shell
+    from octavo.tui.core.session import Session
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -67,8 +69,16 @@ def _in_background(
 class WriteQueue:
     """Sends all writes of the user and undoes them. Writes that are queued together are undone together."""
 
-    def __init__(self, app: Shell) -> None:
-        self._app = app
+    def __init__(
+        self,
+        app: HostApp[Any],
+        session: Callable[[], Session],
+        go: Callable[[ToThread], None],
+        undo_seconds: float,
+    ) -> None:
+        """`session` returns the current session. `go` shows the comment of a write that was undone. `undo_seconds` is
+        the undo delay."""
+        self._app, self._session, self._go, self._undo_seconds = app, session, go, undo_seconds
         self._lock = asyncio.Lock()
         """Makes each write wait for the write before it, so that a key sees the result of the previous key."""
         self._no_undo_reason = ""
@@ -87,7 +97,7 @@ class WriteQueue:
         `max_seconds` seconds to finish."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=max_seconds)
-        await self._app.session.outbox.send_now()
+        await self._session().outbox.send_now()
         self._undoable.clear()
 
     def run(self, work: Coroutine[Any, Any, None]) -> None:
@@ -102,7 +112,7 @@ class WriteQueue:
     ) -> None:
         """Add writes to the outbox, then show `message`. They are sent after the undo delay. `local_change` is made and
         undone together with the writes. With `in_review`, the write is a pending comment, which is sent with a review."""
-        app, outbox = self._app, self._app.session.outbox
+        app, outbox = self._app, self._session().outbox
         async with self._lock:
             try:
                 if local_change is not None:
@@ -120,7 +130,7 @@ class WriteQueue:
                 )
                 return
             self._view_of_entry |= dict.fromkeys((entry.id for entry in entries), app.current_mode)
-            delay = app.settings.undo_seconds if entries[-1].state == "held" else 0.0
+            delay = self._undo_seconds if entries[-1].state == "held" else 0.0
         app.say(message, seconds=max(delay, NOTICE_SECONDS), undo=delay > 0)
 
     @_in_background
@@ -140,7 +150,7 @@ class WriteQueue:
                 app.say(f"Could not {action}. {result.message}", tone="failed")
                 return
             self._add_undoable(None)
-        delay = app.settings.undo_seconds
+        delay = self._undo_seconds
         app.say(message, seconds=max(delay, NOTICE_SECONDS), undo=delay > 0)
         if on_success is not None and not app.is_ending:
             on_success()
@@ -205,7 +215,7 @@ class WriteQueue:
         elif change.undo is None:
             app.say(message)
         else:
-            app.say(message, seconds=max(app.settings.undo_seconds, NOTICE_SECONDS), undo=True)
+            app.say(message, seconds=max(self._undo_seconds, NOTICE_SECONDS), undo=True)
 
     def _add_undoable(self, change: LocalChange | None, *, writes: bool = True) -> None:
         """Add a write to the writes that can be undone."""
@@ -247,7 +257,7 @@ class WriteQueue:
                     self._close_undo_notices()
                     app.say(change.undo_message)
                     return
-                undone = await app.session.outbox.undo()
+                undone = await self._session().outbox.undo()
             except NotSaved as error:
                 app.say(f"Could not undo your last change: {error}", tone="failed")
                 return
@@ -255,7 +265,7 @@ class WriteQueue:
         app.say(undone.message if undone is not None else "Nothing to undo.")
         if undone is not None and undone.undone and not app.is_ending:
             entry = undone.undone[0]
-            app.go(_route_to_write(app, entry, self._view_of_entry.get(entry.id, "")))
+            self._go(_route_to_write(self._session().live, entry, self._view_of_entry.get(entry.id, "")))
 
     async def _send_undo(self, undo: DirectUndo) -> None:
         outcome = await self._send_with_progress(undo.action, undo.send())
@@ -270,7 +280,7 @@ class WriteQueue:
 
 
 @contextmanager
-def show_progress(app: Shell, text: str) -> Iterator[None]:
+def show_progress(app: HostApp[Any], text: str) -> Iterator[None]:
     """Show `text` as a notification while the `with` block runs."""
     number = app.notices.say(text, seconds=MAX_PROGRESS_SECONDS)
     try:
@@ -279,9 +289,9 @@ def show_progress(app: Shell, text: str) -> Iterator[None]:
         app.notices.close(number)
 
 
-def _route_to_write(app: Shell, entry: OutboxEntry, view: str) -> ToThread:
+def _route_to_write(live: Live, entry: OutboxEntry, view: str) -> ToThread:
     """Return the route to the comment or thread that an outbox entry has changed."""
-    at, thread_id, live = entry.at, entry.facts.thread, app.session.live
+    at, thread_id = entry.at, entry.facts.thread
     thread = live.peek(comments.Get(at=at, comment_id=thread_id, format="markdown")).value if thread_id else None
     # The lists that the thread views and the inbox follow.
     for op in (

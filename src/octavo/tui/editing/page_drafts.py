@@ -19,8 +19,8 @@ from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.api.text import Raw
 from octavo.lazy_import import lazy
+from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.routes import Route
-from octavo.tui.core.unsent_texts import DialogDraft
 
 if TYPE_CHECKING:
     from octavo.api.change_requests import ChangeRequest

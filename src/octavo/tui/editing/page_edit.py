@@ -19,8 +19,8 @@ from octavo.documents.blocks import Block
 from octavo.documents.conflict_markers import find_markers
 from octavo.documents.parse import parse
 from octavo.documents.thread_anchors import ThreadAnchors
+from octavo.tui.core.dialog_draft import DialogDraft, save_error
 from octavo.tui.core.permissions import UNDECIDED
-from octavo.tui.core.unsent_texts import DialogDraft, save_error
 from octavo.tui.core.write_queue import show_progress
 from octavo.tui.editing import target_request
 from octavo.tui.editing.page_drafts import (

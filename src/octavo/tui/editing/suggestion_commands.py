@@ -163,67 +163,58 @@ def suggested_texts(thread: Comment, message: Comment | Reply) -> tuple[Suggeste
     return tuple(SuggestedText(page.id, node.id, thread.target.revision, each.text) for each in texts)
 
 
-class SuggestionCommands:
-    """Implementation of `SuggestionActions`."""
-
-    def __init__(self, app: Shell) -> None:
-        self._app = app
-
-    def why_not_apply(self, at: Discussion | None, thread: Comment, message: Comment | Reply) -> str | None:
-        """Return the reason why the suggestion in a message cannot be applied, or None."""
-        app = self._app
-        texts = find_suggestions(message.body.text)
-        if not texts:
-            return "This comment has no suggestion."
-        if app.workspace.send_status(message.id) or app.workspace.send_status(thread.id):
-            return "This comment has not been sent yet. You can apply the suggestion after the comment is sent."
-        if len(texts) > 1:
-            return "This comment has several suggestions for the same block, so Octavo cannot apply them. Press e to edit the page yourself."
-        if not suggested_texts(thread, message):
-            return "This thread is about the page as a whole, so the suggestion has no block to change."
-        if not isinstance(at, ChangeRequestRef):
-            return "You can apply suggestions only in change requests, and this comment is on main. Press e to edit the page."
-        return why_no_editing(app) or why_not_in_space(app, at.space_id, "edit")
-
-    def apply(self, at: Discussion, thread: Comment, message: Comment | Reply) -> None:
-        """Apply the suggestion in a message to its page. If its block was edited since, offer to resolve the conflict
-        in the editor."""
-        app = self._app
-        texts = suggested_texts(thread, message)
-        if not isinstance(at, ChangeRequestRef) or not texts:
-            return
-        page = thread.target.page
-        title = (page.title if page is not None else None) or "the page"
-
-        async def sending() -> SendResult[SuggestionOutcome]:
-            result = await apply_suggestions(app.session.live, at, texts)
-            if result.kind != "changed" or result.result is None:
-                return (
-                    result
-                    if result.kind == "done"
-                    else SendResult(result.kind, f"Could not apply the suggestion: {result.message}")
-                )
-            match result.result.results[0][1]:
-                case "same":
-                    return SendResult(
-                        "refused", f"{title} already has the suggested text. Press d to resolve the thread."
-                    )
-                case "gone":
-                    return SendResult(
-                        "refused", "Could not apply the suggestion: the page was deleted from this change request."
-                    )
-            _offer_editor(app, at, title, texts[0])
-            return SendResult(
-                "refused", "Could not apply the suggestion: its block was edited or deleted in the meantime."
-            )
-
-        _send(
-            app,
-            at,
-            sending,
-            "apply the suggestion",
-            f"Applied the suggestion to {title}. Press d to resolve the thread, or D to reply and resolve.",
+def why_not_apply(app: Shell, at: Discussion | None, thread: Comment, message: Comment | Reply) -> str | None:
+    """Return the reason why the suggestion in a message cannot be applied, or None."""
+    texts = find_suggestions(message.body.text)
+    if not texts:
+        return "This comment has no suggestion."
+    if app.workspace.send_status(message.id) or app.workspace.send_status(thread.id):
+        return "This comment has not been sent yet. You can apply the suggestion after the comment is sent."
+    if len(texts) > 1:
+        return "This comment has several suggestions for the same block, so Octavo cannot apply them. Press e to edit the page yourself."
+    if not suggested_texts(thread, message):
+        return "This thread is about the page as a whole, so the suggestion has no block to change."
+    if not isinstance(at, ChangeRequestRef):
+        return (
+            "You can apply suggestions only in change requests, and this comment is on main. Press e to edit the page."
         )
+    return why_no_editing(app) or why_not_in_space(app, at.space_id, "edit")
+
+
+def apply_to_page(app: Shell, at: Discussion, thread: Comment, message: Comment | Reply) -> None:
+    """Apply the suggestion in a message to its page. If its block was edited since, offer to resolve the conflict
+    in the editor."""
+    texts = suggested_texts(thread, message)
+    if not isinstance(at, ChangeRequestRef) or not texts:
+        return
+    page = thread.target.page
+    title = (page.title if page is not None else None) or "the page"
+
+    async def sending() -> SendResult[SuggestionOutcome]:
+        result = await apply_suggestions(app.session.live, at, texts)
+        if result.kind != "changed" or result.result is None:
+            return (
+                result
+                if result.kind == "done"
+                else SendResult(result.kind, f"Could not apply the suggestion: {result.message}")
+            )
+        match result.result.results[0][1]:
+            case "same":
+                return SendResult("refused", f"{title} already has the suggested text. Press d to resolve the thread.")
+            case "gone":
+                return SendResult(
+                    "refused", "Could not apply the suggestion: the page was deleted from this change request."
+                )
+        _offer_editor(app, at, title, texts[0])
+        return SendResult("refused", "Could not apply the suggestion: its block was edited or deleted in the meantime.")
+
+    _send(
+        app,
+        at,
+        sending,
+        "apply the suggestion",
+        f"Applied the suggestion to {title}. Press d to resolve the thread, or D to reply and resolve.",
+    )
 
 
 def apply_all_suggestions(app: Shell, at: ChangeRequestRef, title: str, threads: Sequence[Comment]) -> None:

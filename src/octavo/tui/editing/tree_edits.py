@@ -14,7 +14,7 @@ from octavo.api.content import ContentEdit, DeletePage, DocumentBody, InsertPage
 from octavo.api.errors import ApiError
 from octavo.api.places import ContentRef, SpaceRef
 from octavo.data.writes.content_writes import NO_OPERATION, edit
-from octavo.tui.core.unsent_texts import DRAFT_SAVED, DialogDraft
+from octavo.tui.core.dialog_draft import DRAFT_SAVED, DialogDraft
 from octavo.tui.core.write_queue import show_progress
 from octavo.tui.editing import page_form, target_request
 from octavo.tui.editing.page_form import PageForm

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
@@ -19,7 +20,8 @@ from octavo.data.inbox import DraftRef, InboxRow, ThreadRef, WriteRef
 from octavo.data.inbox_marks import Mark
 from octavo.data.live import Snapshot
 from octavo.tui.comments.thread_view import ThreadView
-from octavo.tui.core.view import Subscriptions
+from octavo.tui.core.connection import Subscriptions
+from octavo.tui.core.shell import shell_of
 from octavo.tui.inbox.row_commands import snooze_end_label
 from octavo.tui.inbox.tabs import REASON_SIGNS, SHORT_REASONS
 from octavo.tui.review.request_preview import RequestPreview
@@ -110,7 +112,6 @@ class RowPreview(Vertical):
         """`status_of` returns the status of a change request, as far as it is loaded."""
         super().__init__(id=id)
         self._row: InboxRow | None = None
-        self._subscriptions = Subscriptions(self)
         self.summary, self.thread, self.text_pane = (
             RequestPreview(status_of, id="summary"),
             ThreadView(id="thread"),
@@ -119,7 +120,11 @@ class RowPreview(Vertical):
 
     @property
     def shell(self) -> Shell:
-        return cast("Shell", self.app)
+        return shell_of(self)
+
+    @cached_property
+    def _subscriptions(self) -> Subscriptions:
+        return Subscriptions(self, self.shell.workspace.connection)
 
     def on_unmount(self) -> None:
         self._subscriptions.stop()

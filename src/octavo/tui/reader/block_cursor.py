@@ -237,7 +237,7 @@ class BlockCursor(PanePart):
                 if any(has_moved):
                     viewport.lay_out_unit(span.unit_index)
                 return
-        explain(viewport.widget, "Nothing to scroll here: no code or table is wider than the viewport.")
+        explain(viewport.widget, "Nothing to scroll here: no code or table is wider than the pane.")
 
     def find_next(
         self, step: int, wanted: Callable[[BlockSpan], bool], may_match: Callable[[int], bool]

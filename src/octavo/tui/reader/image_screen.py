@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.segment import Segment
 from textual.app import ComposeResult
@@ -20,6 +20,7 @@ from octavo.api.errors import ApiError
 from octavo.tui.core.external_links import confirm_link
 from octavo.tui.core.file_dialogs import Export, ask_for_path
 from octavo.tui.core.item_labels import format_name, format_size
+from octavo.tui.core.shell import Shell, shell_of
 from octavo.tui.reader.linked_files import (
     ImageLocation,
     ImageUnavailable,
@@ -39,7 +40,6 @@ from octavo.tui.widgets.short_texts import safe, safe_lines
 from octavo.tui.widgets.text_widgets import ChangingText
 
 if TYPE_CHECKING:
-    from octavo.tui.core.shell import Shell
     from octavo.tui.reader.page_view import PageView
 
 RESIZE_DELAY = 0.15
@@ -147,7 +147,7 @@ class ImageScreen(Dialog[None]):
 
     @property
     def shell(self) -> Shell:
-        return cast("Shell", self.app)
+        return shell_of(self)
 
     @property
     def picture(self) -> ImageReference:

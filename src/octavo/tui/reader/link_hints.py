@@ -145,7 +145,7 @@ class Clickables(PanePart):
         self.hints = None
 
     def visible(self) -> list[ClickableSpan]:
-        """Return the visible clickable spans. Their `line` counts rows of the viewport."""
+        """Return the visible clickable spans. Their `line` counts rows of the pane."""
         viewport = self.viewport
         covered = viewport.contents.sticky_rows(viewport.top)
         out = []
@@ -197,7 +197,7 @@ class Clickables(PanePart):
     def show_hints(self, clickables: list[ClickableSpan], *, outside: bool = False) -> None:
         """Show hints at some links. `outside`: open them in the browser, also for lower-case letters."""
         if not self.viewport.widget.has_focus:
-            self.viewport.widget.focus()  # The letters of hints are typed in the viewport.
+            self.viewport.widget.focus()  # The letters of hints are typed in the pane.
         self.hints = Hints(clickables, outside=outside)
         self.viewport.repaint()
 

@@ -1,5 +1,4 @@
-"""`Reader`, the base of all page views: it scrolls lines that are laid out when they come into view, and has a block
-cursor, link hints and a find bar."""
+"""`Reader`, the base of all page views: a viewport with a block cursor, link hints, a find bar and selectable text."""
 
 from __future__ import annotations
 
@@ -71,14 +70,6 @@ class Reader(HasCommands, ScrollWidget, can_focus=True, inherit_bindings=False):
         def __init__(self, block: Block) -> None:
             super().__init__()
             self.block = block
-
-    class Copied(Message):
-        """Text was copied to the clipboard. `what` names it, for example “code” or “paragraph”."""
-
-        def __init__(self, text: str, content_kind: str) -> None:
-            super().__init__()
-            self.text = text
-            self.what = content_kind
 
     def __init__(self, *, ascii: bool = False, mono: bool = False, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -89,7 +89,7 @@ class TextCopied(Message):
 
 
 class TextSelection(PanePart):
-    """Selected text of a viewport."""
+    """Selected text of a pane."""
 
     def __init__(self, viewport: Viewport) -> None:
         super().__init__(viewport)

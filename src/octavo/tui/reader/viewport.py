@@ -326,7 +326,7 @@ class BackgroundLayout:
 
     @property
     def is_busy(self) -> bool:
-        """True while the thread lays out units of the viewport."""
+        """True while the thread lays out units of the pane."""
         return self._virtual_lines is not None and self._virtual_lines is self.viewport.virtual_lines
 
     def prepare(self, folds: Folds, size: int) -> UnitLayout | None:

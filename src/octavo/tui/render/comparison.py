@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -10,6 +10,7 @@ from itertools import zip_longest
 from typing import TypeVar
 
 from octavo.documents.blocks import Block, Document, Run
+from octavo.documents.change_kinds import ChangeKind, ChangeKinds
 from octavo.documents.diff import diff
 from octavo.documents.diff_model import (
     AddedBlock,
@@ -43,6 +44,8 @@ class PageComparison:
     new: Document
     old_block_ids: frozenset[int] = field(default=frozenset(), compare=False, repr=False)
     """Identities of the blocks of the old version."""
+    kinds: ChangeKinds = field(default_factory=ChangeKinds, compare=False, repr=False)
+    """What each change of the text affects."""
 
     _blocks_by_key: Mapping[str, Block] = field(default_factory=dict, init=False, compare=False, repr=False)
 
@@ -65,6 +68,13 @@ class PageComparison:
         """Return whether a block belongs to the old version."""
         return id(block) in self.old_block_ids
 
+    @property
+    def kind_counts(self) -> Counter[ChangeKind]:
+        """Number of changes of the text and of the page settings, by their most important kind."""
+        counts = Counter(self.kinds.counts)
+        counts["setting"] += len(self.diff.metadata)
+        return +counts
+
     @cached_property
     def hunks(self) -> tuple[SourceHunk, ...]:
         """Differences between the source texts."""
@@ -84,7 +94,7 @@ def compare(before: str, after: str) -> PageComparison:
     for entry in changed.entries:
         if isinstance(entry, (ChangedBlock, MovedBlock)):
             _exhaust(recent_entries(entry))
-    return PageComparison(changed, old, new)
+    return PageComparison(changed, old, new, kinds=ChangeKinds(changed.entries))
 
 
 def _exhaust(pieces: Iterator[object]) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from octavo.documents.blocks import Block, Document, kinds_with, plain_text
+from octavo.documents.change_kinds import NONE, ChangeKind, ChangeKinds, count_text, has_meaning, leading_kind
 from octavo.documents.diff_model import (
     AddedBlock,
     ChangedBlock,
@@ -31,13 +32,21 @@ from octavo.tui.render.diff_context import (
     container_name,
     title_heading,
 )
+from octavo.tui.render.diff_groups import (
+    MOST_PAIRED,
+    DiffGroup,
+    JointMove,
+    Replacement,
+    has_inner_changes,
+    join_moves,
+    pair_replacements,
+)
 from octavo.tui.render.diff_units import ContextSize, DiffUnit, DiffUnits
 from octavo.tui.render.threads import ThreadSummary
 
-_MOST_PAIRED = 8
-_MOST_LINES_APART = 5
-"""Lines between two blocks that moved together: blank lines and tags of containers."""
 _EXPANDABLE_KINDS = kinds_with("opened")
+_NO_KINDS = ChangeKinds()
+_SETTING: frozenset[ChangeKind] = frozenset({"setting"})
 
 
 def build_diff(
@@ -47,16 +56,20 @@ def build_diff(
     title: str = "",
     *,
     side_by_side: bool = False,
+    kinds: ChangeKinds = _NO_KINDS,
+    only_meaning: bool = False,
 ) -> DiffUnits:
     """Return the units of a rendered diff. Units are made while they are iterated, because a page may have tens of
     thousands.
 
     `threads` are by block key, with "" for the threads of the page. `side_by_side`: removed blocks are paired with the
-    blocks that were added in their place.
+    blocks that were added in their place. `kinds` says what each change affects, and `only_meaning` hides the changes
+    without meaning. A note stands in the place of hidden changes.
     """
     if diff.is_empty and not diff.unseen_lines and not threads:
         return DiffUnits()
-    return _DiffBuilder(context_size, threads, title, side_by_side=side_by_side).build(diff)
+    builder = _DiffBuilder(context_size, threads, title, kinds, side_by_side=side_by_side, only_meaning=only_meaning)
+    return builder.build(diff)
 
 
 def build_side(
@@ -66,7 +79,7 @@ def build_side(
     the end."""
     was, now = compared.old, compared.new
     shown, other = (now, was) if side == "new" else (was, now)
-    return _DiffBuilder(ContextSize(), threads, title).build_side(
+    return _DiffBuilder(ContextSize(), threads, title, compared.kinds).build_side(
         compared.diff, shown, other, _rewrite_note(compared.diff.size, side)
     )
 
@@ -93,70 +106,6 @@ def build_source_diff(hunks: Sequence[SourceHunk]) -> DiffUnits:
 
     out.remaining = units()
     return out
-
-
-@dataclass(frozen=True)
-class _Replacement:
-    """Removed blocks, and the blocks that were added in their place."""
-
-    removed: tuple[Block, ...]
-    added: tuple[Block, ...]
-
-
-def _pair_replacements(entries: Sequence[Entry]) -> Iterator[Entry | _Replacement]:
-    """Yield the entries, with removals and additions in one place paired. Pairs are small, so that a unit is rendered
-    quickly."""
-    removed: list[RemovedBlock] = []
-    added: list[AddedBlock] = []
-    for entry in (*entries, None):
-        if isinstance(entry, (AddedBlock, RemovedBlock)) and _is_replaceable(entry):
-            removed += [entry] if isinstance(entry, RemovedBlock) else []
-            added += [entry] if isinstance(entry, AddedBlock) else []
-            continue
-        for at in range(0, min(len(removed), len(added)), _MOST_PAIRED):
-            old, new = removed[at : at + _MOST_PAIRED], added[at : at + _MOST_PAIRED]
-            yield _Replacement(tuple(each.block for each in old), tuple(each.block for each in new))
-        paired = _MOST_PAIRED * math.ceil(min(len(removed), len(added)) / _MOST_PAIRED)
-        yield from removed[paired:]
-        yield from added[paired:]
-        removed, added = [], []
-        if entry is not None:
-            yield entry
-
-
-def _is_replaceable(entry: AddedBlock | RemovedBlock) -> bool:
-    return not entry.entries and not is_long(entry.block)
-
-
-@dataclass(frozen=True)
-class _JointMove:
-    """Blocks that moved together, at their old or their new place."""
-
-    moves: tuple[MovedBlock, ...]
-
-
-def _join_moves(entries: Iterable[Entry | _Replacement]) -> Iterator[Entry | _Replacement | _JointMove]:
-    """Yield the entries, with blocks that moved together joined."""
-    run: list[MovedBlock] = []
-    for entry in entries:
-        is_move = isinstance(entry, MovedBlock) and not (entry.is_arrival and isinstance(entry.parts, ContainerChange))
-        if run and not (isinstance(entry, MovedBlock) and is_move and _moved_together(run[-1], entry)):
-            yield _JointMove(tuple(run))
-            run = []
-        if isinstance(entry, MovedBlock) and is_move:
-            run.append(entry)
-        else:
-            yield entry
-    if run:
-        yield _JointMove(tuple(run))
-
-
-def _moved_together(move: MovedBlock, following: MovedBlock) -> bool:
-    """Return whether two moved blocks were, or are now, close to one another on the other side."""
-    if move.is_arrival is not following.is_arrival:
-        return False
-    above, below = (move.old, following.old) if move.is_arrival else (move.new, following.new)
-    return 0 <= below.lines[0] - above.lines[1] <= _MOST_LINES_APART
 
 
 @dataclass
@@ -195,10 +144,13 @@ class _DiffBuilder:
         context_size: ContextSize,
         threads: Mapping[str, Sequence[ThreadSummary]],
         title: str,
+        kinds: ChangeKinds = _NO_KINDS,
         *,
         side_by_side: bool = False,
+        only_meaning: bool = False,
     ) -> None:
         self._context, self._title, self._side_by_side = context_size, title, side_by_side
+        self._kinds, self._only_meaning = kinds, only_meaning
         self._threads = threads
         self._thread_total = sum(map(_count_posted, threads.values()))
         self._shown_keys: set[str] = set()
@@ -223,7 +175,7 @@ class _DiffBuilder:
         def place() -> None:
             self._add_threads("", None)
             self._add_settings(diff)
-            self._add_note(said, change=self._next_number())
+            self._add_note(said, self._next_number(), frozenset(self._kinds.counts))
             for block in shown.blocks:
                 self._add(DiffUnit("block", block))
                 self._add_block_threads((block,))
@@ -265,7 +217,14 @@ class _DiffBuilder:
             block = Block("note", key=f"note {len(self._placed_units)}")
             is_first = setting is diff.metadata[0]
             self._add(
-                DiffUnit("setting", block, setting=setting, change_number=self._next_number(), is_tight=not is_first)
+                DiffUnit(
+                    "setting",
+                    block,
+                    setting=setting,
+                    change_number=self._next_number(),
+                    is_tight=not is_first,
+                    kinds=_SETTING,
+                )
             )
 
     def _add(self, unit: DiffUnit, *, is_same: bool = False, has_thread: bool = False) -> None:
@@ -276,10 +235,40 @@ class _DiffBuilder:
         place = inner.names if says_itself else inner.section_path
         self._placed_units.append(PlacedUnit(unit, place, inner.named_block, is_same, has_thread))
 
-    def _add_note(self, text: str, change: int = -1) -> None:
-        self._add(
-            DiffUnit("note", Block("note", key=f"note {len(self._placed_units)}"), text=text, change_number=change)
-        )
+    def _add_note(self, text: str, change: int = -1, kinds: frozenset[ChangeKind] = NONE) -> None:
+        block = Block("note", key=f"note {len(self._placed_units)}")
+        self._add(DiffUnit("note", block, text=text, change_number=change, kinds=kinds))
+
+    def _change(self, kind: str, block: Block, entry: Entry | None, kinds: frozenset[ChangeKind]) -> DiffUnit:
+        """Return the unit of the next change."""
+        return DiffUnit(kind, block, None, entry, change_number=self._next_number(), kinds=kinds)
+
+    def _kinds_of(self, entry: DiffGroup) -> frozenset[ChangeKind]:
+        entries = entry.moves if isinstance(entry, JointMove) else getattr(entry, "entries", ())
+        if isinstance(entry, JointMove | Replacement):
+            return NONE.union(*map(self._kinds.of, entries))
+        return self._kinds.of(entry)
+
+    def _is_hidden(self, kinds: frozenset[ChangeKind]) -> bool:
+        return self._only_meaning and bool(kinds) and not has_meaning(kinds)
+
+    def _add_hidden(self, hidden: list[tuple[DiffGroup, frozenset[ChangeKind]]]) -> None:
+        """Add a note for hidden changes, and the threads on their blocks. Empties the list."""
+        if not hidden:
+            return
+        counts: Counter[ChangeKind] = Counter()
+        for entry, kinds in hidden:
+            moves = entry.moves if isinstance(entry, JointMove) else (entry,)
+            counts[leading_kind(kinds)] += len(moves)
+            if not any(isinstance(each, MovedBlock) and not each.is_arrival for each in moves):
+                self.units.hidden[leading_kind(kinds)] += len(moves)
+        total = sum(counts.values())
+        self._add_note(f"{total} {'change' if total == 1 else 'changes'} without meaning hidden: {count_text(counts)}")
+        for entry, _ in hidden:
+            for each in entry.moves if isinstance(entry, JointMove) else (entry,):
+                if isinstance(each, ChangedBlock | MovedBlock):
+                    self._add_block_threads((each.new, each.old), elsewhere=True)
+        hidden.clear()
 
     def _next_number(self) -> int:
         self.units.count += 1
@@ -287,12 +276,16 @@ class _DiffBuilder:
 
     def _add_entries(self, entries: Sequence[Entry]) -> None:
         """Add the units of entries of a diff."""
-        for entry in _join_moves(_pair_replacements(entries) if self._side_by_side else entries):
+        hidden: list[tuple[DiffGroup, frozenset[ChangeKind]]] = []
+        for entry in join_moves(pair_replacements(entries) if self._side_by_side else entries):
+            kinds = self._kinds_of(entry)
+            if self._is_hidden(kinds) and not has_inner_changes(entry):
+                hidden.append((entry, kinds))
+                continue
+            self._add_hidden(hidden)
             match entry:
-                case _Replacement(removed=removed, added=added):
-                    self._add(
-                        DiffUnit("exchange", added[0], removed=removed, added=added, change_number=self._next_number())
-                    )
+                case Replacement(removed=removed, added=added):
+                    self._add(self._change("exchange", added[0], None, kinds)._replace(removed=removed, added=added))
                     self._add_block_threads((*removed, *added), elsewhere=len(removed) + len(added) > 2)
                     self._note_heading(added[-1])
                 case UnchangedBlocks(old=old, new=new):
@@ -303,8 +296,10 @@ class _DiffBuilder:
                 ):
                     self._add_changed_container(entry, inside)
                 case RestructuredBlocks():
-                    if entry.note:
-                        self._add_note(entry.note, change=self._next_number())
+                    if entry.note and self._is_hidden(kinds):
+                        self._add_hidden([(entry, kinds)])
+                    elif entry.note:
+                        self._add_note(entry.note, self._next_number(), kinds)
                     if entry.is_replaced:
                         self._add_replaced_section(entry)
                     else:
@@ -313,30 +308,30 @@ class _DiffBuilder:
                 case AddedBlock(entries=within) | RemovedBlock(entries=within) if within:
                     self._add_container_change(entry)
                 case AddedBlock(block=block) | RemovedBlock(block=block):
-                    self._add(DiffUnit("entry", block, None, entry, change_number=self._next_number()))
+                    self._add(self._change("entry", block, entry, kinds))
                     self._add_block_threads((block,))
                     if isinstance(entry, AddedBlock):
                         self._note_heading(block)
-                case _JointMove():
+                case JointMove():
                     self._add_move(entry)
                 case ChangedBlock(old=was, new=block) | MovedBlock(old=was, new=block):
-                    self._add(DiffUnit("entry", block, None, entry, change_number=self._next_number()))
+                    self._add(self._change("entry", block, entry, kinds))
                     self._add_block_threads((block, was))
                     self._note_heading(block)
+        self._add_hidden(hidden)
 
-    def _add_move(self, moves: _JointMove) -> None:
+    def _add_move(self, moves: JointMove) -> None:
         """Add blocks that moved together: a note at the old place, or the blocks at the new place."""
         first = moves.moves[0]
         olds, news = tuple(each.old for each in moves.moves), tuple(each.new for each in moves.moves)
         if not first.is_arrival:
-            self._add(
-                DiffUnit("entry", first.new, None, first, change_number=self._next_number(), removed=olds, added=news)
-            )
+            self._add(self._change("entry", first.new, first, self._kinds_of(moves))._replace(removed=olds, added=news))
             return
         for at, move in enumerate(moves.moves):
             is_covered = at > 0 and move.parts is None and not move.settings
             change = -1 if is_covered else self._next_number()
-            unit = DiffUnit("entry", move.new, None, move, change_number=change, follows_move=at > 0)
+            kinds = self._kinds.of(move)
+            unit = DiffUnit("entry", move.new, None, move, change_number=change, follows_move=at > 0, kinds=kinds)
             self._add(unit if at else unit._replace(removed=olds, added=news))
             self._add_block_threads((move.new, move.old))
             self._note_heading(move.new)
@@ -346,9 +341,9 @@ class _DiffBuilder:
         removed, added = list(section.old), list(section.new)
         is_short = not any(map(is_long, (*removed, *added)))
         while self._side_by_side and is_short and removed and added:
-            pair = tuple(removed[:_MOST_PAIRED]), tuple(added[:_MOST_PAIRED])
+            pair = tuple(removed[:MOST_PAIRED]), tuple(added[:MOST_PAIRED])
             self._add(DiffUnit("exchange", added[0], removed=pair[0], added=pair[1]))
-            removed, added = removed[_MOST_PAIRED:], added[_MOST_PAIRED:]
+            removed, added = removed[MOST_PAIRED:], added[MOST_PAIRED:]
         for block in removed:
             self._add(DiffUnit("entry", block, None, RemovedBlock(block)))
         for block in added:
@@ -362,7 +357,7 @@ class _DiffBuilder:
         sides = (None, block) if isinstance(entry, AddedBlock) else (block, None)
         with self._enter(*sides):
             if block.kind not in UNMARKED_CONTAINERS:
-                self._add(DiffUnit("entry", block, None, entry, change_number=self._next_number()))
+                self._add_container_line(block, entry)
             self._add_entries(entry.entries)
             self._add_threads(block.key, block)
 
@@ -370,10 +365,18 @@ class _DiffBuilder:
         has_title = inside.title is not None and bool(inside.title.kinds)
         with self._enter(entry.old, entry.new):
             if isinstance(entry, MovedBlock) or entry.notes or has_title:
-                self._add(DiffUnit("entry", entry.new, None, entry, change_number=self._next_number()))
+                self._add_container_line(entry.new, entry)
             self._add_entries(inside.entries)
             self._add_threads(entry.new.key, entry.new)
             self._add_threads(entry.old.key, entry.old)
+
+    def _add_container_line(self, block: Block, entry: Entry) -> None:
+        """Add what changed of a container apart from its blocks."""
+        kinds = self._kinds.of(entry)
+        if self._is_hidden(kinds):
+            self._add_hidden([(entry, kinds)])
+        else:
+            self._add(self._change("entry", block, entry, kinds))
 
     def _add_unchanged(self, olds: Sequence[Block], news: Sequence[Block]) -> None:
         start = 0

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from array import array
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from octavo.documents.blocks import Block
+from octavo.documents.change_kinds import ChangeKind
 from octavo.documents.diff_model import (
     AddedBlock,
     AttributeChange,
@@ -61,6 +62,8 @@ class DiffUnit(NamedTuple):
     """Whether the unit moved together with the unit above."""
     hidden_blocks: tuple[Block, ...] = ()
     """Collapsed blocks that the unit stands for."""
+    kinds: frozenset[ChangeKind] = frozenset()
+    """What the change affects. Empty if the unit is not a change."""
     line_limit: int = 0
     """Number of lines that are visible: the first lines, or the last lines if negative. 0 for all lines."""
 
@@ -95,6 +98,8 @@ class DiffUnits:
     thread_count = 0
 
     def __init__(self) -> None:
+        self.hidden: Counter[ChangeKind] = Counter()
+        """Number of changes that are hidden because they have no meaning, by their most important kind."""
         self.units: list[DiffUnit] = []
         """Units that are made."""
         self.remaining: Iterator[DiffUnit] = iter(())

@@ -14,8 +14,8 @@ from textual.events import DescendantFocus
 from textual.timer import Timer
 from textual.widgets import Input, Static, TextArea
 
+from octavo.tui.core.dialog_draft import save_error
 from octavo.tui.core.file_dialogs import ask_for_file
-from octavo.tui.core.unsent_texts import save_error
 from octavo.tui.resources.form_fields import FormField
 from octavo.tui.resources.form_inputs import FieldRow, FormPickers
 from octavo.tui.resources.form_state import (

@@ -20,8 +20,8 @@ from octavo.data.writes.uploads import FileToUpload, NotSendable
 from octavo.data.writes.write_kind import cause_of
 from octavo.documents import yaml_values
 from octavo.documents.yaml_values import YamlError
+from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.item_labels import format_size
-from octavo.tui.core.unsent_texts import DialogDraft
 from octavo.tui.resources.form_fields import FormField, fields_of, upload_kind_of
 from octavo.tui.resources.form_values import (
     FORM,

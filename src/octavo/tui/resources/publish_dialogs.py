@@ -24,8 +24,7 @@ from octavo.tui.resources.resource import PAGE_SIZE, Arguments, DetailFacts
 from octavo.tui.resources.resource_commands import Selection
 from octavo.tui.resources.space_resources import load_all
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
-from octavo.tui.widgets.facts import Fact
-from octavo.tui.widgets.short_texts import plural
+from octavo.tui.widgets.short_texts import Fact, plural
 
 MAX_TITLES = 6
 """Maximum number of titles in a list. Further titles are only counted."""

@@ -10,8 +10,8 @@ from octavo.api import collections, content, organizations, site_structure, site
 from octavo.api.operation import Listing, Operation
 from octavo.api.places import OrganizationRef, SiteRef
 from octavo.data.queries import spaces_of
+from octavo.tui.core.connection import MAX_ITEMS
 from octavo.tui.core.shell import Shell
-from octavo.tui.core.view import MAX_ITEMS
 from octavo.tui.resources.form_values import FieldTexts
 from octavo.tui.resources.resource import Arguments
 from octavo.tui.widgets.chooser import Choice

@@ -23,8 +23,7 @@ from octavo.tui.resources.table import FORMATS, TableState
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
-from octavo.tui.widgets.facts import Fact
-from octavo.tui.widgets.short_texts import plural
+from octavo.tui.widgets.short_texts import Fact, plural
 
 MAX_TITLES = 12
 """Maximum number of titles in the confirmation of a deletion."""

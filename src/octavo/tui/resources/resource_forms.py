@@ -12,8 +12,8 @@ from octavo.api.errors import ApiError, NotFound
 from octavo.api.operation import SPECS, Listing, Model, Operation
 from octavo.api.paging import read_pages
 from octavo.api.wire import location
+from octavo.data.availability import Send
 from octavo.data.live import Live
-from octavo.data.sending import Send
 from octavo.data.writes.direct import SendResult, send_direct, send_plain
 from octavo.data.writes.write_kind import AlreadyDone, Attempt, WriteKind
 from octavo.tui.core.permissions import why_no_permission

@@ -28,9 +28,9 @@ from octavo.data.live import Live
 from octavo.documents import conditions, yaml_values
 from octavo.documents.redirect_chains import End, RedirectChain, chain_ends, follow_redirects, path_on_site
 from octavo.documents.yaml_values import YamlError
+from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.routes import ToPage
 from octavo.tui.core.shell import Shell
-from octavo.tui.core.unsent_texts import DialogDraft
 from octavo.tui.core.write_queue import show_progress
 from octavo.tui.resources import site_tree
 from octavo.tui.resources.resource import PAGE_SIZE, Arguments, DetailFacts
@@ -40,8 +40,7 @@ from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame, TextButton
-from octavo.tui.widgets.facts import Fact
-from octavo.tui.widgets.short_texts import AnyText, plural, safe_lines
+from octavo.tui.widgets.short_texts import AnyText, Fact, plural, safe_lines
 from octavo.tui.widgets.text_inputs import DraftClock, LineInput, TextEditor
 from octavo.tui.widgets.text_widgets import ChangingText
 

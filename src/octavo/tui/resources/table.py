@@ -29,8 +29,8 @@ from octavo.tui.core.item_info import field_details
 from octavo.tui.core.view import View
 from octavo.tui.resources.resource import NO_VALID_ID, Arguments, DetailFacts, NameOf, Resource, ResourceColumn
 from octavo.tui.widgets import row_list
-from octavo.tui.widgets.facts import Fact
 from octavo.tui.widgets.row_list import Row
+from octavo.tui.widgets.short_texts import Fact
 from octavo.tui.widgets.text_widgets import ChangingText, FactList
 
 MIN_COLUMN_WIDTH = 10

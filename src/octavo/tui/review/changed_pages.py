@@ -62,7 +62,7 @@ class EntryMarks:
     unsent: Mapping[str, Sequence[UnsentText]] = field(default_factory=dict)
     """Unsent drafts by entry key."""
     tight: bool = False
-    """Whether the tree is narrow, so that rows show shorter marks."""
+    """True if the tree is narrow, so that rows show shorter marks."""
 
 
 def tree_nodes(

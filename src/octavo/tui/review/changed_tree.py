@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -32,7 +32,7 @@ from octavo.tui.widgets.text_widgets import ChangingText
 from octavo.tui.widgets.tree import Tree
 
 if TYPE_CHECKING:
-    from octavo.tui.review.request_view import ChangeRequestScreen
+    from octavo.tui.core.view import View
 
 
 SAVE_DELAY = 1.0
@@ -42,8 +42,9 @@ SAVE_DELAY = 1.0
 class ChangedTree:
     """Shows the tree `#changes` below its title `#changes-title`, with viewed marks on the pages."""
 
-    def __init__(self, view: ChangeRequestScreen, comparison: Comparison, threads: DiffThreads) -> None:
-        self._view, self._comparison, self._threads = view, comparison, threads
+    def __init__(self, view: View, comparison: Comparison, threads: DiffThreads, redraw: Callable[[], None]) -> None:
+        """`redraw` draws the tree and the diff again."""
+        self._view, self._comparison, self._threads, self._redraw = view, comparison, threads, redraw
         self.changing: dict[str, ChangedPage] = {}
         """Changed pages by key, in the order of the tree."""
         self._reading_order: list[str] = []
@@ -115,13 +116,17 @@ class ChangedTree:
         tree.show(found)
         tree.state.show_unreadable(comparison.unreadable)
         if comparison.error_text:
-            self._view.show_error(comparison.error_text)
+            self.show_error()
         if is_first or here not in self._entries:
             first = next(iter(self._reading_order), "")
             tree.select_hidden(self.marks.last_page if is_first and self.marks.last_page in self._entries else first)
         elif here not in tree.keys and not tree.filter_words:
             tree.select_hidden(here)  # The entry moved below a collapsed page.
         self._draw_title(changed)
+
+    def show_error(self) -> None:
+        """Show the reason why the changes could not be loaded."""
+        self.widget.state.fail("Could not load the changes", self._comparison.error_text)
 
     def _draw_title(self, changed: Sequence[ChangedPage]) -> None:
         listed, comparison = [each.key for each in changed], self._comparison
@@ -159,7 +164,7 @@ class ChangedTree:
             self.widget.select_hidden(key)
 
     def has_next(self, step: int) -> bool:
-        """Return whether `select_next` has a page to select."""
+        """Return True if `select_next` has a page to select."""
         return self._next_key(step) is not None
 
     def _next_key(self, step: int) -> str | None:
@@ -173,7 +178,7 @@ class ChangedTree:
     def toggle_all_pages(self) -> None:
         """Switch between all pages and the changed pages."""
         self._shows_all_pages = not self._shows_all_pages
-        self._view.show_changed()
+        self._redraw()
 
     def why_not_all(self) -> str | None:
         """Return why all pages cannot be shown. None if they can."""
@@ -193,7 +198,7 @@ class ChangedTree:
         except ApiError:
             found = None
         self.marks.keep_unchanged(None if found is None else {each.key for each in found})
-        self._view.show_changed()
+        self._redraw()
 
     def why_not_viewed(self) -> str | None:
         """Return why the page cannot be marked as viewed. None if it can."""
@@ -205,7 +210,7 @@ class ChangedTree:
         """Mark the page as viewed and select the next unviewed page, or remove the mark."""
         key = self.key
         is_viewed = self.marks.toggle(key)
-        self._view.show_changed()
+        self._redraw()
         if not is_viewed:
             return
         keys = list(self.changing)
@@ -268,7 +273,7 @@ class ViewedMarks:
         """Reading positions by page key."""
         self._revision = ""
         self._needs_renewal = False
-        """Whether the stored marks belong to an earlier revision, so that `keep_unchanged` has to be called."""
+        """True if the stored marks belong to an earlier revision, so that `keep_unchanged` has to be called."""
         self.keys: frozenset[str] = frozenset()
         """Keys of the viewed pages."""
         self.changed: frozenset[str] = frozenset()

@@ -13,7 +13,7 @@ from octavo.api.errors import ApiError
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
-from octavo.tui.widgets.facts import Fact
+from octavo.tui.widgets.short_texts import Fact
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
@@ -66,7 +66,7 @@ class CheckedWrite(Generic[ChecksT]):
     describe_changes: Callable[[ChecksT, ChecksT], Awaitable[str]] | None = None
     """Returns the changes between two checks, in sentences. Empty if they are unknown."""
     goes_live: bool = False
-    """Whether readers see the result immediately. The dialog then shows the age of the checks and ignores an early
+    """True if readers see the result immediately. The dialog then shows the age of the checks and ignores an early
     `y`."""
 
 

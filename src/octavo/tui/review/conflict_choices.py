@@ -13,8 +13,8 @@ from octavo.api.places import ChangeRequestRef, RevisionRef, SpaceRef
 from octavo.data.writes.content_writes import EditOutcome, edit, page_source
 from octavo.documents.conflict_markers import find_markers
 from octavo.documents.merging.merged_page import ChoiceKind, Conflict, MergeChoice
+from octavo.tui.core.dialog_draft import DialogDraft, save_error
 from octavo.tui.core.shell import Shell
-from octavo.tui.core.unsent_texts import DialogDraft, save_error
 from octavo.tui.editing import target_request
 from octavo.tui.editing.page_drafts import editor_folder
 from octavo.tui.review.conflict_finder import OpenConflicts, find_conflicts, merge_revisions, stored_revisions
@@ -52,7 +52,7 @@ class Choices:
 
     @property
     def by_name(self) -> dict[str, MergeChoice]:
-        """Return all choices by conflict name."""
+        """All choices by conflict name."""
         return {
             name: MergeChoice(kind, self.draft_of(name).text if kind == "own" else "")
             for name, kind in self._kinds.items()
@@ -245,29 +245,29 @@ class ConflictSource:
 
     @property
     def key(self) -> str:
-        """Return the key under which the choices are stored."""
+        """The key under which the choices are stored."""
         return self.change_request.id
 
     @property
     def sides(self) -> tuple[str, str]:
-        """Return the names of the two sides."""
+        """The names of the two sides."""
         return "main", "this change request" if self._merged_request is None else f"#{self._merged_request.number}"
 
     @property
     def label(self) -> str:
-        """Return the name of the change request in a text with both sides of a conflict."""
+        """The name of the change request in a text with both sides of a conflict."""
         return f"#{self.change_request.number}"
 
     @property
     def base_name(self) -> str:
-        """Return the name of the version that a page is compared with before it is saved."""
+        """The name of the version that a page is compared with before it is saved."""
         if self._merged_request is not None:
             return f"main before #{self._merged_request.number} was merged"
         return "an earlier revision of main" if self.change_request.outdated else "main"
 
     @property
     def has_server_conflicts(self) -> bool:
-        """Return whether the server reported conflicts for the current revision when the change request was updated."""
+        """True if the server reported conflicts for the current revision when the change request was updated."""
         update_fact = self.app.session.state.get_fact(f"update {self.change_request.id}")
         revision = update_fact.get("conflicts") if isinstance(update_fact, dict) else None
         return revision is not None and revision == self.change_request.revision

@@ -68,17 +68,17 @@ class ConflictedPage:
     """Values of main and of the change request for conflicting fields, such as the title. The first conflict decides
     them."""
     is_unmarked: bool = False
-    """Whether the text has no conflict markers, so that the conflicts were found by merging the versions again."""
+    """True if the text has no conflict markers, so that the conflicts were found by merging the versions again."""
     main: str | None = field(default=None, repr=False)
     """Text of the page in main. None if it is unknown."""
     page_titles: Mapping[str, str] = field(default_factory=dict)
     """Titles of the pages that main moved text to, by ID."""
     sets_title: bool = False
-    """Whether the title of the page equals its heading on both sides, so that the chosen heading becomes the title."""
+    """True if the title of the page equals its heading on both sides, so that the chosen heading becomes the title."""
 
     @cached_property
     def conflicts(self) -> list[tuple[str, Conflict]]:
-        """Return the conflicts in order, each with the name of its choice."""
+        """The conflicts in order, each with the name of its choice."""
         return [(self.choice_name(name), conflict) for name, conflict in self.merged.named_conflicts]
 
     def choice_name(self, name: str) -> str:
@@ -130,7 +130,7 @@ class OpenConflicts:
 
     @property
     def names(self) -> list[str]:
-        """Return the names of all conflicts that can be resolved, in order."""
+        """The names of all conflicts that can be resolved, in order."""
         return [name for page in self.pages for name, _ in page.conflicts] + [
             conflict.name for conflict in self.tree_conflicts if conflict.can_choose
         ]
@@ -149,7 +149,7 @@ class OpenConflicts:
         ]
 
     def is_ready(self, choices: Collection[str]) -> bool:
-        """Return whether there is a choice that can be saved."""
+        """Return True if there is a choice that can be saved."""
         return bool(self.resolved_pages(choices)) or any(conflict.name in choices for conflict in self.tree_conflicts)
 
     def edits(self, choices: Mapping[str, MergeChoice], name: str) -> list[ContentEdit]:
@@ -408,7 +408,7 @@ def _read_conflicts(source: str, merged: MergedPage, label: str) -> MergedPage:
 
 
 def _is_merge_result(source: str, merged: MergedPage, sides: tuple[str, str], *, is_reported: bool) -> bool:
-    """Return whether a text without conflict markers is the unedited result of the merge."""
+    """Return True if a text without conflict markers is the unedited result of the merge."""
     if not merged.conflicts:
         return source == merged.text()
     outcomes = [*sides, merged.text_with_choice("main"), merged.text_with_choice("request")]

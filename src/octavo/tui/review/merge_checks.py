@@ -22,15 +22,14 @@ from octavo.api.sites import Site
 from octavo.api.spaces import Space
 from octavo.data.live import Live
 from octavo.data.merge_rules import MergeCandidate, MergeRules, bypasses, inherits, requires_up_to_date, rules_for
-from octavo.data.page_queries import find_page, get_page_source, page_markdown
-from octavo.data.queries import open_threads_of, reviews_of
+from octavo.data.queries import find_page, get_page_source, open_threads_of, page_markdown, reviews_of
 from octavo.data.writes.change_request_kinds import MergeBasis
 from octavo.documents.changed_items import title_of
 from octavo.documents.page_trees import DuplicatePage, find_duplicates
 from octavo.lazy_import import lazy
 from octavo.tui.review import merge_effects
 from octavo.tui.widgets import short_texts
-from octavo.tui.widgets.facts import Fact
+from octavo.tui.widgets.short_texts import Fact
 
 if TYPE_CHECKING:
     from octavo.documents.merging.conflict_prediction import PredictedConflict
@@ -67,9 +66,9 @@ class Checks:
     """Sentence that names the sites on which readers see the merge."""
     checked_at: datetime
     is_on_main: bool = False
-    """Whether main already has all changes."""
+    """True if main already has all changes."""
     must_be_current: bool = False
-    """Whether a merge rule requires that the change request is up to date with main."""
+    """True if a merge rule requires that the change request is up to date with main."""
     unlisted: int = 0
     """Number of changes that are missing in `changes`."""
     names_with_markers: tuple[str, ...] = ()
@@ -82,7 +81,7 @@ class Checks:
 
     @property
     def why_no_effect(self) -> str:
-        """Return why a merge would change nothing, in a sentence. Empty if it would change something."""
+        """Why a merge would change nothing, in a sentence. Empty if it would change something."""
         return ALREADY_ON_MAIN if self.is_on_main else "" if self.changes or self.unlisted else NO_CHANGES
 
     @property
@@ -254,22 +253,22 @@ class ConflictPrediction:
     unread: int = 0
     """Number of pages changed on both sides that were not loaded."""
     is_known: bool = True
-    """Whether the base revision could be read."""
+    """True if the base revision could be read."""
     duplicates: tuple[DuplicatePage, ...] = ()
     """Pages that get a sibling of the same name."""
     suggestions: tuple[PredictedConflict, ...] = ()
     """Paragraphs that will be merged word by word."""
     is_on_main: bool = False
-    """Whether main already has all changes."""
+    """True if main already has all changes."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the titles of pages and names of files that may conflict, without repetitions."""
+        """The titles of pages and names of files that may conflict, without repetitions."""
         return tuple({each.id: each.name for each in self.conflicts}.values())
 
     @property
     def names_with_markers(self) -> tuple[str, ...]:
-        """Return the names that would have conflict markers after the merge."""
+        """The names that would have conflict markers after the merge."""
         return tuple({each.id: each.name for each in self.conflicts if each.kind not in _MAIN_RULES}.values())
 
 
@@ -325,7 +324,7 @@ class ListPrediction:
     conflicts: tuple[str, ...]
     """Names of the pages and files that may conflict, and of the pages with conflict markers."""
     is_on_main: bool
-    """Whether main already has all changes."""
+    """True if main already has all changes."""
 
 
 async def predict_for_list(
@@ -367,7 +366,7 @@ def _state(change_request: ChangeRequest) -> Fact:
 
 
 def outdated_fact(change_request: ChangeRequest) -> Fact:
-    """Return whether main has changed since the change request was created or last updated."""
+    """Return True if main has changed since the change request was created or last updated."""
     if change_request.outdated:
         return Fact("care", "outdated", "main has changed")
     return Fact("ok", "up to date", "with main")

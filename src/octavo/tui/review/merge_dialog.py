@@ -33,8 +33,8 @@ from octavo.tui.terminal.textual_internals import is_whole
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog
-from octavo.tui.widgets.facts import Fact, Mark
 from octavo.tui.widgets.notices import Tone
+from octavo.tui.widgets.short_texts import Fact, Mark
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell

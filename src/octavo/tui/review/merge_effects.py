@@ -19,7 +19,7 @@ from octavo.api.safety import line as safe_line
 from octavo.api.sites import Site
 from octavo.api.spaces import Space
 from octavo.data.live import Live
-from octavo.data.page_queries import find_page, get_page_source, page_markdown
+from octavo.data.queries import find_page, get_page_source, page_markdown
 from octavo.documents import anchors
 from octavo.documents import links as link_model
 from octavo.documents.conflict_markers import find_markers
@@ -27,7 +27,7 @@ from octavo.documents.links import images_without_text, references_in
 from octavo.documents.parse import parse
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
 from octavo.tui.widgets import short_texts
-from octavo.tui.widgets.facts import Fact
+from octavo.tui.widgets.short_texts import Fact
 
 T = TypeVar("T")
 
@@ -358,7 +358,7 @@ async def _redirect_sources(live: Live, space: Space, site: Site) -> list[str] |
 
 
 def _is_redirected(path: str, sources: set[str]) -> bool:
-    """Return whether a redirect starts at a path. The source may begin with the path of the space on the site."""
+    """Return True if a redirect starts at a path. The source may begin with the path of the space on the site."""
     wanted = f"/{path}".rstrip("/")
     return any(unquote(source).rstrip("/").endswith(wanted) for source in sources) if wanted else False
 

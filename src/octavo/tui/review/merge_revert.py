@@ -24,7 +24,7 @@ from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, Dialog
 from octavo.tui.review.merge_effects import name_first
 from octavo.tui.review.request_target import RequestTarget, why_not_allowed
 from octavo.tui.widgets import short_texts
-from octavo.tui.widgets.facts import Fact
+from octavo.tui.widgets.short_texts import Fact
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
@@ -190,7 +190,7 @@ class LaterEditedPage:
     fields: Mapping[str, Any] = field(default_factory=dict)
     """Values of fields, such as the title, before the merge."""
     merges_text: bool = True
-    """Whether the merge may have changed the text."""
+    """True if the merge may have changed the text."""
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ class RevertPlan:
 
     @property
     def lines(self) -> list[str]:
-        """Return a line with a sign and a title for each page of the plan."""
+        """A line with a sign and a title for each page of the plan."""
         edited_ids = {page.id for page in (*self.restored, *self.reverted)} | {page.page for page in self.later_edited}
         return [
             *(f"~ {page.title or 'Untitled'}" for page in self.reverted),

@@ -11,10 +11,10 @@ from octavo.data.writes.change_request_writes import create
 from octavo.data.writes.direct import send_plain
 from octavo.lazy_import import lazy
 from octavo.tui.comments import thread_actions
-from octavo.tui.core import unsent_texts
+from octavo.tui.core import dialog_draft
+from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.permissions import UNDECIDED, why_no_space, why_not_in_space
 from octavo.tui.core.routes import ToChangeRequest
-from octavo.tui.core.unsent_texts import DialogDraft
 from octavo.tui.editing.target_request import remember_target
 from octavo.tui.review import merge_revert, review_requests, review_submission, status_changes
 from octavo.tui.review.merge_dialog import MergeSeveralDialog, QueuedMerge, merge_dialog
@@ -127,7 +127,7 @@ def _send_details(app: Shell, target: RequestTarget, changes: dict[str, Any], dr
         send_plain(app.session.live, op, f"Could not {action}", edit),
         message=f"Saved the details of {name}",
         on_success=drop_drafts,
-        failure_hint=unsent_texts.DRAFT_SAVED,
+        failure_hint=dialog_draft.DRAFT_SAVED,
         is_visible=True,
     )
 
@@ -203,7 +203,7 @@ def _create(app: Shell, space: SpaceRef) -> None:
         if answer is not None:
             creation = create(app.session.live, space, answer.text)
             app.writes.send(
-                "create the change request", creation, on_success=on_created, failure_hint=unsent_texts.DRAFT_SAVED
+                "create the change request", creation, on_success=on_created, failure_hint=dialog_draft.DRAFT_SAVED
             )
 
     title = f"New change request in {known.title if known else 'this space'}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Literal
 
@@ -28,7 +28,7 @@ from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.short_texts import short_age
 
 if TYPE_CHECKING:
-    from octavo.tui.review.request_view import ChangeRequestScreen
+    from octavo.tui.core.view import View
 
 Base = Literal["base", "review", "main"]
 _NAMES: dict[Base, str] = {"review": "your last review", "main": "main"}
@@ -42,8 +42,27 @@ PREDICTION_DELAY = 0.6
 class Comparison:
     """Changes of a change request between two revisions. The old revision can be chosen."""
 
-    def __init__(self, view: ChangeRequestScreen, change_request: ChangeRequest, space: SpaceRef) -> None:
+    def __init__(
+        self,
+        view: View,
+        change_request: ChangeRequest,
+        space: SpaceRef,
+        *,
+        on_change: Callable[[], None],
+        on_diff: Callable[[], None],
+        on_reviews: Callable[[], None],
+        on_new_base: Callable[[], None],
+    ) -> None:
+        """`on_change` is called after the changed pages or `error_text` have changed, `on_diff` after a page was
+        compared, `on_reviews` after the reviews or the predicted conflicts have changed, and `on_new_base` after the
+        changes since another old revision were loaded."""
         self._view = view
+        self._on_change, self._on_diff, self._on_reviews, self._on_new_base = (
+            on_change,
+            on_diff,
+            on_reviews,
+            on_new_base,
+        )
         self.change_request = change_request.within(space)
         """The change request as it was last loaded."""
         self.space = space
@@ -62,7 +81,7 @@ class Comparison:
         """Page tree of the new revision. None if this is the current revision of the change request."""
         self._base: Base = "base"
         self._base_changed = False
-        """Whether another old revision was chosen and its changes are still loading."""
+        """True if another old revision was chosen and its changes are still loading."""
         self._listed: Changes | None = None
         self._complete_changes: tuple[ComparedSides, Changes, tuple[ChangedPage, ...]] | None = None
         """All changes, if the server lists only some. The revisions and the incomplete list tell when to load them
@@ -70,7 +89,7 @@ class Comparison:
         self.conflicting: frozenset[str] = frozenset()
         """Keys of the pages that may conflict with main, as far as they are predicted."""
         self.is_on_main = False
-        """Whether main already has all changes, as far as it is predicted."""
+        """True if main already has all changes, as far as it is predicted."""
         self._predicted_for = ""
         self._limit = FIRST_LIMIT
         self.error_text = ""
@@ -81,7 +100,7 @@ class Comparison:
     @cached_property
     def diffs(self) -> DiffCache:
         """Diffs of the changed pages."""
-        return DiffCache(self._view.live, lambda _: self._view.show_sizes())
+        return DiffCache(self._view.live, lambda _: self._on_diff())
 
     def start(self) -> None:
         """Load the changes, the reviews and the page tree."""
@@ -108,14 +127,14 @@ class Comparison:
 
     @property
     def titles(self) -> Mapping[str, str]:
-        """Return the page titles on both sides, by page ID."""
+        """The page titles on both sides, by page ID."""
         return {
             page.id: page.title or "Untitled" for root in (*self.old_pages, *self.new_pages) for page in root.walk()
         }
 
     @property
     def new_pages(self) -> tuple[Page, ...]:
-        """Return the page tree of the new revision."""
+        """The page tree of the new revision."""
         if self._new_pages is not None:
             return self._new_pages
         return self.tree.value.pages if self.tree.value is not None else ()
@@ -141,7 +160,7 @@ class Comparison:
         self.error_text = str(snapshot.error) if snapshot.error is not None else ""
         if snapshot.value is None:
             if self.error_text:
-                self._view.show_error(self.error_text)
+                self._on_change()
             return
         self._listed = snapshot.value
         if snapshot.value.more and self._limit < MAX_LIMIT:
@@ -156,20 +175,20 @@ class Comparison:
 
     @property
     def unreadable(self) -> int:
-        """Return the number of listed changes that could not be read."""
+        """The number of listed changes that could not be read."""
         return self._listed.unreadable if self._listed is not None else 0
 
     def _show_reviews(self, snapshot: Snapshot[ListPage[Review]]) -> None:
         self.reviews = snapshot.value.items if snapshot.value else ()
-        self._view.show_reviews()
+        self._on_reviews()
 
     def _show_tree(self, snapshot: Snapshot[PageTree]) -> None:
         self.tree = snapshot
-        self._view.show_changed()
+        self._on_change()
 
     @property
     def head(self) -> ContentRef:
-        """Return the reference of the current revision of the change request, or of the change request if its revision
+        """The reference of the current revision of the change request, or of the change request if its revision
         is unknown."""
         revision = self.change_request.revision
         return RevisionRef(space_id=self.space.space_id, revision_id=revision) if revision else self.at
@@ -201,8 +220,8 @@ class Comparison:
         if predicted_for == self._predicted_for:
             self.conflicting = frozenset(each.id for each in prediction.conflicts)
             self.is_on_main = prediction.is_on_main
-            self._view.show_changed()
-            self._view.show_reviews()
+            self._on_change()
+            self._on_reviews()
 
     def _find_changes(self) -> None:
         """Find the changes between the compared revisions."""
@@ -232,10 +251,10 @@ class Comparison:
 
     def _set_changes(self, changed: tuple[ChangedPage, ...], unlisted_count: int) -> None:
         self.changed, self.unlisted_count = changed, unlisted_count
-        self._view.show_changed()
+        self._on_change()
         if self._base_changed:
             self._base_changed = False
-            self._view.select_first_change()
+            self._on_new_base()
 
     async def _load_unlisted(self, sides: ComparedSides, old: RevisionRef, listed: Changes) -> None:
         """Find the positions of deleted pages, and the changes that the server did not list."""
@@ -251,7 +270,7 @@ class Comparison:
                     self.unlisted_count, self._complete_changes = 0, (sides, listed, self.changed)
         except ApiError:
             return  # The title shows that changes are missing.
-        self._view.show_changed()
+        self._on_change()
 
     async def _compare_revisions(self, base: Base, is_merged: bool) -> None:
         try:
@@ -264,7 +283,8 @@ class Comparison:
             )
         except ApiError as error:
             if base == "base":
-                self._view.show_error(str(error))
+                self.error_text = str(error)
+                self._on_change()
             else:
                 self._base = "base"
                 self._view.shell.say(
@@ -316,7 +336,7 @@ class Comparison:
 
     @property
     def my_review(self) -> Review | None:
-        """Return your last review that names a revision. None if there is none."""
+        """Your last review that names a revision. None if there is none."""
         me = self._view.shell.workspace.me
         mine = (each for each in self.reviews if me is not None and each.reviewer.id == me.id and each.revision)
         return next(mine, None)

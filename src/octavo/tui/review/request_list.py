@@ -58,7 +58,7 @@ class RequestFilter:
     """Fact that the filter needs. None if the listed change requests have all the data."""
 
     def is_decided(self, status: RequestStatus) -> bool:
-        """Return whether the needed fact is loaded."""
+        """Return True if the needed fact is loaded."""
         return self.needs is None or self.needs in status.known
 
 
@@ -86,7 +86,7 @@ def undecided_requests(
 
 
 def can_still_match(undecided: Iterable[ChangeRequest], filters: Collection[RequestFilter], status: StatusOf) -> bool:
-    """Return whether a needed fact is still loading for any of the change requests."""
+    """Return True if a needed fact is still loading for any of the change requests."""
     return any(each.needs not in status(change_request).unread for change_request in undecided for each in filters)
 
 
@@ -400,7 +400,7 @@ class ChangesScreen(ListView[ChangeRequest]):
 
     @property
     def target_drafts(self) -> Sequence[UnsentText]:
-        """Return the unsent drafts in the selected change requests, else in the current one."""
+        """The unsent drafts in the selected change requests, else in the current one."""
         among = self.selected_rows or ([self.rows.item] if self.rows.item is not None else [])
         return [words for each in among for words in self._unsent_of(each)]
 

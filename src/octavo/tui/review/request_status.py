@@ -57,7 +57,7 @@ class RequestStatus:
     unread: Mapping[StatusFact, str] = field(default_factory=dict)
     """Causes of the facts that could not be loaded."""
     is_on_main: bool = False
-    """Whether main already has all changes."""
+    """True if main already has all changes."""
 
     @property
     def is_reviewed(self) -> bool:
@@ -98,7 +98,7 @@ def request_status(
 
 
 def is_predicted(change_request: ChangeRequest) -> bool:
-    """Return whether Octavo has to predict the merge. If main has not changed since the start, there are no conflicts,
+    """Return True if Octavo has to predict the merge. If main has not changed since the start, there are no conflicts,
     and main has none of the changes."""
     return change_request.status in UNDECIDED and (
         change_request.outdated or change_request.revision_merged_ancestor is not None

@@ -43,7 +43,7 @@ class RequestTarget:
 
     @property
     def at(self) -> ChangeRequestRef:
-        """Return the reference of the change request. The space must be known, which `why_not_allowed` checks."""
+        """The reference of the change request. The space must be known, which `why_not_allowed` checks."""
         assert self.space is not None
         return self.change_request.ref(self.space)
 
@@ -53,7 +53,7 @@ class RequestTarget:
 
     @property
     def change_requests(self) -> tuple[ChangeRequest, ...]:
-        """Return the change requests for a command that acts on several."""
+        """The change requests for a command that acts on several."""
         return self.selected or (self.change_request,)
 
     def open_pending_comment(self, app: Shell, entry: OutboxEntry) -> None:

@@ -56,7 +56,7 @@ DRAW_DELAY = 0.15
 
 
 def _is_whole_selected(view: ChangeRequestScreen) -> bool:
-    """Return whether to comment on the change request as a whole: no page is shown, or the list has the focus."""
+    """Return True if a comment is for the whole change request: no page is shown, or the list has the focus."""
     return view.focused is not view.view or view.page_diff.visible_page is None
 
 
@@ -170,9 +170,17 @@ class ChangeRequestScreen(View):
         """`thread` is the thread to open first."""
         super().__init__()
         self.at: ChangeRequestRef = change_request.ref(space)
-        self.comparison = Comparison(self, change_request, space)
+        self.comparison = Comparison(
+            self,
+            change_request,
+            space,
+            on_change=self.show_changed,
+            on_diff=self.show_sizes,
+            on_reviews=lambda: self.request_head.show_reviews(),
+            on_new_base=self.select_first_change,
+        )
         self.diff_threads = DiffThreads(self, self.at, lambda: self.page_diff.draw_threads())
-        self.changed_tree = ChangedTree(self, self.comparison, self.diff_threads)
+        self.changed_tree = ChangedTree(self, self.comparison, self.diff_threads, self.show_changed)
         self.request_head = RequestHead(self, self.comparison, self.diff_threads, self.changed_tree)
         self.page_diff = PageDiff(
             self, self.comparison, self.changed_tree, self.diff_threads, self.request_head.show_position, thread
@@ -261,20 +269,18 @@ class ChangeRequestScreen(View):
         self.page_diff.draw_threads()
 
     def show_changed(self) -> None:
-        if self.comparison.changed is not None and is_whole(self):
+        if not is_whole(self):
+            return
+        if self.comparison.changed is not None:
             self.changed_tree.show(self.comparison.changed)
             self.page_diff.show()
             self.page_diff.go_to_pending_thread()
+        elif self.comparison.error_text:
+            self.changed_tree.show_error()
 
     def select_first_change(self) -> None:
         self.changed_tree.select_first_change()
         self.page_diff.show()
-
-    def show_error(self, cause: str) -> None:
-        self.changed_tree.widget.state.fail("Could not load the changes", cause)
-
-    def show_reviews(self) -> None:
-        self.request_head.show_reviews()
 
     def show_sizes(self) -> None:
         if self._draw_timer is None:

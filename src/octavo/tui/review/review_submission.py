@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from textual import on
 from textual.app import ComposeResult
@@ -20,9 +20,10 @@ from octavo.data.writes.change_request_writes import Verdict, withdraw_review_by
 from octavo.data.writes.machine import OutboxEntry, has_review_in_flight
 from octavo.tui.comments import thread_actions
 from octavo.tui.comments.thread_actions import describe_pending
-from octavo.tui.core import unsent_texts
+from octavo.tui.core import dialog_draft
+from octavo.tui.core.dialog_draft import DialogDraft
 from octavo.tui.core.permissions import UNDECIDED
-from octavo.tui.core.unsent_texts import DialogDraft
+from octavo.tui.core.shell import Shell, shell_of
 from octavo.tui.review import proposed_notes
 from octavo.tui.review.request_target import RequestTarget, has_status, why_not_allowed
 from octavo.tui.widgets.commands import Command, Commands
@@ -34,7 +35,6 @@ from octavo.tui.widgets.short_texts import plural, safe, short_age
 
 if TYPE_CHECKING:
     from octavo.api.reviews import Review
-    from octavo.tui.core.shell import Shell
 
 
 def why_no_review(app: Shell, target: RequestTarget) -> str | None:
@@ -47,7 +47,7 @@ def why_no_review(app: Shell, target: RequestTarget) -> str | None:
 
 
 def is_review_offered(app: Shell, target: RequestTarget) -> bool:
-    """Return whether the key bar offers a review. Your own change request is excluded, although the server accepts a
+    """Return True if the key bar offers a review. Your own change request is excluded, although the server accepts a
     review."""
     me, author = app.workspace.me, target.change_request.created_by
     return has_status(*UNDECIDED)(app, target) and (me is None or author is None or author.id != me.id)
@@ -184,7 +184,7 @@ def open_review_dialog(app: Shell, target: RequestTarget, status: Verdict) -> No
             ),
             message=message,
             on_success=on_submitted,
-            failure_hint=unsent_texts.DRAFT_SAVED if answer.text else "",
+            failure_hint=dialog_draft.DRAFT_SAVED if answer.text else "",
         )
 
     app.push_screen(dialog, on_answer)
@@ -282,7 +282,7 @@ class PendingCommentsScreen(Dialog["ListedComment | None"]):
 
     @property
     def shell(self) -> Shell:
-        return cast("Shell", self.app)
+        return shell_of(self)
 
     def body(self) -> ComposeResult:
         rows: RowList[ListedComment] = RowList(

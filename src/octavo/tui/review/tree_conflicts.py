@@ -49,7 +49,7 @@ class TreeConflict:
 
     @property
     def name(self) -> str:
-        """Return the name under which the choice is stored."""
+        """The name under which the choice is stored."""
         return f"{self.kind} {self.id} {self.main_revision}".rstrip()
 
     @property
@@ -58,7 +58,7 @@ class TreeConflict:
 
     @property
     def question(self) -> PageConflict:
-        """Return the conflict in the form that the view draws."""
+        """The conflict in the form that the view draws."""
         return PageConflict(self.name, self.title, self.summary, self.options)
 
     def unresolved(self, choices: Collection[str]) -> list[str]:

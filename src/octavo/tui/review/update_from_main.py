@@ -40,10 +40,9 @@ from octavo.tui.review.request_target import RequestTarget
 from octavo.tui.review.status_changes import offer_to_archive
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed
-from octavo.tui.widgets.facts import Fact
 from octavo.tui.widgets.line_list import LineList
 from octavo.tui.widgets.row_list import Row, RowList
-from octavo.tui.widgets.short_texts import plural, safe
+from octavo.tui.widgets.short_texts import Fact, plural, safe
 
 if TYPE_CHECKING:
     from octavo.data.live import Live
@@ -65,7 +64,7 @@ class UpdatePreview:
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        """Return the rows of the dialog."""
+        """The rows of the dialog."""
         facts = [
             merge_checks.outdated_fact(self.change_request),
             merge_checks.conflict_fact(self.change_request, self.prediction),

@@ -20,7 +20,8 @@ read these bindings. A widget, screen or app with commands may also define:
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Generic, TypeVar, cast
@@ -30,10 +31,12 @@ from textual.binding import ActiveBinding, Binding
 from textual.dom import DOMNode
 from textual.keys import format_key
 from textual.screen import Screen
+from textual.signal import Signal
 from textual.widget import Widget
 
-from octavo.tui.terminal.textual_internals import is_whole, keymap_of
-from octavo.tui.widgets.notices import NoticeBoard
+from octavo.concurrency import Tasks
+from octavo.tui.terminal.textual_internals import crash, is_ending, is_whole, keymap_of
+from octavo.tui.widgets.notices import SEVERITIES, NoticeBoard, Tone
 
 LISTS, NAVIGATION = "LISTS", "NAVIGATION"
 """Headings for the keys that every list has, and for the keys that move the cursor. Both come last in the help."""
@@ -224,14 +227,45 @@ class HasCommands:
 
 
 class HostApp(HasCommands, App[R]):
-    """Base class of an app with commands and dialogs. Its methods do nothing until an app overrides them."""
+    """Base class of an app with commands, dialogs, notifications and background tasks."""
 
     def __init__(self) -> None:
         super().__init__()
         self.notices = NoticeBoard()
-        """Notices that every screen and dialog shows."""
+        """Notifications that every screen and dialog shows."""
         self.exit_callbacks: set[Callable[[], None]] = set()
-        """Called before the app exits or when its terminal is closed, to save what the user types."""
+        """Callbacks that save unfinished input before the app exits or when its terminal closes."""
+        self.signals: list[Signal[Any]] = [self.app_suspend_signal]
+        """Signals that exist longer than their subscribers."""
+        self.tasks = Tasks("A background task", self.report_error)
+
+    @property
+    def is_ending(self) -> bool:
+        """True if the app is quitting and its screens are being removed."""
+        return is_ending(self)
+
+    def signal(self, name: str) -> Signal[Any]:
+        """Return a new signal that the app owns, so that it outlives its subscribers."""
+        signal: Signal[Any] = Signal(self, name)
+        self.signals.append(signal)
+        return signal
+
+    def background(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Run `work` until it ends, even if its screen is closed. `report_error` gets its error."""
+        return self.tasks.start(work)
+
+    def report_error(self, error: BaseException) -> None:
+        """Crash the app, because a background task failed."""
+        crash(self, error)  # type: ignore[arg-type]  # Tasks end only with an Exception.
+
+    def say(self, message: str, *, tone: Tone = "done", seconds: float | None = None, undo: bool = False) -> None:
+        """Show a notification. `message` is plain text, not markup."""
+        if self.is_ending or not self.screen_stack:
+            return
+        if self.screen.query("Notices"):
+            self.notices.say(message, tone, seconds=seconds, undo=undo)
+        else:
+            self.notify(message, severity=SEVERITIES[tone], markup=False)
 
     @property
     def why_no_writes(self) -> str:

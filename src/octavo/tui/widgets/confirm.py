@@ -21,8 +21,7 @@ from octavo.tui.terminal.textual_internals import is_being_removed
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.commands import Command, Commands, HostApp
 from octavo.tui.widgets.dialog import STYLES, Dialog, DialogFrame, TextButton
-from octavo.tui.widgets.facts import Fact
-from octavo.tui.widgets.short_texts import AnyText, safe, safe_lines
+from octavo.tui.widgets.short_texts import AnyText, Fact, safe, safe_lines
 from octavo.tui.widgets.text_inputs import DraftClock, LineInput, PathInput, TextEditor
 from octavo.tui.widgets.text_widgets import ChangingText, FactList
 

@@ -30,6 +30,12 @@ _MARKS: dict[Tone, tuple[str, str]] = {
     "failed": ("✗ ", "bold $error"),
 }
 _SECONDS: dict[Tone, float] = {"done": 5.0, "care": 6.0, "failed": 12.0}
+SEVERITIES: dict[Tone, Literal["information", "warning", "error"]] = {
+    "done": "information",
+    "care": "warning",
+    "failed": "error",
+}
+"""Severity in Textual of a notification, by tone."""
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,13 @@
-"""Short texts: cut and padded to a width in cells, without control characters, and words for ages, times and counts."""
+"""Short texts: cut and padded to a width in cells, without control characters, and words for ages, times and counts. Also the
+statements that merge checks and dialogs list. Loads no Textual until a text is built, for commands."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from octavo.api.folding import FoldedText
 from octavo.api.safety import text as safe_text
@@ -17,7 +19,18 @@ if TYPE_CHECKING:
 AnyText: TypeAlias = "str | Content"
 """A `str` is shown as it is. A `Content` has styles, which use theme variables such as `$octavo-note`."""
 
+Mark = Literal["ok", "care", "bad", "asking", "note"]
+
 _LINE_BREAKS = str.maketrans({"\n": " ", "\t": " "})
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A labeled statement with a status mark: `Fact("care", "approval", "Tom W. approved rev 16, this is rev 18")`."""
+
+    mark: Mark
+    label: str
+    text: AnyText = ""
 
 
 def _content(text: str) -> Content:

@@ -11,8 +11,7 @@ from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Static
 
-from octavo.tui.widgets.facts import Fact, Mark
-from octavo.tui.widgets.short_texts import safe, safe_lines
+from octavo.tui.widgets.short_texts import Fact, Mark, safe, safe_lines
 
 _MARKS: dict[Mark, tuple[str, str]] = {
     "ok": ("✓", "$success"),

@@ -1,0 +1,430 @@
+"""Sorts the changes of a page by what they may break: numbers, units, commands, code, links and warnings before wording."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Literal
+
+from octavo.documents.blocks import Block, Run, plain_text
+from octavo.documents.diff_model import (
+    AddedBlock,
+    AttributeChange,
+    CellChange,
+    ChangedBlock,
+    CodeChange,
+    ContainerChange,
+    Entry,
+    MovedBlock,
+    Parts,
+    RemovedBlock,
+    RestructuredBlocks,
+    RowChange,
+    TableChange,
+    TextChange,
+    TextPart,
+    UnchangedBlocks,
+)
+from octavo.documents.text_facts import TextFacts, text_facts, word_set
+
+ChangeKind = Literal[
+    "number", "unit", "command", "code", "link", "warning", "deletion", "addition", "setting", "wording", "move",
+    "formatting", "white space",
+]  # fmt: skip
+"""What a change affects. A `number` or `unit` is in prose, a table or code. A `link` is the target of a link, image or file. A
+`warning` is a hint of the style warning or danger, or a word such as “not” or “must”."""
+KINDS: tuple[ChangeKind, ...] = (
+    "number", "unit", "command", "code", "link", "warning", "deletion", "addition", "setting", "wording", "move",
+    "formatting", "white space",
+)  # fmt: skip
+"""All kinds, the most important first."""
+WITHOUT_MEANING: frozenset[ChangeKind] = frozenset({"move", "formatting", "white space"})
+"""Kinds of changes after which the page says the same."""
+RISKY: frozenset[ChangeKind] = frozenset(KINDS[: KINDS.index("deletion") + 1])
+"""Kinds of changes that a reviewer should see first."""
+_RANKS = {kind: rank for rank, kind in enumerate(KINDS)}
+_PLURALS: Mapping[ChangeKind, str] = {
+    kind: kind for kind in KINDS if kind in ("code", "wording", "formatting", "white space")
+}
+NONE: frozenset[ChangeKind] = frozenset()
+
+_MIN_DELETED_WORDS = 4
+"""Number of words that make a deletion inside a text, if nothing replaced them."""
+_SHELLS = word_set("bash sh shell console zsh fish powershell ps1 pwsh cmd bat batch terminal shell-session")
+_PROGRAMS = word_set(
+    "apt apt-get aws az brew bun bundle cargo cat cd chmod chown composer conda cp curl deno docker dotnet export gcloud gem"
+    " gh git go gradle helm java kubectl ln make mkdir mv mvn node npm npx pip pip3 pipx pnpm poetry psql python python3 rm"
+    " rsync ruby rustup scp sed ssh sudo systemctl tar terraform touch uv wget winget yarn"
+)
+_COMMAND = re.compile(
+    rf"\s*(?:[$>][ \t]+\S|(?:{'|'.join(map(re.escape, sorted(_PROGRAMS)))})\s+\S|[\w./-]+(?:\s+\S+)*?\s+--?[a-zA-Z])"
+)
+_WARNING_STYLES = frozenset({"warning", "danger"})
+_CODE_BLOCKS = frozenset({"code", "math", "openapi", "api-method", "integration", "prompt"})
+_CODE_ATTRIBUTES = word_set("method path host operation schemas webhook type in language expression arguments")
+_LINK_ATTRIBUTES = word_set("url src dark link target cover cover_dark href spec include")
+_LOOK_ATTRIBUTES = word_set(
+    "align valign dir tight spaced wrap numbers expandable full_width highlighted header_hidden header_sticky search size"
+    " titles_hidden icon width height frame open expanded format grouped level color background drawing colspan rowspan head"
+    " formatting fallback"
+)
+"""Attributes that change the look of a block and not what the block says."""
+_IN_WARNING: frozenset[ChangeKind] = frozenset({"warning"})
+_REFLOW: frozenset[ChangeKind] = frozenset({"white space"})
+
+
+def leading_kind(kinds: Collection[ChangeKind]) -> ChangeKind:
+    """Return the most important of some kinds. Raises ValueError if there is none."""
+    return min(kinds, key=_RANKS.__getitem__)
+
+
+def has_meaning(kinds: Collection[ChangeKind]) -> bool:
+    """Return whether a change may affect what the page says."""
+    return not WITHOUT_MEANING.issuperset(kinds)
+
+
+def count_text(counts: Mapping[ChangeKind, int], between: str = ", ") -> str:
+    """Return numbers of changes as text, such as `2 numbers, 1 link`. The most important kinds are first."""
+    return between.join(
+        f"{counts[kind]} {kind if counts[kind] == 1 else _PLURALS.get(kind, f'{kind}s')}"
+        for kind in KINDS
+        if counts.get(kind)
+    )
+
+
+def risk(kinds: Collection[ChangeKind]) -> tuple[int, bool]:
+    """Return a sort key of a change: the most important changes first, and changed text before added text."""
+    return _RANKS[leading_kind(kinds)], "addition" in kinds
+
+
+class ChangeKinds:
+    """The kinds of the entries of a diff."""
+
+    def __init__(self, entries: Sequence[Entry] = ()) -> None:
+        self._entries = entries  # The keys of the dictionary are valid as long as the entries exist.
+        self._by_entry: dict[int, frozenset[ChangeKind]] = {}
+        self._counts: Counter[ChangeKind] = Counter()
+        self._add(entries, in_warning=False)
+
+    def of(self, entry: Entry) -> frozenset[ChangeKind]:
+        """Return the kinds of a change of the diff. Of a changed container, only what changed apart from its blocks. Empty
+        if there is no such change."""
+        return self._by_entry.get(id(entry), NONE)
+
+    @property
+    def counts(self) -> Mapping[ChangeKind, int]:
+        """Number of changes by their most important kind, the most important kinds first."""
+        return {kind: self._counts[kind] for kind in KINDS if self._counts[kind]}
+
+    def _add(self, entries: Sequence[Entry], *, in_warning: bool) -> None:
+        reflowed = _reflowed(entries)
+        for entry in entries:
+            kinds = _REFLOW if id(entry) in reflowed else frozenset(_kinds(entry))
+            if in_warning and has_meaning(kinds):
+                kinds |= _IN_WARNING
+            if kinds:
+                self._by_entry[id(entry)] = kinds
+                self._counts[leading_kind(kinds)] += not _is_departure(entry)
+            inside, container = _inner_entries(entry)
+            if inside:
+                self._add(inside, in_warning=in_warning or any(map(_is_warning, container)))
+
+
+def _is_departure(entry: Entry) -> bool:
+    return isinstance(entry, MovedBlock) and not entry.is_arrival
+
+
+def _inner_entries(entry: Entry) -> tuple[Sequence[Entry], tuple[Block, ...]]:
+    """Return the entries of a container that are changes of their own, and the container in both versions."""
+    match entry:
+        case AddedBlock(block, inner) | RemovedBlock(block, inner):
+            return inner, (block,)
+        case ChangedBlock(parts=ContainerChange(entries=inner)):
+            return inner, (entry.old, entry.new)
+        case MovedBlock(parts=ContainerChange(entries=inner), is_arrival=True):
+            return inner, (entry.old, entry.new)
+        case RestructuredBlocks(entries=inner) if not entry.is_replaced:
+            return inner, ()
+    return (), ()
+
+
+def _kinds(entry: Entry) -> Iterator[ChangeKind]:
+    match entry:
+        case AddedBlock(block, inner):
+            yield from _container_kinds(block, "addition") if inner else _added_kinds(block)
+        case RemovedBlock(block, inner):
+            yield from _container_kinds(block, "deletion") if inner else _removed_kinds(block)
+        case ChangedBlock(old, new, settings, parts):
+            yield from _changed_kinds(old, new, settings, parts)
+        case MovedBlock(old, new, is_arrival=is_arrival, parts=parts, settings=settings):
+            yield "move"
+            if is_arrival:
+                yield from _changed_kinds(old, new, settings, parts) if parts is not None or settings else ()
+        case RestructuredBlocks(old, new) if entry.is_replaced or not entry.entries:
+            for block in new:
+                yield from _added_kinds(block)
+            for block in old:
+                yield from _removed_kinds(block)
+            if entry.note and not (old or new):
+                yield "formatting"  # The note is about the next entry.
+        case RestructuredBlocks(note=note) if note:
+            yield "formatting"
+
+
+def _container_kinds(block: Block, kind: ChangeKind) -> Iterator[ChangeKind]:
+    """Yield the kinds of a container that was added or removed around blocks that remain."""
+    if _is_warning(block):
+        yield "warning"
+    if block.kind == "conflict" or block.kind == "if":
+        yield "setting"
+    text = plain_text(block.runs) or str(block.attrs.get("title") or "")
+    yield kind if text.strip() else "formatting"
+
+
+def _added_kinds(block: Block) -> Iterator[ChangeKind]:
+    yield "addition"
+    facts = text_facts(block.plain())
+    if facts.numbers:
+        yield "number"
+    if facts.units:
+        yield "unit"
+    if facts.urls:
+        yield "link"
+    for each in block.walk():
+        yield from _content_kinds(each)
+
+
+def _content_kinds(block: Block) -> Iterator[ChangeKind]:
+    """Yield the kinds of the own content of an added block."""
+    if _is_warning(block):
+        yield "warning"
+    if block.kind in _CODE_BLOCKS:
+        yield "command" if _is_command_block(block) else "code"
+    if any(block.attrs.get(name) for name in _LINK_ATTRIBUTES):
+        yield "link"
+    for run in block.runs:
+        if run.link or run.attrs.get("src"):
+            yield "link"
+        if _is_code(run):
+            yield "command" if _COMMAND.match(run.text) else "code"
+
+
+def _removed_kinds(block: Block) -> Iterator[ChangeKind]:
+    yield "deletion"
+    if any(map(_is_warning, block.walk())):
+        yield "warning"
+
+
+def _changed_kinds(old: Block, new: Block, settings: Sequence[AttributeChange], parts: Parts) -> Iterator[ChangeKind]:
+    for setting in settings:
+        yield from _setting_kinds(setting)
+    if old.kind != new.kind:
+        yield "formatting"
+        if _is_warning(old) or _is_warning(new):
+            yield "warning"
+        if {old.kind, new.kind} & _CODE_BLOCKS:
+            yield "code"
+    match parts:
+        case TextChange(words):
+            yield from _text_kinds(words)
+        case CodeChange():
+            yield from _code_kinds(old, new, parts)
+        case TableChange(rows=rows):
+            for row in rows:
+                yield from _kinds(row)
+        case RowChange(cells):
+            for cell in cells:
+                yield from _cell_kinds(cell)
+        case ContainerChange(title=title) if title is not None:
+            yield from _text_kinds(title.words)
+        case None if old.kind != new.kind or not settings:
+            yield from _replaced_kinds(old, new)
+
+
+def _cell_kinds(cell: CellChange) -> Iterator[ChangeKind]:
+    for setting in cell.settings:
+        yield from _setting_kinds(setting)
+    if cell.words is not None:
+        yield from _text_kinds(cell.words.words)
+
+
+def _setting_kinds(setting: AttributeChange) -> Iterator[ChangeKind]:
+    """Yield the kinds of a changed attribute. Its name can begin with the kind of run, as in `image URL`."""
+    names = [setting.name, setting.name.rpartition(" ")[2], setting.name.partition(",")[0]]
+    values = {setting.old, setting.new}
+    if setting.name == "white space":
+        yield "white space"
+    elif "style" in names and values & _WARNING_STYLES:
+        yield "warning"
+    elif setting.name.startswith("link ") or "URL" in names or _LINK_ATTRIBUTES.intersection(names):
+        yield "link"
+    elif _CODE_ATTRIBUTES.intersection(names):
+        yield "code"
+    elif _LOOK_ATTRIBUTES.intersection(names) or "style" in names:
+        yield "formatting"
+    else:
+        yield "setting"
+        yield from _fact_kinds(text_facts(setting.old or ""), text_facts(setting.new or ""))
+
+
+def _fact_kinds(old: TextFacts, new: TextFacts) -> Iterator[ChangeKind]:
+    if old.numbers != new.numbers:
+        yield "number"
+    if old.units != new.units:
+        yield "unit"
+    if old.warnings != new.warnings:
+        yield "warning"
+    if old.urls != new.urls:
+        yield "link"
+
+
+def _text_kinds(words: Sequence[TextPart]) -> Iterator[ChangeKind]:
+    """Yield the kinds of a changed text."""
+    sides = [[part for part in words if part.op != op] for op in ("insert", "delete")]
+    old, new = (
+        "".join((part.old or part.run).text if at == 0 else part.run.text for part in side)
+        for at, side in enumerate(sides)
+    )
+    if any(part.op in ("insert", "delete") and _has_content(part.run) for part in words):
+        yield "wording"
+        yield from _fact_kinds(text_facts(old), text_facts(new))
+    elif old != new:
+        yield "white space"
+    for side in sides:
+        yield from _changed_code(side)
+    for part in words:
+        yield from _part_kinds(part)
+    yield from _deletions(words)
+
+
+def _has_content(run: Run) -> bool:
+    return run.kind in ("image", "icon") or bool(run.text.strip())
+
+
+def _part_kinds(part: TextPart) -> Iterator[ChangeKind]:
+    """Yield the kinds of a part of a text apart from its words."""
+    run, old = part.run, part.old
+    match part.op:
+        case "link":
+            yield "link"
+        case "insert" | "delete":
+            if run.link or run.kind in ("image", "mention"):
+                yield "link"
+            if run.kind in ("math", "expression"):
+                yield "code"
+        case "format" if old is not None:
+            if (old.link or None) != (run.link or None) or old.attrs.get("src") != run.attrs.get("src"):
+                yield "link"
+            is_same = old.marks == run.marks and old.kind == run.kind and old.attrs == run.attrs
+            yield "white space" if is_same and old.text != run.text else "formatting"
+
+
+def _changed_code(side: Iterable[TextPart]) -> Iterator[ChangeKind]:
+    """Yield `command` or `code` for each inline code of one version that has other words in the other version."""
+    for is_code, group in groupby(side, key=lambda part: _is_code(part.run)):
+        parts = list(group)
+        if is_code and any(part.op in ("insert", "delete") for part in parts):
+            yield "command" if _COMMAND.match("".join(part.run.text for part in parts)) else "code"
+
+
+def _deletions(words: Sequence[TextPart]) -> Iterator[ChangeKind]:
+    """Yield `deletion` if words were deleted and nothing is in their place."""
+    for before, part, after in zip((None, *words[:-1]), words, (*words[1:], None), strict=True):
+        is_replaced = any(each is not None and each.op == "insert" for each in (before, after))
+        if part.op == "delete" and not is_replaced and len(part.run.text.split()) >= _MIN_DELETED_WORDS:
+            yield "deletion"
+
+
+def _code_kinds(old: Block, new: Block, change: CodeChange) -> Iterator[ChangeKind]:
+    """Yield the kinds of changed code. White space counts as code, except at the end of lines."""
+    if [line.rstrip() for line in old.text.splitlines()] == [line.rstrip() for line in new.text.splitlines()]:
+        yield "white space"
+        return
+    yield "command" if _is_command_block(old) or _is_command_block(new) else "code"
+    facts = [text_facts(text) for text in (old.text, new.text)]
+    if Counter(facts[0].numbers) != Counter(facts[1].numbers) or _changes_number(change):
+        yield "number"
+    if facts[0].urls != facts[1].urls:
+        yield "link"
+    if all(line.op in ("equal", "delete") for line in change.lines):
+        yield "deletion"
+
+
+def _changes_number(change: CodeChange) -> bool:
+    return any(
+        line.op == "change" and text_facts(line.old).numbers != text_facts(line.new).numbers for line in change.lines
+    )
+
+
+def _replaced_kinds(old: Block, new: Block) -> Iterator[ChangeKind]:
+    """Yield the kinds of a block of which only the whole is known."""
+    before, after = old.plain(), new.plain()
+    if before.split() != after.split():
+        yield "wording"
+        yield from _fact_kinds(text_facts(before), text_facts(after))
+    if _targets(old) != _targets(new):
+        yield "link"
+    if _code_texts(old) != _code_texts(new):
+        yield "code"
+    if old.kind == new.kind:
+        yield "formatting"
+
+
+def _targets(block: Block) -> list[str]:
+    values = [str(each.attrs.get(name) or "") for each in block.walk() for name in sorted(_LINK_ATTRIBUTES)]
+    return [*filter(None, values), *(run.link for each in block.walk() for run in each.runs if run.link)]
+
+
+def _code_texts(block: Block) -> list[str]:
+    inline = [run.text for each in block.walk() for run in each.runs if _is_code(run)]
+    return [*inline, *(each.text for each in block.walk() if each.kind in _CODE_BLOCKS)]
+
+
+def _is_code(run: Run) -> bool:
+    return run.kind == "code" or bool(run.marks & {"code", "kbd"})
+
+
+def _is_warning(block: Block) -> bool:
+    return block.kind == "hint" and block.attrs.get("style") in _WARNING_STYLES
+
+
+def _is_command_block(block: Block) -> bool:
+    if block.kind != "code":
+        return False
+    language = str(block.attrs.get("language") or "").lower()
+    return language in _SHELLS or (not language and _COMMAND.match(block.text) is not None)
+
+
+def _reflowed(entries: Sequence[Entry]) -> frozenset[int]:
+    """Return the identities of the changes by which paragraphs were only split or joined."""
+    found: set[int] = set()
+    for is_changed, group in groupby(entries, key=lambda entry: not isinstance(entry, UnchangedBlocks)):
+        run = list(group)
+        if not is_changed or len(run) < 2:
+            continue
+        sides = [_paragraphs(run, is_new=is_new) for is_new in (False, True)]
+        if None not in sides and sides[0] == sides[1] and sides[0]:
+            found.update(map(id, run))
+    return frozenset(found)
+
+
+def _paragraphs(entries: Iterable[Entry], *, is_new: bool) -> list[object] | None:
+    """Return the words of changed paragraphs in one version, with their formats. None if other blocks changed too."""
+    words: list[object] = []
+    for entry in entries:
+        match entry:
+            case AddedBlock(block, ()) | RemovedBlock(block, ()) if block.kind == "paragraph":
+                blocks = (block,) if isinstance(entry, AddedBlock) is is_new else ()
+            case ChangedBlock(old, new, (), TextChange()) if old.kind == new.kind == "paragraph":
+                blocks = (new if is_new else old,)
+            case _:
+                return None
+        words += [
+            (word, run.marks, run.link, run.kind)
+            for block in blocks
+            for run in block.runs
+            for word in (run.text.split() or ([str(run.attrs.get("src"))] if run.kind == "image" else []))
+        ]
+    return words

@@ -1,0 +1,280 @@
+"""The responses that widgets show, and the connection to the server: its status, and the age of the data on screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import copy
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import Any, TypeVar
+from weakref import WeakSet
+
+from textual.widget import Widget
+
+from octavo.api.activity import KEY, Activity
+from octavo.api.errors import ApiError, NotSent, Unreachable
+from octavo.api.operation import Listing, ListPage, Operation
+from octavo.api.organizations import List as ListOrganizations
+from octavo.api.users import Me
+from octavo.data.live import Live, Snapshot
+from octavo.data.live_response import LiveResponse
+from octavo.data.observers import Observers
+from octavo.data.sync_queue import Rank
+from octavo.tui.core.session import Session
+from octavo.tui.terminal import textual_internals as internals
+from octavo.tui.widgets import short_texts
+from octavo.tui.widgets.commands import HostApp
+from octavo.tui.widgets.short_texts import long_age, short_age
+
+T = TypeVar("T")
+Item = TypeVar("Item")
+
+MAX_ITEMS = 2000
+"""Largest number of items that are loaded of one list. Longer lists show that there are more."""
+SLOW_SECONDS = 5.0
+"""Seconds without a response after which the top bar shows how long the app has been waiting."""
+KEY_ERROR_SECONDS = 15.0
+"""Seconds for which the notification about an unreadable API key is shown."""
+_NO_API_KEY, _KEY_REJECTED = "no API key", "API key rejected"
+
+
+def _do_nothing() -> None:
+    """Do nothing. Used until `Live.watch` returns the real callback."""
+
+
+@dataclass(eq=False)
+class _Slot:
+    """The operation of a slot, its response, and the callback that stops following it."""
+
+    op: Operation[Any]
+    response: LiveResponse
+    leave: Callable[[], None] = _do_nothing
+
+
+class Subscriptions:
+    """The API responses that a screen or widget shows, each in a named slot with one operation. Nothing is shown any
+    more when `owner` is being removed, because its child widgets are already gone."""
+
+    def __init__(self, owner: Widget, connection: Connection) -> None:
+        self._owner, self._connection = owner, connection
+        self._slots: dict[str, _Slot] = {}
+        self._dependencies: tuple[LiveResponse, ...] = ()
+        self._patient: set[str] = set()
+        """Names of slots that load with low priority. Their responses do not count for the age of the data on screen."""
+
+    def follow(
+        self,
+        slot: str,
+        op: Operation[T] | None,
+        show: Callable[[Snapshot[T]], None] | None = None,
+        *,
+        rank: Rank = Rank.NOW,
+        refetch: bool = True,
+        min_items: int = 0,
+    ) -> None:
+        """Call `show` with the response to `op`, now and whenever it changes. An operation that `slot` followed before
+        is dropped. Without `refetch`, a response that another widget follows is not fetched again. A list is loaded
+        until it has `min_items` items."""
+        if slot in self._slots:
+            if self._slots[slot].op == op:
+                return
+            self._slots.pop(slot).leave()
+        if op is None or show is None:
+            return
+        (self._patient.discard if rank is Rank.NOW else self._patient.add)(slot)
+        self._connection.subscriptions.add(self)
+        # `watch` shows cached data before it returns, and `show` may follow another operation in this slot.
+        live = self._connection.live
+        followed = self._slots[slot] = _Slot(op, live.watched_response(op))
+        leave = live.watch(op, partial(self._show, show), rank=rank, refetch=refetch, min_items=min_items)
+        if self._slots.get(slot) is followed:
+            followed.leave = leave
+        else:
+            leave()
+
+    def depend_on(self, *ops: Operation[Any]) -> None:
+        """Count the responses to `ops`, which other widgets follow, for the age of the data of this widget."""
+        self._connection.subscriptions.add(self)
+        self._dependencies = tuple(map(self._connection.live.watched_response, ops))
+
+    def _show(self, show: Callable[[Snapshot[T]], None], snapshot: Snapshot[T]) -> None:
+        if internals.is_being_removed(self._owner):
+            return  # The widgets that show the response are removed already.
+        self._connection.update()
+        show(with_age(snapshot))
+
+    def follow_whole(
+        self,
+        slot: str,
+        op: Listing[Item],
+        show: Callable[[Snapshot[ListPage[Item]]], None],
+        min_items: int = MAX_ITEMS,
+        *,
+        rank: Rank = Rank.NOW,
+    ) -> None:
+        """Call `follow` for a list, and load the list until it is complete or has `min_items` items."""
+        self.follow(slot, op, show, rank=rank, min_items=min_items)
+
+    def operation(self, slot: str) -> Operation[Any] | None:
+        """Return the operation that `slot` follows, else None."""
+        return self._slots[slot].op if slot in self._slots else None
+
+    def operations(self) -> tuple[Operation[Any], ...]:
+        """Return the operations of all slots."""
+        return tuple(each.op for each in self._slots.values())
+
+    def awaited_responses(self) -> Iterator[LiveResponse]:
+        """Yield the responses that determine the age of the data of this widget."""
+        yield from (each.response for slot, each in self._slots.items() if slot not in self._patient)
+        yield from self._dependencies
+
+    @property
+    def is_on_current_screen(self) -> bool:
+        """True if the owner is on the current screen, or on the screen below the open dialogs."""
+        owner = self._owner
+        if not internals.is_whole(owner):
+            return False
+        stack = owner.app.screen_stack
+        bottom = max((at for at, screen in enumerate(stack) if not screen.is_modal), default=0)
+        return owner.screen in stack[bottom:]
+
+    def stop(self) -> None:
+        """Stop following all operations."""
+        while self._slots:
+            self._slots.popitem()[1].leave()
+        self._dependencies = ()
+
+
+def with_age(snapshot: Snapshot[T]) -> Snapshot[T]:
+    """Add the age of the data to the error of a snapshot if the server could not be reached."""
+    if snapshot.fetched_at is None or not isinstance(snapshot.error, Unreachable):
+        return snapshot
+    error = copy(snapshot.error)
+    reason = "Offline." if isinstance(error, NotSent) else str(error)
+    error.args = (f"{reason} Last updated {long_age(snapshot.fetched_at)}.",)
+    return replace(snapshot, error=error)
+
+
+class Connection:
+    """Status of the connection to the server, and the subscriptions of all widgets."""
+
+    def __init__(self, app: HostApp[Any], on_change: Callable[[], None]) -> None:
+        """`on_change` is called when the style of the status has changed."""
+        self._app, self._on_change = app, on_change
+        self.subscriptions: WeakSet[Subscriptions] = WeakSet()
+        """Subscriptions of all widgets that exist."""
+        self.key_rejected: Observers[[]] = Observers()
+        """Called once in a session when the server rejects its API key."""
+        self.organizations_error: ApiError | None = None
+        """Error of the last attempt to load the organizations."""
+        self.started_at: datetime | None = None
+        """Time at which the current session started."""
+        self._session: Session | None = None
+        self._style = ""
+        """Style of the last status."""
+        self._reported: set[str] = set()
+        """Problems of the API key that were already reported."""
+
+    def follow(self, session: Session) -> None:
+        """Follow the requests of `session`."""
+        self._session, self.started_at = session, short_texts.clock()
+        self._reported.clear()
+
+    def reset(self) -> None:
+        """Stop following, because the session ends."""
+        self._session = self.organizations_error = None
+
+    @property
+    def live(self) -> Live:
+        """The responses of the current session."""
+        assert self._session is not None, "Widgets follow responses only while a session is open"
+        return self._session.live
+
+    @property
+    def visible_operations(self) -> tuple[Operation[Any], ...]:
+        """Operations that the current screen follows."""
+        return tuple(op for each in tuple(self.subscriptions) if each.is_on_current_screen for op in each.operations())
+
+    @property
+    def data_as_of(self) -> datetime | None:
+        """Time of the oldest response on the current screen. For an empty screen, the time at which the account was
+        loaded. None if nothing was loaded."""
+        if self._session is None:
+            return None
+        visible = (each for each in tuple(self.subscriptions) if each.is_on_current_screen)
+        moments = [each.current_as_of for owner in visible for each in owner.awaited_responses()]
+        account: tuple[Operation[Any], ...] = (Me(), ListOrganizations())
+        candidates = moments or map(self._session.live.as_of, account)
+        return min((each for each in candidates if each is not None), default=None)
+
+    @property
+    def status(self) -> tuple[str, str, str]:
+        """Connection status with the age of the data, a short form of it, and its style. The texts have a fixed width,
+        so that the top bar does not move while the age grows."""
+        if self._session is None:
+            return "not signed in", "not signed in", "$octavo-muted"
+        if (seconds := self._session.response_wait()) >= SLOW_SECONDS:
+            return f"○ no response for {seconds:.0f}s".ljust(23), f"○ waiting {seconds:.0f}s".ljust(14), "$warning"
+        as_of = self.data_as_of
+        if (last := self._last_request) is None:
+            label = f"○ cached {_padded_age(as_of)}" if as_of is not None else "○ connecting"
+            return label, label, "$octavo-muted"
+        if problem := _connection_problem(last) or _loading_problem(self.organizations_error):
+            if as_of is None:
+                return f"○ {problem}", f"○ {problem}", "$warning"
+            return f"○ {problem}, updated {_padded_age(as_of)}", f"○ {problem} {_padded_age(as_of)}", "$warning"
+        if as_of is not None and self.started_at is not None and as_of < self.started_at:
+            return f"○ cached {_padded_age(as_of)}", f"○ cached {_padded_age(as_of)}", "$octavo-muted"
+        age = _padded_age(as_of or last.moment)
+        return f"● updated {age}", f"● {age}", "$success"
+
+    @property
+    def needs_key(self) -> bool:
+        """True if the server rejects the API key of this account, or the key cannot be read."""
+        last = self._last_request
+        return last is not None and _connection_problem(last) in (_NO_API_KEY, _KEY_REJECTED)
+
+    @property
+    def _last_request(self) -> Activity | None:
+        activity = self._session.activity() if self._session is not None else ()
+        return next((each for each in activity if not each.given_up), None)
+
+    @property
+    def shows_cached_data(self) -> bool:
+        """True if the current screen shows data of an earlier run and no request has failed."""
+        return self._session is not None and self.status[-1] == "$octavo-muted"
+
+    def update(self) -> None:
+        """Update the top bar if the connection status has changed. Report an unreadable or rejected API key once."""
+        if (last := self._last_request) is not None and last.method == KEY and last.error not in self._reported:
+            self._reported.add(last.error)
+            self._app.say(last.error, tone="failed", seconds=KEY_ERROR_SECONDS)
+        if last is not None and last.status == 401 and _KEY_REJECTED not in self._reported:
+            self._reported.add(_KEY_REJECTED)
+            self.key_rejected.notify()
+        if self._session is not None and (state := self.status[-1]) != self._style:
+            self._style = state
+            self._on_change()
+
+
+def _padded_age(moment: datetime) -> str:
+    """Return an age, padded to a fixed width: `4s ago `, `10s ago`."""
+    return f"{short_age(moment)} ago".ljust(7)
+
+
+def _connection_problem(last: Activity) -> str:
+    """Return the problem of the connection, judged by the `last` request. Empty if there is none."""
+    if last.status is None:
+        return _NO_API_KEY if last.method == KEY else "offline"
+    return "server error" if last.status >= 500 else {401: _KEY_REJECTED, 429: "rate limited"}.get(last.status, "")
+
+
+def _loading_problem(error: ApiError | None) -> str:
+    """Return the reason why the organizations could not be loaded, in two words. Empty without an error."""
+    if error is None:
+        return ""
+    if isinstance(error, Unreachable):
+        return "offline"
+    problems = {401: _KEY_REJECTED, 403: "not allowed"}
+    return "server error" if (error.status or 0) >= 500 else problems.get(error.status or 0, "not loaded")

@@ -1,0 +1,187 @@
+"""What changes affect: numbers and links before wording, and the changes after which a page says the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from octavo.documents.change_kinds import KINDS, ChangeKind, ChangeKinds, has_meaning, leading_kind, risk
+from octavo.documents.diff import diff
+from octavo.documents.diff_model import ContainerChange, Entry, MovedBlock, RemovedBlock, RestructuredBlocks
+from octavo.documents.parse import parse
+from octavo.documents.text_facts import text_facts
+from tests.documents.test_corpus import CORPUS, needs_corpus
+
+LONG = (
+    "The service keeps a copy of each reading for {} days, after which the copies are removed by a task that runs at night"
+    " and which nobody has to start."
+)
+REWORDED = (
+    "Each reading is copied, and the service keeps those copies for {} days; a nightly task, which starts on its own, then"
+    " removes them."
+)
+FIRST = "The first paragraph is about the harbour and about all the ships that come here in the summer."
+SECOND = "The second paragraph tells how the keeper of the light counts the ships and writes them down."
+PAIRS = CORPUS / "pairs"
+
+
+def kinds_of(before: str, after: str) -> list[frozenset[ChangeKind]]:
+    """Return the kinds of each change, in the order of the page."""
+    changed = diff(parse(before), parse(after))
+    kinds = ChangeKinds(changed.entries)
+    return [kinds.of(entry) for entry in walk(changed.entries) if kinds.of(entry)]
+
+
+def walk(entries: Sequence[Entry]) -> Iterator[Entry]:
+    for entry in entries:
+        yield entry
+        parts = getattr(entry, "parts", None)
+        if not (isinstance(entry, RestructuredBlocks) and entry.is_replaced):
+            yield from walk(parts.entries if isinstance(parts, ContainerChange) else getattr(entry, "entries", ()))
+
+
+def only_kinds(before: str, after: str) -> frozenset[ChangeKind]:
+    (kinds,) = kinds_of(before, after)
+    return kinds
+
+
+def counts(before: str, after: str) -> Mapping[ChangeKind, int]:
+    return ChangeKinds(diff(parse(before), parse(after)).entries).counts
+
+
+def test_number_changed_in_long_reworded_sentence_is_number() -> None:
+    kinds = only_kinds(LONG.format(30), REWORDED.format(90))
+    assert leading_kind(kinds) == "number"
+    assert "wording" in kinds
+
+
+def test_reworded_sentence_with_same_number_is_wording() -> None:
+    assert only_kinds(LONG.format(30), REWORDED.format(30)) == {"wording"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kind"),
+    [
+        ("Wait 30 seconds for it.", "Wait 30 minutes for it.", "unit"),
+        ("Timeouts are in seconds.", "Timeouts are in milliseconds.", "unit"),
+        ("It may use 10 MB of memory.", "It may use 10 Mb of memory.", "unit"),
+        ("A rise of 5% is usual.", "A rise of 5‰ is usual.", "unit"),
+        ("Set it to -5 degrees.", "Set it to 5 degrees.", "number"),
+        ("From 5 to 10 ships.", "From 10 to 5 ships.", "number"),
+        ("Use version 2.0.1 of it.", "Use version 2.1.0 of it.", "number"),
+        ("It is kept for two days.", "It is kept for three days.", "number"),
+        ("Enter at least 8 letters.", "Enter at most 8 letters.", "number"),
+        ("Call /v1/ships to list them.", "Call /v2/ships to list them.", "number"),
+        ("The hash is 9f8e7a now.", "The hash is 9f8e7b now.", "number"),
+        ("You can delete it.", "You can not delete it.", "warning"),
+        ("You should wait.", "You must wait.", "warning"),
+        ("Run `npm install octavo` here.", "Run `npm remove octavo` here.", "command"),
+        ("Set `color` to the name.", "Set `colour` to the name.", "code"),
+        ("See [the tides](tides.md).", "See [the tides](moon.md).", "link"),
+        ("See https://a.example/x for more.", "See https://a.example/y for more.", "link"),
+        ("![Map](map-old.png)", "![Map](map-new.png)", "link"),
+        ("The keeper counts ships.", "The guard counts ships.", "wording"),
+        ("The **keeper** counts ships.", "The keeper counts ships.", "formatting"),
+        ("## Ships\n", "### Ships\n", "formatting"),
+    ],
+)
+def test_edited_text_has_its_most_important_kind(before: str, after: str, kind: str) -> None:
+    assert leading_kind(only_kinds(before, after)) == kind
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("Wait 30 seconds for the tide.", "Wait 30 s until the tide."),
+        ("You cannot delete the ship.", "You can't delete the ships."),
+        ("One of the ships is here.", "Some of the ships are here."),
+    ],
+)
+def test_other_spelling_of_same_fact_is_wording(before: str, after: str) -> None:
+    assert only_kinds(before, after) == {"wording"}
+
+
+def test_changed_code_blocks_are_commands_or_code() -> None:
+    python, shell = "```python\nprint({})\n```", "```bash\nmake {}\n```"
+    assert only_kinds(python.format("a"), python.format("b")) == {"code"}
+    assert only_kinds(python.format(1), python.format(2)) == {"code", "number"}
+    assert only_kinds(shell.format("all"), shell.format("install")) == {"command"}
+
+
+def test_indentation_of_code_has_meaning_and_trailing_space_not() -> None:
+    code = "```yaml\na:\n{}b: c{}\n```"
+    assert only_kinds(code.format("  ", ""), code.format("", "")) == {"code"}
+    assert only_kinds(code.format("  ", ""), code.format("  ", "   ")) == {"white space"}
+
+
+def test_text_in_warning_hint_is_warning() -> None:
+    hint = '{{% hint style="{}" %}}\nKeep {} from the rail.\n{{% endhint %}}'
+    assert "warning" in only_kinds(hint.format("danger", "away"), hint.format("danger", "back"))
+    assert only_kinds(hint.format("info", "away"), hint.format("info", "back")) == {"wording"}
+    assert only_kinds(hint.format("info", "away"), hint.format("danger", "away")) == {"warning"}
+
+
+def test_number_in_table_is_number_of_its_table() -> None:
+    table = "| Name | Limit |\n| - | - |\n| ships | {} |\n| boats | 7 |\n"
+    assert leading_kind(only_kinds(table.format(100), table.format(1000))) == "number"
+
+
+def test_moved_block_is_without_meaning() -> None:
+    kinds = kinds_of(f"{FIRST}\n\n{SECOND}\n\n# Ships\n", f"{SECOND}\n\n{FIRST}\n\n# Ships\n")
+    assert kinds == [{"move"}, {"move"}]
+    assert not any(map(has_meaning, kinds))
+
+
+def test_moved_block_with_changed_number_has_meaning() -> None:
+    text = f"{FIRST} They are 30 in number, or a few more."
+    changed = diff(parse(f"{text}\n\n{SECOND}\n\n# End\n"), parse(f"{SECOND}\n\n# End\n\n{text.replace('30', '80')}\n"))
+    kinds = ChangeKinds(changed.entries)
+    moves = [entry for entry in changed.entries if isinstance(entry, MovedBlock)]
+    assert [(entry.is_arrival, has_meaning(kinds.of(entry))) for entry in moves] == [(False, False), (True, True)]
+    assert kinds.counts == {"number": 1}
+
+
+def test_split_paragraph_is_white_space() -> None:
+    assert counts(f"{FIRST} {SECOND}\n\n# End\n", f"{FIRST}\n\n{SECOND}\n\n# End\n") == {"white space": 2}
+    assert "number" in counts(f"{FIRST} At 5. {SECOND}\n\n# End\n", f"{FIRST} At 6.\n\n{SECOND}\n\n# End\n")
+
+
+def test_removed_block_is_deletion_and_removed_warning_is_warning() -> None:
+    hint = '{% hint style="danger" %}\nKeep away.\n{% endhint %}'
+    assert only_kinds(f"{FIRST}\n\nGone 5 times.\n", f"{FIRST}\n") == {"deletion"}
+    assert only_kinds(f"{FIRST}\n\n{hint}\n", f"{FIRST}\n") == {"deletion", "warning"}
+    assert "deletion" in only_kinds(f"{FIRST} Nobody counts these five here.\n", f"{FIRST}\n")
+
+
+def test_risk_puts_changed_numbers_before_added_numbers_and_words() -> None:
+    changes: list[set[ChangeKind]] = [{"wording"}, {"number", "addition"}, {"move"}, {"number", "wording"}, {"link"}]
+    ordered = sorted(changes, key=risk)
+    assert ordered == [{"number", "wording"}, {"number", "addition"}, {"link"}, {"wording"}, {"move"}]
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers", "units"),
+    [
+        ("1,000.50 of 10:30 and 2024-05-01", ("1,000.50", "10:30", "2024", "05", "01"), ()),
+        ("10k, 5 s, 30s, $7 and 9 GB", ("10", "5", "30", "7", "9"), ("k", "s", "s", "$", "GB")),
+        ("the second minute of 2 in the list", ("2",), ()),
+        ("OAuth2 < 3 -> S3", ("oauth2", "<", "3", "s3"), ()),
+    ],
+)
+def test_numbers_and_units_of_text(text: str, numbers: tuple[str, ...], units: tuple[str, ...]) -> None:
+    facts = text_facts(text)
+    assert (facts.numbers, facts.units) == (numbers, units)
+
+
+@needs_corpus
+@pytest.mark.parametrize("folder", sorted(PAIRS.iterdir()) if PAIRS.is_dir() else [], ids=lambda path: path.name[:2])
+def test_real_pages_have_kind_for_each_change(folder: Path) -> None:
+    changed = diff(*(parse((folder / name).read_text()) for name in ("before.md", "after.md")))
+    kinds = ChangeKinds(changed.entries)
+    for entry in walk(changed.entries):
+        if isinstance(entry, (RemovedBlock, MovedBlock)) or (isinstance(entry, RestructuredBlocks) and entry.note):
+            assert kinds.of(entry) <= set(KINDS)
+            assert kinds.of(entry)
+    assert sum(kinds.counts.values()) > 0

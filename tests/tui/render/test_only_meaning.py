@@ -1,0 +1,87 @@
+"""Diffs that hide the changes after which a page says the same, and say how many they hide."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from octavo.documents.blocks import Document
+from octavo.documents.change_kinds import ChangeKinds, has_meaning
+from octavo.documents.diff import diff
+from octavo.tui.render.comparison import PageComparison, compare
+from octavo.tui.render.diff_sequence import build_diff
+from octavo.tui.render.diff_units import ContextSize, DiffUnits
+from octavo.tui.render.threads import ThreadSummary
+from tests.documents.block_trees import pairs
+
+HARBOUR = "The first paragraph is about the harbour and about all the ships that come here in the summer."
+KEEPER = "The second paragraph tells how the keeper of the light counts the ships and writes them down."
+
+
+def units_of(compared: PageComparison, *, only_meaning: bool = True, split: bool = False) -> DiffUnits:
+    return build_diff(
+        compared.diff, ContextSize(), {}, side_by_side=split, kinds=compared.kinds, only_meaning=only_meaning
+    ).complete()
+
+
+def notes(units: DiffUnits) -> list[str]:
+    return [unit.text for unit in units.units if unit.kind == "note"]
+
+
+def test_moved_and_reformatted_blocks_are_hidden_with_notes() -> None:
+    rest = "The boats that are left over have a berth of their own behind the pier, near the shop."
+    before, after = f"{HARBOUR}\n\n# Now\n\n{rest}\n\n**{KEEPER}**\n", f"# Now\n\n{rest}\n\n{KEEPER}\n\n{HARBOUR}\n"
+    units = units_of(compare(before, after))
+    assert units.count == 0
+    assert units.hidden == {"move": 1, "formatting": 1}
+    assert notes(units) == [
+        "1 change without meaning hidden: 1 move",
+        "2 changes without meaning hidden: 1 move, 1 formatting",
+    ]
+
+
+def test_moved_block_with_changed_number_is_shown() -> None:
+    text = f"{HARBOUR} They are 30 in number, or a few more."
+    compared = compare(f"{text}\n\n{KEEPER}\n\n# End\n", f"{KEEPER}\n\n# End\n\n{text.replace('30', '80')}\n")
+    shown = [unit for unit in units_of(compared).units if unit.change_number >= 0]
+    assert [(unit.block.plain() if unit.block else "") for unit in shown] == [text.replace("30", "80")]
+    assert "number" in shown[0].kinds
+
+
+def test_container_around_unchanged_blocks_is_hidden_and_its_edits_are_not() -> None:
+    before, after = f"{HARBOUR}\n\n{KEEPER}\n", f"> {HARBOUR}\n>\n> {KEEPER.replace('light', 'lamp')}\n"
+    units = units_of(compare(before, after))
+    assert set(units.hidden) == {"formatting"}
+    assert [unit.kinds for unit in units.units if unit.change_number >= 0] == [{"wording"}]
+
+
+def test_page_settings_are_never_hidden() -> None:
+    units = units_of(compare("---\ndescription: Old\n---\n\nText.\n", "---\ndescription: New\n---\n\nText.\n"))
+    assert (units.count, units.hidden) == (1, Counter())
+
+
+def test_threads_on_hidden_changes_are_shown() -> None:
+    compared = compare(f"{HARBOUR}\n\n**{KEEPER}**\n\n# End\n", f"{KEEPER}\n\n# End\n\n{HARBOUR}\n")
+    keys = [block.key for block in compared.new.walk() if block.kind == "paragraph"]
+    threads = {key: (ThreadSummary("Yuki", "1d", "Why?", key=key),) for key in keys}
+    built = build_diff(compared.diff, ContextSize(), threads, kinds=compared.kinds, only_meaning=True).complete()
+    assert {summary.key for unit in built.units for summary, _ in unit.threads} == set(keys)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(pairs(), st.booleans())
+def test_no_change_with_meaning_is_hidden(pair: tuple[Document, Document], split: bool) -> None:
+    old, new = pair
+    changed = diff(old, new)
+    compared = PageComparison(changed, old, new, kinds=ChangeKinds(changed.entries))
+    everything, some = (units_of(compared, only_meaning=each, split=split) for each in (False, True))
+    assert all(unit.kinds for unit in everything.units if unit.change_number >= 0)
+    shown, rest = (
+        [(unit.kind, unit.entry) for unit in units.units if unit.change_number >= 0 and has_meaning(unit.kinds)]
+        for units in (everything, some)
+    )
+    assert shown == rest
+    assert some.count == len(rest)
+    assert bool(notes(some)) >= (everything.count > some.count)
