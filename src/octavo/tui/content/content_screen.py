@@ -30,7 +30,7 @@ from octavo.tui.core.routes import ToPage
 from octavo.tui.core.tree_rows import adjacent_page
 from octavo.tui.core.view import View
 from octavo.tui.editing.page_commands import PAGE_COMMANDS, PageEditing
-from octavo.tui.reader.link_opening import copy_url, follow_link
+from octavo.tui.reader.link_opening import PageRequested, copy_url, follow_link
 from octavo.tui.reader.link_titles import reload_link_titles, show_new_specifications
 from octavo.tui.reader.page_loading import PageLoaded
 from octavo.tui.reader.page_view import PageView
@@ -276,7 +276,7 @@ class ContentScreen(View, CopiesWhenReady):
 
     def on_screen_resume(self) -> None:
         self.open_space.show_unsent()
-        show_new_specifications(self.open_space)
+        show_new_specifications(self.open_space.shown_page)
 
     def _show_drafts(self) -> None:
         if self.is_current:  # otherwise `on_screen_resume` shows them
@@ -402,17 +402,22 @@ class ContentScreen(View, CopiesWhenReady):
 
     @on(LinkFollowed)
     def _on_link_followed(self, message: LinkFollowed) -> None:
-        follow_link(self.open_space, message)
+        follow_link(self.open_space.shown_page, message)
+
+    @on(PageRequested)
+    def _on_page_requested(self, message: PageRequested) -> None:
+        self.open_space.open_page(message.page, anchor=message.anchor)
+        self.open_space.pages_tree.select_hidden(message.page)
 
     @on(CopyUrlRequested)
     def _copy_url(self, message: CopyUrlRequested) -> None:
-        copy_url(self.open_space, message)
+        copy_url(self.open_space.shown_page, message)
 
     # Navigation
 
     def refresh_data(self) -> None:
         super().refresh_data()
-        reload_link_titles(self.open_space)
+        reload_link_titles(self.open_space.shown_page)
 
     def go_up(self) -> bool:
         if self.open_space.side_panel.has_focus_within:

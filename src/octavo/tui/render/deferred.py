@@ -172,13 +172,13 @@ class DeferredContent:
     thumbnails: AsyncCache[ThumbnailQuery, ScaledPicture] | None = None
     """Small images, if the settings show them in pages."""
     specifications: AsyncCache[str | links.Target, Specification] | None = None
-    """OpenAPI specifications, by name or by the target of their address."""
+    """OpenAPI specifications, by slug or by the target of the link."""
     operations: AsyncCache[OperationQuery, FoundOperation] | None = None
     """Operations in those specifications."""
     details: AsyncCache[OperationLayout, list[Line]] | None = None
     """Rendered details of operations that are expanded."""
     specifications_of: tuple[str, int] | None = None
-    """Organization of the specifications, and how many refreshes of them had happened."""
+    """Space whose links the specifications belong to, and how often specifications had been refreshed."""
     titles: AsyncCache[TitleQuery, LinkTitle] | None = None
     """Titles of link targets outside the space, and of files."""
     targets: LinkTargets | None = None
