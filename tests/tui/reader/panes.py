@@ -65,7 +65,7 @@ def screen(pane: Reader) -> str:
 
 async def laid_out(pane: Reader, pilot: Pilot[Any]) -> None:
     """Wait until the thread has laid out all units of the pane."""
-    while pane.viewport.virtual_lines.unset:
+    while pane.viewport.virtual_lines.estimated_count:
         await pilot.pause()
 
 

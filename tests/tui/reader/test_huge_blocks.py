@@ -145,9 +145,9 @@ async def test_jump_in_nested_page_lays_out_few_units() -> None:
         app.pane.show(parse(HUGE["steps in steps"](300)), key="p")
         await pilot.pause()
         outermost: Block = app.pane.viewport.virtual_lines.units[0].block
-        unset = app.pane.viewport.virtual_lines.unset
+        unset = app.pane.viewport.virtual_lines.estimated_count
         app.pane.navigation.go_to_block(outermost.key)
-        assert app.pane.viewport.virtual_lines.unset > unset - 60
+        assert app.pane.viewport.virtual_lines.estimated_count > unset - 60
         assert len(app.pane.viewport.virtual_lines) > 200
 
 
@@ -264,11 +264,11 @@ async def test_next_conflict_is_selected_without_layout_between() -> None:
         app.pane.show(prepare_conflicts(made), {}, key="p", sides=("main", "#1"))
         await pilot.pause()
         app.pane.toggle_context()
-        here, unset = app.pane.cursor.current(), app.pane.viewport.virtual_lines.unset
+        here, unset = app.pane.cursor.current(), app.pane.viewport.virtual_lines.estimated_count
         assert here is not None
         assert unset > 20
         assert next(app.pane.cursor.spans_from(here.unit_index, here.block, -1, lambda unit: True), None) is None
-        assert app.pane.viewport.virtual_lines.unset == unset
+        assert app.pane.viewport.virtual_lines.estimated_count == unset
 
 
 def test_slices_of_huge_changed_word_show_own_letters() -> None:

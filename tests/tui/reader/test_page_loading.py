@@ -73,7 +73,7 @@ async def test_long_page_has_exact_heights_and_keeps_few_lines(times: int, keeps
         app.pane.show_markdown(PAGE * times, title="Long", key="p")
         while app.pane.loader.is_loading:
             await pilot.pause()
-        assert app.pane.viewport.virtual_lines.unset == 0
+        assert app.pane.viewport.virtual_lines.estimated_count == 0
         kept = len(app.pane.viewport.virtual_lines.kept)
         assert kept == len(app.pane.viewport.virtual_lines) if keeps_all else kept < 100
         before = app.pane.viewport.virtual_lines.total
@@ -89,7 +89,7 @@ async def test_parsed_page_is_laid_out_in_thread() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(parse(PAGE), title="Long", key="p")
-        assert app.pane.viewport.virtual_lines.unset > len(app.pane.viewport.virtual_lines) // 2
+        assert app.pane.viewport.virtual_lines.estimated_count > len(app.pane.viewport.virtual_lines) // 2
         await pilot.press("ctrl+d", "ctrl+d")
         here = screen(app.pane)
         await laid_out(app.pane, pilot)
@@ -106,7 +106,7 @@ async def test_resize_keeps_top_and_exact_heights() -> None:
         assert app.pane.navigation.go_to_anchor("section-150")
         total = app.pane.viewport.virtual_lines.total
         await pilot.resize_terminal(50, 20)
-        while app.pane.viewport.layout_width > 50 or app.pane.viewport.virtual_lines.unset:
+        while app.pane.viewport.layout_width > 50 or app.pane.viewport.virtual_lines.estimated_count:
             await pilot.pause()
         await pilot.pause()
         assert app.pane.viewport.virtual_lines.total > total
@@ -147,7 +147,7 @@ async def test_cursor_bar_stays_on_cut_block_when_pane_gets_wider(
         await pilot.press(*keys)
         before = app.pane.cursor.current()
         await pilot.resize_terminal(100, 12)
-        while app.pane.viewport.layout_width < 90 or app.pane.viewport.virtual_lines.unset:
+        while app.pane.viewport.layout_width < 90 or app.pane.viewport.virtual_lines.estimated_count:
             await pilot.pause()
         await pilot.pause()
         after = app.pane.cursor.current()

@@ -392,7 +392,7 @@ class ContentScreen(View, CopiesWhenReady):
 
     @on(TextCopied)
     def _on_copied(self, message: TextCopied) -> None:
-        self.shell.say(f"Copied the {message.what}.")
+        self.shell.say(f"Copied the {message.content_kind}.")
 
     @on(PageLoaded)
     def _on_page_loaded(self) -> None:

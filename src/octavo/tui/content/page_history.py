@@ -438,7 +438,7 @@ class PageHistoryScreen(View):
                 shown = link_opening.show_reusable_content(self.shell, target, pages, sources, self._link_followed)
                 self.shell.background(shown)
             case target:
-                link_opening.open_target(self.shell, target, href=message.href, text=message.words, at=self.space.ref)
+                link_opening.open_target(self.shell, target, href=message.href, text=message.text, at=self.space.ref)
 
     @on(CopyUrlRequested)
     def _copy_url(self, message: CopyUrlRequested) -> None:
@@ -459,7 +459,7 @@ class PageHistoryScreen(View):
 
     @on(TextCopied)
     def _copied(self, message: TextCopied) -> None:
-        self.shell.say(f"Copied the {message.what}.")
+        self.shell.say(f"Copied the {message.content_kind}.")
 
     # Actions
 

@@ -31,8 +31,8 @@ class BlockCommands:
     def __init__(self, pane: Reader) -> None:
         self.pane = pane
         self.why_no_comment_here: Callable[[], str | None] = lambda: None
-        """Returns why comments are disabled on this screen, for example because of the user's role. None if comments
-        are allowed."""
+        """Function that returns why comments are disabled on this screen, for example because of the user's role. None
+        if comments are allowed."""
 
     def open(self) -> None:
         """Open the thread or the link of the block. If the block has several links, show hints. If it has neither,

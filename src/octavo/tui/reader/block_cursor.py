@@ -27,8 +27,8 @@ from octavo.tui.widgets.commands import Command, Commands
 _PAN = 16
 """Cells by which a key scrolls wide code or tables."""
 _MOST_UNITS, _MOST_LINES, _MOST_BARS = 100, 1500, 300
-"""Maximum numbers of units with cached spans, of lines in these units, and of lines with a cached cursor bar. Freeing
-many lines at a time is slow."""
+"""Maximum numbers of units whose blocks are cached, of lines in these units, and of lines whose strip with the cursor
+bar is cached. Freeing many lines at a time is slow."""
 
 
 class BlockCursor(PanePart):
@@ -265,8 +265,8 @@ PANNING: Commands[BlockCursor] = Commands(
 
 
 def _ids_inside(block: Block | None) -> frozenset[int]:
-    """Return the identities of a block and all blocks inside it. Level by level: three times as fast for a huge
-    table."""
+    """Return the identities of a block and all blocks inside it. The search goes level by level: that is three times as
+    fast for a huge table."""
     found: set[int] = set()
     row = [block] if block is not None else []
     while row:

@@ -51,7 +51,7 @@ class Contents:
         return ()
 
     def layout_for(self, width: int, folds: Folds) -> UnitLayout:
-        """Return how units are laid out in a pane of `width` cells."""
+        """Return the layout of units in a pane of `width` cells."""
         raise NotImplementedError
 
     def empty_lines(self) -> list[Content]:

@@ -68,7 +68,7 @@ class DiffContents(Contents):
         self.source_changes = DiffUnits()
         """Changes of the Markdown source, while they are shown."""
         self.built_layout: DiffLayout = "changes"
-        """Layout of the units that are shown or being built."""
+        """Layout of the units that are visible, or of the units that are being built."""
         self.deferred = deferred_content(diagrams=False)  # Diagrams are compared as text.
         self.layout: DiffLayout = "changes"
         self._prefers_split: bool | None = None
@@ -157,7 +157,8 @@ class DiffContents(Contents):
         return max(len(compared.old.source), len(compared.new.source)) if compared is not None else 0
 
     def units_to_build(self) -> tuple[DiffUnits, int]:
-        """Return the changes to show, with units that are not built yet, and the size of the page."""
+        """Return the changes to show, and the number of characters of the page. The units of the changes may not be
+        built yet."""
         layout = self.built_layout = self.current_layout
         if self.compared is None:
             return DiffUnits(), 0

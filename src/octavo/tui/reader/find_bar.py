@@ -55,7 +55,7 @@ class FindBar(PanePart):
         """Iterator over the rest of the search. None if the search is complete."""
         self._update_rows()
         self._goes_to_first = False
-        """True until the first match after the original scroll position is shown."""
+        """True until the search has scrolled to the first match after the original position."""
 
     # Finding
 
@@ -103,7 +103,7 @@ class FindBar(PanePart):
         self.viewport.continue_work()
 
     def _search_on(self, seconds: float) -> None:
-        """Search for a number of seconds, at least one part of the page."""
+        """Search for a number of seconds. At least one part of the page is searched."""
         until, before = time.thread_time() + seconds, len(self.matches)
         search, found = self._search, list(self.matches)
         while search is not None:
@@ -120,7 +120,7 @@ class FindBar(PanePart):
             self._go_to_first(before)
 
     def _go_to_first(self, known: int) -> None:
-        """Go to the first match after the original scroll position, if it is not among the first `known` matches."""
+        """Go to the first match after the original scroll position, unless it is one of the first `known` matches."""
         here = self._position_before.unit_index
         found = next((match for match in self.matches[known:] if match.unit_index >= here), None)
         if found is None and self._search is None:
@@ -274,7 +274,7 @@ class FindBar(PanePart):
         self.viewport.bar_rows = 1 if self.needle or self._typed is not None else 0
 
     def bar_row(self) -> tuple[int, Strip] | None:
-        """Return the number and strip of the row with the find bar. None if the bar is closed."""
+        """Return the row number and the strip of the find bar. None if the bar is closed."""
         if not self.viewport.bar_rows:
             return None
         if self._typed is None:

@@ -47,7 +47,8 @@ class Hints:
         self.by_label = dict(zip(labels(len(unique)), unique, strict=False))
 
     def press(self, letter: str) -> ClickableSpan | bool:
-        """Type a letter. Return the link it opens, or True if some label begins with the typed letters."""
+        """Type a letter. Return the link that it opens. If there is none yet, return True if a label begins with the
+        typed letters, False otherwise."""
         self.outside = self.outside or letter.isupper()
         self.typed += letter.lower()
         if (clickable := self.by_label.get(self.typed)) is not None:
@@ -252,7 +253,7 @@ class Clickables(PanePart):
         return self.hints.with_labels(strip, row, line, margin, viewport.text_styles, viewport.base_style)
 
     def help_row(self) -> tuple[int, Strip] | None:
-        """Return the number and strip of a row that shows the help for hints. None if every row has a link."""
+        """Return the row number and the strip of the help for hints. None if every row has a link."""
         if self.hints is None:
             return None
         taken, height = self.hints.rows, self.viewport.widget.size.height

@@ -70,7 +70,7 @@ def open_part(app: Shell, view: PageView, message: LinkFollowed, follow: Callabl
 def _follow_target(shown: ShownPage, message: LinkFollowed) -> None:
     target = _resolve(shown, message.href)
     if message.outside and not isinstance(target, links.BrokenLink | links.BlockedScheme | links.ReusableContentLink):
-        open_link(shown.shell, link_url(shown, message.href), "link", text=message.words)
+        open_link(shown.shell, link_url(shown, message.href), "link", text=message.text)
         return
     match target:
         case links.PageLink(page=page_id, anchor=anchor):
@@ -82,7 +82,7 @@ def _follow_target(shown: ShownPage, message: LinkFollowed) -> None:
             deferred = shown.view.contents.deferred
             _show_dialog(shown.shell, deferred, shared, partial(follow_link, shown), f"Reusable content {path}")
         case _:
-            open_target(shown.shell, target, href=message.href, text=message.words, at=_files_of(shown))
+            open_target(shown.shell, target, href=message.href, text=message.text, at=_files_of(shown))
 
 
 def _files_of(shown: ShownPage) -> SpaceRef | None:

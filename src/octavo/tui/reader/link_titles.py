@@ -1,4 +1,4 @@
-"""Titles of link targets outside the space: requested from the server, with kind and size."""
+"""Titles of link targets outside the space, loaded from the server, with their kind and size."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class ShownPage(NamedTuple):
 
 
 def set_link_targets(shown: ShownPage) -> None:
-    """Set where the links of the page get their titles, images and OpenAPI specifications from."""
+    """Set the sources from which the links of a page get their titles, images and OpenAPI specifications."""
     shell, view, space, tree, page = shown
     if space is None or tree is None or page is None:
         return
@@ -106,7 +106,7 @@ def show_new_specifications(shown: ShownPage) -> None:
 
 
 def reload_link_titles(shown: ShownPage) -> None:
-    """Request titles again that could not be loaded before."""
+    """Request all titles again, including those that could not be loaded before."""
     deferred = shown.view.contents.deferred
     deferred.titles = deferred.specifications = deferred.thumbnails = deferred.targets = None
     set_link_targets(shown)

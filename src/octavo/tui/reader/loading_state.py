@@ -33,7 +33,7 @@ class LoadingState:
         self.viewport.repaint()
 
     def show_reason(self, reason: str, hint: str) -> None:
-        """Show why the page is no longer available, and a hint."""
+        """Show the reason why the page is no longer available, and a hint."""
         self.clear()
         self._reason = (reason, hint)
         self.viewport.repaint()
@@ -56,7 +56,7 @@ class LoadingState:
         return self._waiting.subject if self._waiting is not None else ""
 
     def why_empty(self, default: str) -> str:
-        """Return why keys are disabled in an empty pane: the page is still loading, or `default`."""
+        """Return the disabled reason of the keys in an empty pane: the page is still loading, or `default`."""
         return f"Still loading {self.loading_name}." if self._waiting is not None else default
 
     def lines(self) -> list[Content]:

@@ -92,8 +92,8 @@ class PageContents(Contents):
             estimate_height=lambda unit: estimate_height(unit, line_width),
             renderer_with=renderer_with,
             margin=max(2, min((width - line_width) // 2, width - line_width - MARK_WIDTH)),
-            measure=line_width,
-            sources=deferred,
+            line_width=line_width,
+            deferred=deferred,
             keeps_lines=self.size <= KEPT_WHOLE,
         )
 
@@ -238,7 +238,7 @@ def blocks_with_title(blocks: Sequence[Block], head: PageHead, *, is_complete: b
 
 
 def repeated_title(blocks: Sequence[Block], head: PageHead) -> Block | None:
-    """Return the first heading if it repeats the title of the page. None otherwise."""
+    """Return the first heading of a page if it repeats the title of the page. None otherwise."""
     first = blocks[0] if blocks else None
     if first is None or first.kind != "heading" or first.attrs.get("level") != 1 or not head[0]:
         return None
@@ -246,8 +246,8 @@ def repeated_title(blocks: Sequence[Block], head: PageHead) -> Block | None:
 
 
 def ranges_in_page_order(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
-    """Return the blocks of lines, each with its first and last line. Columns and cards follow each other in the order
-    of the page."""
+    """Return the blocks of lines, each with its first and last line, in the order of the page: the blocks of the first
+    column or card precede those of the next."""
     if not any(isinstance(line, SplitLine) for line in lines):
         return block_ranges(lines)
     found = [

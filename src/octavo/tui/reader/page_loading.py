@@ -45,13 +45,13 @@ class ParsedPage(NamedTuple):
 
 
 class PageLoad:
-    """A page that the thread parses: `first_screen` and `whole_page` are set when they are ready."""
+    """A page that the thread parses. It sets `first_screen` and `whole_page` when they are ready."""
 
     def __init__(
         self, markdown: str, head: PageHead, key: str, restore_key: str, folds: Folds, *, replaces: bool
     ) -> None:
-        """`restore_key`: key of the block to restore, which the first screen waits for. `folds`: expanded blocks.
-        `replaces`: the page on screen stays until the whole page is parsed."""
+        """`restore_key`: key of the block to scroll to. The first screen waits until this block is parsed. `folds`:
+        state of expanded blocks. `replaces`: the visible page stays until the whole new page is parsed."""
         self.markdown, self.head, self.key, self.folds, self.replaces = markdown, head, key, folds, replaces
         self.layout: UnitLayout | None = None
         """Layout for the thread. None if the thread does not lay out the page."""

@@ -280,8 +280,8 @@ class PageNavigation:
     # Jumps to content that is not parsed yet
 
     def with_footnote(self, label: str, show: Callable[[Block | None], None]) -> None:
-        """Call `show` with a footnote once it is parsed, or with None if there is none. Does nothing if the user has
-        moved."""
+        """Call `show` with a footnote once it is parsed, or with None if the page has no such footnote. Do nothing if
+        the user has moved meanwhile."""
         if (note := self.contents.footnote(label)) is not None or self.contents.is_whole:
             show(note)
         else:  # Footnotes are at the end of a page.
@@ -350,7 +350,7 @@ class PageNavigation:
         line = self._source_line()
         at, first = self._unit_at_source_line(line)
         self.pane.lay_out_again(
-            anchor=ReadingPosition(unit=at, place=line - first, width=self.pane.viewport.layout_width)
+            anchor=ReadingPosition(unit=at, unit_offset=line - first, width=self.pane.viewport.layout_width)
         )
 
     def _select_key(self, key: str) -> None:

@@ -272,7 +272,7 @@ class PageView(Reader):
 
     @property
     def more_help(self) -> str:
-        """Help on right-to-left text, for a page that contains some. Empty otherwise."""
+        """Help about right-to-left text, if the page contains some. Empty otherwise."""
         if self.document is None or not FROM_RIGHT.search(self.document.source):
             return ""
         turns = "Octavo reorders" if self.app.settings.reorders_right_to_left else "The terminal reorders"  # type: ignore[attr-defined]  # Every app with a page view has settings.
@@ -318,7 +318,7 @@ class PageView(Reader):
 
     @property
     def facts(self) -> str:
-        """Share that is read and state of the search, for the status line."""
+        """Percentage that is read and state of the search, for the status line."""
         hidden = self.viewport.virtual_lines.total - self.viewport.rows
         parts = [f"{min(100, round(100 * self.viewport.lines_above / hidden))}% read"] if hidden > 0 else []
         if self.contents.shows_source:

@@ -56,8 +56,8 @@ class SelectionCollector:
         return "\n".join(self._texts)
 
     def collect(self, margin_of: Callable[[int], int], seconds: float) -> bool:
-        """Collect text for a number of seconds. Return True after the last line of the selection, or of the lines there
-        are."""
+        """Collect text for a number of seconds. Return True after the last line of the selection, or after the last
+        existing line."""
         until, virtual_lines = time.perf_counter() + seconds, self.virtual_lines
         # The clipboard takes no more than COPIED_BYTES.
         while self._next < len(virtual_lines) and self._next <= self._last and self._size <= COPIED_BYTES:
@@ -75,17 +75,17 @@ class SelectionCollector:
 
     @property
     def needs_more(self) -> bool:
-        """True if the selection continues below the lines that exist so far."""
+        """True if the selection continues below the last existing line."""
         return self._last >= len(self.virtual_lines) and self._size <= COPIED_BYTES
 
 
 class TextCopied(Message):
-    """Text was copied to the clipboard. `what` names it, for example “code” or “paragraph”."""
+    """Text was copied to the clipboard. `content_kind` names it, for example “code” or “paragraph”."""
 
     def __init__(self, text: str, content_kind: str) -> None:
         super().__init__()
         self.text = text
-        self.what = content_kind
+        self.content_kind = content_kind
 
 
 class TextSelection(PanePart):

@@ -42,7 +42,7 @@ _MOST_CHANGES = 3
 
 
 class _Unit(NamedTuple):
-    """A part of the page that is laid out at a time: a conflict, collapsed text, or text between conflicts."""
+    """A part of the page that is laid out in one step: a conflict, collapsed text, or text between conflicts."""
 
     kind: str
     block: Block | None = None
@@ -109,7 +109,7 @@ class ConflictContents(Contents):
             context = LayoutContext(styles, folds, render_block, available_width=inner, deferred=deferred)
             return lambda unit: self._render_guarded(context, unit, inner)
 
-        return UnitLayout((width, styles, id(folds)), _estimate_height, renderer_with, margin=2, measure=0)
+        return UnitLayout((width, styles, id(folds)), _estimate_height, renderer_with, margin=2, line_width=0)
 
     def units(self) -> Sequence[_Unit]:
         units: list[_Unit] = []
@@ -306,8 +306,8 @@ class ThreeWayView(Reader):
         self.lay_out_again()
 
     def go_to_unresolved(self) -> bool:
-        """Go to the next conflict without a resolution or a suggestion, or after opening a page to its first conflict.
-        Return False if every conflict has one."""
+        """Go to the next conflict that has neither a resolution nor a suggestion. If there is none, stay, or go to the
+        first conflict of a page that was just opened. Return False if there is none."""
         every = self.contents.conflicts
         at = self.contents.index_of(self.selected_conflict) if self.cursor.selected is not None else 0
         unresolved = [each for each in every if each.name not in self.contents.choices and not each.is_suggested]

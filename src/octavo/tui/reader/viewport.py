@@ -48,7 +48,7 @@ WORK_INTERVAL = 0.01
 """Seconds until the search or the copy continues."""
 SCROLLING = 0.15
 Missing = list[tuple[AsyncCache[Any, Any], Any]]
-"""Deferred content: the cache that loads it, and its key."""
+"""Missing deferred content: each cache with the key to load."""
 FEW_LINES = 300
 """Pages with fewer lines are laid out without the thread."""
 
@@ -347,11 +347,11 @@ class BackgroundLayout:
             layout = prepared
         if laid is not None and laid.layout is not layout:
             laid = None  # The width or the theme has changed since.
-        contents.margin, contents.line_width, self._layout = layout.margin, layout.measure, layout
-        render, self._missing = layout.renderer_with(layout.sources), {}
-        if layout.sources is not None:
+        contents.margin, contents.line_width, self._layout = layout.margin, layout.line_width, layout
+        render, self._missing = layout.renderer_with(layout.deferred), {}
+        if layout.deferred is not None:
             self._missing = {**laid.missing} if laid is not None else {}
-            render = self._recording(render, layout.sources, self._missing)
+            render = self._recording(render, layout.deferred, self._missing)
         return VirtualLines(contents.units(), layout.estimate_height, render, laid, keeps_all=layout.keeps_lines)
 
     def lay_out_short(self) -> None:
@@ -362,10 +362,10 @@ class BackgroundLayout:
     def begin(self) -> None:
         """Lay out the units that have an estimated height: a short page immediately, a longer page in the thread."""
         virtual_lines, layout = self.viewport.virtual_lines, self._layout
-        if self.is_busy or not virtual_lines.unset or layout is None:
+        if self.is_busy or not virtual_lines.estimated_count or layout is None:
             return
         self.lay_out_short()
-        if not virtual_lines.unset or not self.viewport.contents.is_whole:
+        if not virtual_lines.estimated_count or not self.viewport.contents.is_whole:
             self.viewport.update_scroll_bar()
             return  # The thread lays out the whole page after parsing it.
         self.stop()
@@ -380,7 +380,7 @@ class BackgroundLayout:
         self._work = self._virtual_lines = None
 
     def _steps(self, virtual_lines: VirtualLines[Any], layout: UnitLayout) -> Iterator[None]:
-        laid = yield from lay_out_units(layout, [*virtual_lines.units], virtual_lines.unset_units())
+        laid = yield from lay_out_units(layout, [*virtual_lines.units], virtual_lines.estimated_units())
         self.viewport.widget.call_later(self._take, virtual_lines, laid)
 
     def _take(self, virtual_lines: VirtualLines[Any], laid: LaidUnits) -> None:
@@ -407,7 +407,7 @@ class BackgroundLayout:
     def _recording(
         self, render: Callable[[Any], list[Line]], deferred: DeferredContent, missing: dict[int, Missing]
     ) -> Callable[[Any], list[Line]]:
-        """Return a function that lays out a unit with `render` and records the deferred content it lacks."""
+        """Return a function that lays out a unit with `render` and records the deferred content that the unit lacks."""
 
         def render_and_record(unit: Any) -> list[Line]:
             deferred.take_missing()
@@ -421,12 +421,12 @@ class BackgroundLayout:
     def request_deferred(self) -> None:
         """Request the deferred content of the visible units."""
         viewport = self.viewport
-        if not self._missing or self._layout is None or self._layout.sources is None or not viewport.widget.is_running:
+        if not self._missing or self._layout is None or self._layout.deferred is None or not viewport.widget.is_running:
             return
         for unit in {row[0] for row in viewport.visible_rows}:
             for cache, key in self._missing.get(id(viewport.virtual_lines.units[unit]), ()):
                 cache.request(key)
-        for cache in self._layout.sources:
+        for cache in self._layout.deferred:
             if cache.has_requests:
                 viewport.widget.run_worker(self._load(cache), group="late")
 

@@ -35,8 +35,8 @@ from octavo.tui.render.wrap import wrap
 
 NARROWEST_COLUMN, COLUMN_GAP = 30, 3
 _LEAST_COLUMN_WIDTH = 20
-"""Narrowest column beside wider ones, in cells. If the columns have less than `NARROWEST_COLUMN` on average, they are
-stacked."""
+"""Minimum width of a column next to wider ones, in cells. If the average width of the columns is below
+`NARROWEST_COLUMN`, the columns are stacked."""
 
 
 def render_hint(context: LayoutContext, block: Block, width: int) -> list[Line]:

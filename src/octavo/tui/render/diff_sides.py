@@ -26,7 +26,7 @@ class SideWidths:
     width: int
     side: int
     only_new: bool = False
-    """Whether only the new side is rendered."""
+    """True if only the new side is rendered."""
 
     @classmethod
     def for_width(cls, width: int, *, split: bool) -> SideWidths:
@@ -40,7 +40,7 @@ class SideWidths:
 
     @property
     def is_split(self) -> bool:
-        """Whether the sides are side by side."""
+        """True if the sides are side by side."""
         return self.side < self.width
 
     @property
@@ -51,8 +51,7 @@ class SideWidths:
 
 @dataclass
 class SidePair:
-    """Lines of the old side and the lines of the new side that correspond to them. `is_same`: both sides show the same
-    text."""
+    """Lines of the old side, and the corresponding lines of the new side. `is_same`: both sides show the same text."""
 
     old: list[Line] = field(default_factory=list)
     new: list[Line] = field(default_factory=list)
@@ -156,7 +155,7 @@ def add_gutter(lines: Iterable[Line], sign: str, number: int | None, styles: Sty
 
 
 def add_gutter_on(
-    lines: Iterable[Line], sign: str, number: int | None, styles: Styles, width: int, ground: Style
+    lines: Iterable[Line], sign: str, number: int | None, styles: Styles, width: int, background: Style
 ) -> list[Line]:
     """Return lines behind a line number and a sign, on a background as wide as the side.
 
@@ -174,11 +173,13 @@ def add_gutter_on(
             Piece(shown, ink, None, True),
             Piece(" ", PLAIN, None, True),
             *(
-                piece._replace(style=piece.style + ground) if _is_box_background(piece, styles) else piece
+                piece._replace(style=piece.style + background) if _is_box_background(piece, styles) else piece
                 for piece in line.pieces
             ),
         ]
-        out.append(Line(pad(with_background(ground, pieces), width, ground) if ground else pieces, line.block))
+        out.append(
+            Line(pad(with_background(background, pieces), width, background) if background else pieces, line.block)
+        )
         label = "     "
     return out
 
@@ -215,7 +216,7 @@ def note_sides(
     *,
     is_old_side: bool = False,
 ) -> list[SidePair]:
-    """Return notes about a change on the new side. `is_old_side`: on the old side."""
+    """Return notes about a change, on the new side or on the old side."""
     lines = assign_block([line for text in texts for line in note_lines(text, styles, side_widths.side, sign)], block)
     if not lines:
         return []

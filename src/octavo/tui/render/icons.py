@@ -179,7 +179,7 @@ def icon_words(name: str) -> str | None:
 
 @lru_cache(512)
 def _find_sign(name: str) -> str | None:
-    """Return the character for a name or the longest beginning of it: `file-medical` is a file."""
+    """Return the character for a name or for the longest beginning of the name, such as `file` of `file-medical`."""
     if known := _signs().get(name):
         return known
     parts = _name_parts(name[:_LONGEST])

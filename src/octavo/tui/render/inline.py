@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _format_inline = lazy("octavo.tui.render.formulas:format_inline")
 
 _LONGEST_SCRIPT = 3
-"""Most letters of a text that is shown as superscript or subscript."""
+"""Maximum number of letters of a text that is shown as superscript or subscript."""
 _WORD_SEPARATORS = re.compile(r"[\s_-]+")
 _BLANKS = re.compile(r"[ \t]+")
 _MARKS = {

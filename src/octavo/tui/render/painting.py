@@ -18,7 +18,7 @@ from octavo.tui.widgets.scrolling import disable_caches
 
 
 def paint_line(line: Line, margin: int, width: int, base: Style) -> Strip:
-    """Return a line as a strip of `width` cells, behind a margin, on the style `base`."""
+    """Return a line as a strip of `width` cells, after a margin, on the style `base`."""
     if not line.pieces:
         return Strip.blank(width, base)
     used = margin + line.width
@@ -38,8 +38,8 @@ def unpaintable_units(rows: Iterable[tuple[int, int, Line]], paint: Callable[[in
 
 
 def overlay_text(strip: Strip, position: int, text: str, style: Style) -> Strip:
-    """Return a strip with `text` over it from a cell on. A negative cell counts as 0, and the text is cut at the end of
-    the strip."""
+    """Return a strip with `text` drawn over it, from cell `position` on. A negative position counts as 0, and the text
+    is cut at the end of the strip."""
     width = strip.cell_length
     position = max(0, position)
     room = width - position
@@ -68,17 +68,17 @@ def restyle(strip: Strip, spans: Iterable[tuple[int, int, Style]]) -> Strip:
 
 
 def text_between(lines: Sequence[Line], margin: int, start: tuple[int, int] | None, end: tuple[int, int] | None) -> str:
-    """Return the text of the page between two places, each a line number and a column of the pane. None stands for the
-    start or the end. Decorations are left out."""
+    """Return the text between two positions without decorations. Each position is a line number and a column of the
+    pane. None is the start or the end of the lines."""
     out: list[str] = []
     for number, line in enumerate(lines):
         low = start[1] - margin if start is not None and start[0] == number else 0
         high = end[1] - margin if end is not None and end[0] == number else 1 << 30
         at = 0
         kept = ""
-        for text, _, _, furniture in line.pieces:
+        for text, _, _, is_decoration in line.pieces:
             part = text[max(0, low - at) : max(0, high - at)]
-            if not furniture or (part and not part.strip() and kept):
+            if not is_decoration or (part and not part.strip() and kept):
                 kept += part
             at += len(text)
         out.append(kept.rstrip())

@@ -34,7 +34,7 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
     rail = [Piece(" " * indent + glyphs.rail + " ", styles.note, None, True)]
     inner = width - indent - 2
     out = [Line(list(rail))]
-    for thread, place in threads:
+    for thread, numbering in threads:
         block = Block("thread", {"open": thread.is_open}, text=thread.text, key=thread.key)
         head = [
             Piece(
@@ -50,9 +50,9 @@ def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles,
         ]
         if thread.unsent:
             head += [Piece(f" {glyphs.between} ", styles.muted), Piece(thread.unsent, styles.note)]
-        head = truncate(head, inner - len(place) - 2, glyphs.more)
-        room = inner - width_of(head) - len(place)
-        head += [Piece(" " * max(1, room), PLAIN, None, True), Piece(place, styles.muted, None, True)]
+        head = truncate(head, inner - len(numbering) - 2, glyphs.more)
+        room = inner - width_of(head) - len(numbering)
+        head += [Piece(" " * max(1, room), PLAIN, None, True), Piece(numbering, styles.muted, None, True)]
         out.append(Line([*rail, *head], block))
         if thread.quote:
             quoted = truncate([Piece(f"on “{thread.quote}”", styles.muted + Style(italic=True))], inner, glyphs.more)
@@ -81,7 +81,7 @@ def render_diff_unit_or_threads(context: LayoutContext, unit: DiffUnit, side_wid
 def _message_lines(
     name: list[Piece], message: ThreadSummary | ThreadReply, styles: Styles, width: int
 ) -> list[list[Piece]]:
-    """Return the first rendered lines of a message, behind a name."""
+    """Return the first rendered lines of a message, after a name."""
     text, most = message.text, _MOST_LINES
     lines: list[list[Piece]] = []
     if message.suggestion_diffs:

@@ -185,7 +185,7 @@ class PageDiff:
                 )
                 shell.background(shown)
             case target:
-                link_opening.open_target(shell, target, href=message.href, text=message.words, at=self._comparison.at)
+                link_opening.open_target(shell, target, href=message.href, text=message.text, at=self._comparison.at)
 
     # Threads
 

@@ -321,7 +321,7 @@ class ChangeRequestScreen(View):
 
     @on(TextCopied)
     def _copied(self, message: TextCopied) -> None:
-        self.shell.say(f"Copied the {message.what}.")
+        self.shell.say(f"Copied the {message.content_kind}.")
 
     @on(Reader.NextPageRequested)
     def _end_reached(self) -> None:
