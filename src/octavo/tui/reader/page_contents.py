@@ -324,7 +324,8 @@ def sticky_head(viewport: Viewport, top: LinePosition) -> TableHead:
 
 
 def _unit_with_head(viewport: Viewport, unit_index: int) -> int:
-    """Return the index of the unit with the head of the table that a unit begins with."""
+    """Return the index of the unit with the head of a table, if a unit begins with rows of that table. Otherwise return
+    the same index."""
     bounds = _table_bounds(viewport, unit_index)
     if bounds is None:
         return unit_index

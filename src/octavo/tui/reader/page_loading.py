@@ -27,7 +27,7 @@ FIRST_BLOCKS = 24
 RESTORE_WAIT = 0.06
 """Seconds that the first screen waits for the position to restore. The previous page stays visible."""
 PAINT_WAIT = 0.1
-"""Seconds that the thread waits until the first screen is painted."""
+"""Maximum number of seconds that the thread waits for the first screen to be painted."""
 _FREED_AT_ONCE = 4
 
 

@@ -133,7 +133,7 @@ def recent_entries(entry: ChangedBlock | MovedBlock) -> Iterator[Entry]:
 
 
 def source_units(lines: Sequence[LineChange], count: int) -> Iterator[DiffUnit]:
-    """Yield the units of one hunk of a source diff, which is change number `count`."""
+    """Yield the units of one hunk of a source diff. `count` is the number of the change."""
     block = Block("change", key=f"change {count}")
     for at, some in enumerate(_group_lines(part for line in lines for part in _split_line(line))):
         yield DiffUnit("lines", block, lines=some, change_number=-1 if at else count, is_tight=at > 0)
@@ -271,7 +271,7 @@ def _split_word(word: TextPart) -> Iterator[TextPart]:
 
 
 def near_changes(lines: Sequence[LineChange]) -> Iterator[LineChange]:
-    """Yield the lines near changes. A line with `skipped` stands for the lines between that are left out."""
+    """Yield the lines near changes. A line with `omitted` counts the lines that are left out between them."""
     waiting: deque[LineChange] = deque()
     """The last unchanged lines. They are shown if a change follows."""
     skipped, since = 0, CONTEXT_LINES

@@ -29,7 +29,7 @@ _NUMBER_WIDTH = 5
 
 
 _SIDE_LINES = 160
-"""Maximum number of lines of each side and of the result. All of them are rendered at once."""
+"""Maximum number of lines of each side and of the result, because all of them are rendered in one step."""
 _KINDS = {
     "row": "table row",
     "cell": "table cell",
@@ -254,7 +254,8 @@ def _shorten(lines: list[Line], source: str, styles: Styles, width: int) -> list
 
 
 def _against_base(piece: Piece) -> Piece:
-    """Return a counter of unchanged lines with another text: the lines equal the base, not main."""
+    """Return a counter of unchanged lines that names the base, or another piece as it is. The sides of a conflict are
+    compared with the base, not with main."""
     return (
         piece._replace(text=_UNCHANGED_COUNT.sub(r"\1 \2 unchanged from the base", piece.text))
         if piece.is_decoration

@@ -97,7 +97,7 @@ def join_moves(entries: Iterable[Entry | Replacement]) -> Iterator[Entry | Repla
 
 
 def _moved_together(move: MovedBlock, following: MovedBlock) -> bool:
-    """Return whether two moved blocks were, or are now, close to one another on the other side."""
+    """Return True if two blocks that moved to the same version are close to one another in the other version."""
     if move.is_arrival is not following.is_arrival:
         return False
     above, below = (move.old, following.old) if move.is_arrival else (move.new, following.new)

@@ -69,7 +69,7 @@ class SideBySideLine(Line):
 
 
 def join_sides(parts: Iterable[SidePair], side_widths: SideWidths, styles: Styles) -> list[Line]:
-    """Return the lines of all pairs, split or unified."""
+    """Return the lines of all pairs of sides, as a split or a unified diff."""
     out: list[Line] = []
     for part in parts:
         if side_widths.is_split:
@@ -137,8 +137,8 @@ def diff_block_ranges(lines: Sequence[Line]) -> list[tuple[int, int, Block]]:
 
 _ASCII_SIGNS = str.maketrans({"→": "->", "–": "-", "·": "-", "…": "~", "“": '"', "”": '"', "×": "x"})
 _LONGEST_VALUE, _EXCERPT, _EXCERPT_LEAD = 200, 40, 10
-"""Characters of a setting that are shown whole, of an excerpt from a longer value, and of the excerpt before the first
-difference."""
+"""Maximum numbers of characters: of a setting that is shown whole, of an excerpt from a longer setting, and of the text
+before the first difference in an excerpt."""
 _ATTRIBUTE_NAMES = {
     "src": "URL",
     "alt": "alternative text",
@@ -150,18 +150,17 @@ _ATTRIBUTE_NAMES = {
 
 
 def add_gutter(lines: Iterable[Line], sign: str, number: int | None, styles: Styles, width: int) -> list[Line]:
-    """Return lines behind a line number and a sign, on the background of the sign."""
+    """Return lines with a line number and a sign before them, on the background of the sign."""
     return add_gutter_on(lines, sign, number, styles, width, sign_background(sign, styles))
 
 
 def add_gutter_on(
     lines: Iterable[Line], sign: str, number: int | None, styles: Styles, width: int, background: Style
 ) -> list[Line]:
-    """Return lines behind a line number and a sign, on a background as wide as the side.
+    """Return lines with a line number and a sign before them, on a background as wide as the side.
 
-    The signs are `+`, `-`, `~` for a change in place, `>` for a move, and a space. The background also replaces that of
-    boxes and table rows.
-    """
+    The signs are `+`, `-`, `~` for a change in place, `>` for a move, and a space. The background also replaces the
+    background of boxes and table rows."""
     shown = {"-": styles.glyphs.minus, " ": styles.glyphs.down, ">": styles.glyphs.into}.get(sign, sign)
     inks = {"+": styles.success, "-": styles.error, "~": styles.warning, ">": styles.warning}
     ink = inks.get(sign, styles.line) + Style(bold=sign != " ")
@@ -203,7 +202,7 @@ def note_lines(text: str, styles: Styles, width: int, sign: str = "~") -> list[L
 
 
 def drawable_text(styles: Styles, text: str) -> str:
-    """Return a note with only the characters that may be drawn."""
+    """Return a text in which symbols are replaced if only ASCII may be drawn."""
     return text.translate(_ASCII_SIGNS) if styles.ascii else text
 
 

@@ -56,12 +56,12 @@ class DiffUnit(NamedTuple):
     setting: AttributeChange | None = None
     removed: tuple[Block, ...] = ()
     added: tuple[Block, ...] = ()
-    """Blocks that replace the `removed` ones. For a move, `removed` and `added` are all blocks that moved together,
-    before and after."""
+    """Blocks that replace the `removed` blocks. For a move, `removed` has all blocks that moved together in the old
+    version, and `added` has them in the new version."""
     follows_move: bool = False
     """True if the unit moved together with the unit above."""
     hidden_blocks: tuple[Block, ...] = ()
-    """Collapsed blocks that the unit stands for."""
+    """Collapsed blocks that the unit replaces."""
     kinds: frozenset[ChangeKind] = frozenset()
     """Kinds of the change, by what it affects. Empty if the unit is not a change."""
     line_limit: int = 0

@@ -50,7 +50,7 @@ def host_of(address: str) -> str:
         return address
 
 
-def _address_after_host(address: str) -> str:
+def _url_after_host(address: str) -> str:
     """Return the part of a URL after its host."""
     try:
         rest = urlunsplit(urlsplit(address)._replace(scheme="", netloc=""))
@@ -127,7 +127,7 @@ def render_embed(context: LayoutContext, block: Block, width: int) -> list[Line]
     ]
     detail = url if url != words else ""
     if detail and words == host_of(url) and width_of(left) + len("  ") + cells(url) > width - 2:
-        detail = _address_after_host(url)
+        detail = _url_after_host(url)
         if "%2F" in detail and width_of(left) + len("  ") + cells(detail) > width - 2:
             detail = file_name(url)
         elif width_of(left[:1]) + cells(detail) > width - 2:

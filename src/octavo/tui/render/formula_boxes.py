@@ -120,7 +120,7 @@ def fraction(over: FormulaBox, under: FormulaBox, *, line: bool = True) -> Formu
 
 
 def add_overline(inside: FormulaBox) -> FormulaBox:
-    """Return a box below a line."""
+    """Return a box with a line above it."""
     return stack([FormulaBox((_BAR * inside.width,)), inside], 1)
 
 

@@ -172,7 +172,8 @@ def icon_sign(name: str, *, ascii: bool = False) -> str | None:
 
 
 def icon_words(name: str) -> str | None:
-    """Return the name of an icon in words, without its frame. None if it is not a name."""
+    """Return the words in the name of an icon, without its prefix. None if the name is too long or has other
+    characters."""
     name = name.removeprefix("fa-")
     return " ".join(_name_parts(name)) if len(name) <= _LONGEST and _NAME.fullmatch(name) else None
 

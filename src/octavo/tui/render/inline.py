@@ -45,7 +45,7 @@ def icon_text(name: str, text: str, styles: Styles) -> str:
 
 
 def label_with_icon(name: object, label: str, styles: Styles) -> str:
-    """Return a label behind its icon, if it has one."""
+    """Return a label with its icon before it, if it has an icon."""
     sign = icon_text(str(name), label, styles) if name else ""
     return f"{sign} {flatten_emoji(label)}" if sign else flatten_emoji(label)
 
@@ -241,12 +241,12 @@ def _render_link(
 
 
 def superscript(text: str) -> str:
-    """Return a text in superscript characters, or behind `^` if a character is missing."""
+    """Return a text in superscript characters, or with `^` before it if a character is missing."""
 
     return text.translate(SUPERSCRIPTS) if all(ord(c) in SUPERSCRIPTS for c in text) else f"^{text}"
 
 
 def subscript(text: str) -> str:
-    """Return a text in subscript characters, or behind `_` if a character is missing."""
+    """Return a text in subscript characters, or with `_` before it if a character is missing."""
 
     return text.translate(SUBSCRIPTS) if all(ord(c) in SUBSCRIPTS for c in text) else f"_{text}"

@@ -395,7 +395,7 @@ def render_operation_block(context: LayoutContext, block: Block, width: int) -> 
 
 
 def render_operation_part(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a section, parameter or response that stands outside an operation."""
+    """Render a section, parameter or response outside an operation."""
     return render_operation_parts(context, Block("api-method", children=(block,)), width)
 
 

@@ -152,7 +152,7 @@ def is_loose(block: Block) -> bool:
 
 
 def render_quote(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render a quote behind a bar."""
+    """Render a quote with a bar at the left."""
     bar = [Piece(context.styles.glyphs.down + " ", context.styles.muted, None, True)]
     return indent(context.flow_in(block, width - 2, is_open=True), bar, bar)
 

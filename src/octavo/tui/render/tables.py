@@ -278,7 +278,7 @@ def record_document(table: Block, row: Block) -> Document:
 
 
 def render_record(context: LayoutContext, block: Block, width: int) -> list[Line]:
-    """Render the fields of a row: their names beside or above their values."""
+    """Render the fields of a row: each name next to or above its value."""
     styles = context.styles
     cut, columns = slice_bounds(block), block.attrs["columns"]
     if cut is not None:

@@ -1,4 +1,4 @@
-"""Rendering of the threads and suggestions in a diff, beside a dotted line."""
+"""Rendering of the threads and suggestions in a diff, next to a dotted line."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST_LINES, _MOST_TEXT, _MOST_SUGGESTED = 8, 4_000, 24
 
 
 def render_threads(threads: Sequence[tuple[ThreadSummary, str]], styles: Styles, width: int, indent: int) -> list[Line]:
-    """Render threads with their numbers, such as `thread 1/2`, beside a dotted line at cell `indent`. Each thread is a
+    """Render threads with their numbers, such as `thread 1/2`, next to a dotted line at cell `indent`. Each thread is a
     block of kind `thread` with its id as key."""
     glyphs = styles.glyphs
     rail = [Piece(" " * indent + glyphs.rail + " ", styles.note, None, True)]

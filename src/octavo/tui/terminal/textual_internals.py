@@ -183,7 +183,7 @@ def use_as_lines(wrapped: Any) -> None:
 
 
 def has_suggestion(line: Input) -> bool:
-    """Return whether an input shows a suggestion behind its text."""
+    """Return True if an input shows a suggestion after its text."""
     return bool(line._suggestion)
 
 
