@@ -33,7 +33,7 @@ from octavo.api.places import SpaceRef
 from octavo.api.reading import TOO_DEEP
 from octavo.api.safety import json as safe_json
 from octavo.cli.api_values import Files, values_of
-from octavo.cli.arguments import Failure
+from octavo.cli.failures import Failure
 from octavo.client import profiles
 from octavo.client.accounts import Accounts
 from octavo.client.answers import read_as

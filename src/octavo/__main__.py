@@ -22,7 +22,7 @@ def main(argv: list[str] | None = None) -> int:
     # Nobody plugs into our models; looking whether somebody does reads the metadata of every installed package.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
-        from octavo.cli.arguments import run
+        from octavo.cli.command_line import run
 
         if argv is None:
             from octavo.cli.traceback_hooks import install_main_hooks

@@ -1,4 +1,4 @@
-"""Text compared as people see it: case, width and the encoding of accents make no difference, positions stay right."""
+"""Case folding for comparison: case, width and the encoding of accents do not matter, and positions stay correct."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TEXT = st.text(
 
 
 @pytest.mark.parametrize("pair", ALIKE.values(), ids=ALIKE)
-def test_alike_texts_are_equal_once_folded(pair: tuple[str, str]) -> None:
+def test_equal_looking_texts_fold_to_the_same_text(pair: tuple[str, str]) -> None:
     assert fold(pair[0]) == fold(pair[1])
 
 

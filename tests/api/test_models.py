@@ -49,7 +49,7 @@ def test_response_of_another_shape_is_refused() -> None:
         ListPage[Comment].model_validate({"items": "none"})
 
 
-def test_a_page_of_a_list_changes_by_value() -> None:
+def test_list_page_methods_return_changed_copies() -> None:
     page = ListPage[Comment].model_validate({"items": [COMMENT, {**COMMENT, "id": "k2"}]})
     assert [each.id for each in page.without_item("k1").items] == ["k2"]
     assert [each.id for each in page.with_first(page.items[1]).items] == ["k2", "k1", "k2"]
@@ -63,7 +63,7 @@ def test_both_names_of_the_git_field_are_read() -> None:
         assert revision.git.created_by_platform is True
 
 
-def test_a_tree_can_be_walked_and_searched() -> None:
+def test_page_tree_can_be_walked_and_searched() -> None:
     pages = [{"id": "g", "type": "group", "title": "G", "pages": [{"id": "p", "title": "P"}]}, {"id": "q"}]
     tree = PageTree.model_validate({"pages": pages})
     assert [page.id for page in tree.walk()] == ["g", "p", "q"]
@@ -78,7 +78,7 @@ def test_server_text_is_sanitized_when_the_model_is_built() -> None:
     assert page.markdown == "x␛[2Jy\nz"
 
 
-def test_free_form_json_is_made_safe_too() -> None:
+def test_free_form_json_is_sanitized() -> None:
     description = {
         "object": "document",
         "nodes": [{"object": "block", "nodes": [{"object": "text", "leaves": [{"text": "a\x1bb"}]}]}],
@@ -87,11 +87,11 @@ def test_free_form_json_is_made_safe_too() -> None:
     assert change_request.description_text == "a␛b"
 
 
-def test_a_change_request_without_subject_has_a_name() -> None:
+def test_change_request_without_subject_has_a_title() -> None:
     assert ChangeRequest.model_validate({"id": "c", "number": 7, "subject": ""}).title == "Untitled #7"
 
 
-def test_base_of_a_change_request() -> None:
+def test_base_is_the_merged_ancestor_or_the_initial_revision() -> None:
     started = {"id": "c", "revisionInitial": "a"}
     assert ChangeRequest.model_validate(started).base == "a"
     assert ChangeRequest.model_validate({**started, "revisionMergedAncestor": "b"}).base == "b"

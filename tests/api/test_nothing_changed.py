@@ -1,4 +1,4 @@
-"""A change that says nothing of what is to be different is never sent, and the platform refuses it."""
+"""Updates without any change: the client never sends them, and the platform refuses them."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def schema(route: Route) -> dict[str, Any]:
     return {**found, "body": body["required"]}
 
 
-def nothing(route: Route) -> Operation[Any]:
-    """The operation at a place, with nothing said."""
+def empty_operation(route: Route) -> Operation[Any]:
+    """Return the operation of a route with its path parameters and an empty body."""
     names = dict.fromkeys(route.spec.operation.model_fields, "x")
     in_path = {name: "x" for name in names if f"{{{name}}}" in route.spec.path}
     at = {"at": route.place.model_validate(dict.fromkeys(route.place.model_fields, "x"))} if route.place else {}
@@ -48,10 +48,10 @@ def test_every_operation_has_required_fields_or_may_be_empty(route: Route) -> No
         assert said["minProperties"] == 1
         assert said["body"] is True
         with pytest.raises(NothingChanged):
-            encode(nothing(route))
+            encode(empty_operation(route))
     else:
         assert route.spec.name in MAKE | TELL_BY_THEMSELVES
-        assert encode(nothing(route)).body == {}
+        assert encode(empty_operation(route)).body == {}
 
 
 async def test_client_and_server_reject_empty_updates() -> None:
@@ -61,7 +61,7 @@ async def test_client_and_server_reject_empty_updates() -> None:
     assert len(changes) > 20
     for route in changes:
         with pytest.raises(Invalid, match=r"^Nothing was changed, so nothing was sent\.$"):
-            await client(nothing(route))
+            await client(empty_operation(route))
         address = route.path.replace("{", "").replace("}", "")
         answer = await asking.http(route.spec.method, address, json={})
         assert answer.status_code == 400, route.key

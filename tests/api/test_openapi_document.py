@@ -1,4 +1,4 @@
-"""The OpenAPI document says what the operations say, all of it, in a form that others can read."""
+"""The OpenAPI document describes all operations completely, and validators can read it."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from octavo.api.wire import Route, body_fields, query_fields, routes
 ROUTES = [route for spec in load().values() for route in routes(spec)]
 
 
-def described(route: Route) -> dict[str, Any]:
+def description_of(route: Route) -> dict[str, Any]:
     found: dict[str, Any] = document()["paths"][route.path][route.spec.method.lower()]
     return found
 
 
-def references(value: Any) -> Iterator[str]:
+def find_references(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         for name, inside in value.items():
             if name == "$ref":
                 yield inside
             else:
-                yield from references(inside)
+                yield from find_references(inside)
     elif isinstance(value, list):
         for inside in value:
-            yield from references(inside)
+            yield from find_references(inside)
 
 
 def test_document_has_exactly_the_operations() -> None:
@@ -39,13 +39,13 @@ def test_document_has_exactly_the_operations() -> None:
 
 
 def test_operation_ids_are_unique() -> None:
-    names = [described(route)["operationId"] for route in ROUTES]
+    names = [description_of(route)["operationId"] for route in ROUTES]
     assert len(set(names)) == len(names)
     assert {"comments.List.Space", "comments.List.ChangeRequest", "users.Me"} <= set(names)
 
 
 def test_all_references_can_be_resolved() -> None:
-    found = set(references(document()))
+    found = set(find_references(document()))
     assert found
     for reference in found:
         value = document()
@@ -57,7 +57,7 @@ def test_component_names_are_valid() -> None:
     for kind in ("schemas", "responses", "securitySchemes"):
         assert all(re.fullmatch(r"[A-Za-z0-9._-]+", name) for name in document()["components"][kind])
     assert "octavo__" not in json.dumps(document())
-    used = set(references(document()))
+    used = set(find_references(document()))
     assert {name for name in document()["components"]["schemas"] if f"#/components/schemas/{name}" not in used} == set()
 
 
@@ -67,18 +67,18 @@ def test_schemas_are_valid_json_schemas() -> None:
         jsonschema_rs.Draft202012Validator(whole, validate_formats=True)
 
 
-def with_defaults(value: Any) -> Iterator[dict[str, Any]]:
+def find_schemas_with_defaults(value: Any) -> Iterator[dict[str, Any]]:
     if isinstance(value, dict):
         if "default" in value and ("type" in value or "anyOf" in value or "$ref" in value):
             yield value
         value = list(value.values())
     if isinstance(value, list):
         for inside in value:
-            yield from with_defaults(inside)
+            yield from find_schemas_with_defaults(inside)
 
 
 def test_defaults_are_valid_values() -> None:
-    found = list(with_defaults(document()))
+    found = list(find_schemas_with_defaults(document()))
     assert found
     for schema in found:
         whole = {**schema, "components": document()["components"]}
@@ -87,7 +87,7 @@ def test_defaults_are_valid_values() -> None:
 
 def test_every_parameter_is_described_in_its_location() -> None:
     for route in ROUTES:
-        operation = described(route)
+        operation = description_of(route)
         named = {(each["in"], each["name"]) for each in operation.get("parameters", ())}
         in_path = {("path", name) for name in re.findall(r"{(\w+)}", route.path)}
         assert named == in_path | {("query", name) for name in query_fields(route.spec)}, route.key
@@ -100,7 +100,7 @@ def test_every_parameter_is_described_in_its_location() -> None:
 
 def test_operations_describe_their_responses() -> None:
     for route in ROUTES:
-        responses = described(route)["responses"]
+        responses = description_of(route)["responses"]
         assert str(route.spec.success) in responses, route.key
         assert ("content" in responses[str(route.spec.success)]) is (route.spec.answer not in (None, type(None))), (
             route.key
@@ -154,7 +154,13 @@ def test_list_schema_matches_the_response() -> None:
 
 def test_null_is_described_only_where_it_has_a_meaning() -> None:
     for route in ROUTES:
-        body = described(route).get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+        body = (
+            description_of(route)
+            .get("requestBody", {})
+            .get("content", {})
+            .get("application/json", {})
+            .get("schema", {})
+        )
         told = {
             name for name, schema in body.get("properties", {}).items() if {"type": "null"} in schema.get("anyOf", ())
         }
@@ -163,7 +169,7 @@ def test_null_is_described_only_where_it_has_a_meaning() -> None:
 
 def test_required_fields_match_the_models() -> None:
     for route in ROUTES:
-        operation = described(route)
+        operation = description_of(route)
         body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
         required = {each["name"] for each in operation.get("parameters", ()) if each["required"]} | set(
             body.get("required", ())

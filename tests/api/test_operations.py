@@ -1,4 +1,4 @@
-"""Every operation is declared as the interface has it, is described, and survives the wire."""
+"""Operations: declared as in the table of the API, documented, and encoded without loss."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_an_operation_without_body_fields_sends_none() -> None:
     assert encode(change_requests.Merge(at=CHANGE_REQUEST)).body is None
 
 
-def test_one_declaration_serves_every_parent() -> None:
+def test_operation_has_a_route_for_each_parent() -> None:
     page = {"page_id": "p", "format": "markdown"}
     revision = RevisionRef(space_id="s", revision_id="r")
     urls = [location(content.GetPage(at=at, **page)) for at in (SPACE, CHANGE_REQUEST, revision)]

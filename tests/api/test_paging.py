@@ -12,7 +12,7 @@ from octavo.api.paging import MAX_ITEMS, MAX_PAGES, MAX_STALE, walk_pages
 Page = tuple[Sequence[str], object]
 
 
-async def read(
+async def read_all(
     script: Sequence[Page], tail: str = "", max_pages: int = MAX_PAGES, max_items: int = MAX_ITEMS
 ) -> tuple[list[str], str, int]:
     """Return the items, the error, and the number of requested pages. `tail` is the response after the script."""
@@ -35,15 +35,15 @@ async def read(
 
 
 async def test_list_is_read_to_its_end() -> None:
-    assert await read([("ab", "1"), ("c", "2"), ("d", None)]) == (["a", "b", "c", "d"], "", 3)
+    assert await read_all([("ab", "1"), ("c", "2"), ("d", None)]) == (["a", "b", "c", "d"], "", 3)
 
 
 async def test_an_empty_page_is_not_the_end() -> None:
-    assert await read([("", "1"), ("", "2"), ("c", None)]) == (["c"], "", 3)
+    assert await read_all([("", "1"), ("", "2"), ("c", None)]) == (["c"], "", 3)
 
 
 async def test_repeated_items_are_yielded_once() -> None:
-    assert await read([("ab", "1"), ("bc", "2"), ("cd", None)]) == (["a", "b", "c", "d"], "", 3)
+    assert await read_all([("ab", "1"), ("bc", "2"), ("cd", None)]) == (["a", "b", "c", "d"], "", 3)
 
 
 @pytest.mark.parametrize(
@@ -52,30 +52,30 @@ async def test_repeated_items_are_yielded_once() -> None:
     ids=["the same", "round and round"],
 )
 async def test_repeated_cursor_ends_the_list(script: list[Page]) -> None:
-    items, problem, _ = await read(script, "endless")
+    items, problem, _ = await read_all(script, "endless")
     assert items == [item for page in script for item in page[0]]
     assert "same part of the list twice" in problem
 
 
 @pytest.mark.parametrize("cursor", [5, "", "x" * 4097, {"page": "1"}, True])
 async def test_invalid_cursor_ends_the_list(cursor: object) -> None:
-    items, problem, asked = await read([("a", cursor)])
+    items, problem, asked = await read_all([("a", cursor)])
     assert (items, asked) == (["a"], 1)
     assert "sent an invalid cursor" in problem
 
 
 async def test_pages_without_new_items_end_the_list() -> None:
-    assert (await read([("a", "1")], "empty"))[1:] == (
+    assert (await read_all([("a", "1")], "empty"))[1:] == (
         "Could not load the whole list: the server sent no new items. Only 1 item could be loaded.",
         1 + MAX_STALE,
     )
 
 
 async def test_endless_list_is_stopped() -> None:
-    items, problem, asked = await read([], "endless", max_pages=50)
+    items, problem, asked = await read_all([], "endless", max_pages=50)
     assert (len(items), asked) == (50, 50)
     assert "too long" in problem
-    items, problem, _ = await read([], "endless", max_items=20)
+    items, problem, _ = await read_all([], "endless", max_items=20)
     assert len(items) == 20
 
 
@@ -94,7 +94,7 @@ SERVERS = (
 @settings(max_examples=300, deadline=None)
 @given(*SERVERS)
 async def test_reading_ends_for_any_server(script: list[Page], tail: str) -> None:
-    items, _, asked = await read(script, tail, max_pages=30)
+    items, _, asked = await read_all(script, tail, max_pages=30)
     assert asked <= 30
     assert len(items) == len(set(items))
 
@@ -103,6 +103,6 @@ async def test_reading_ends_for_any_server(script: list[Page], tail: str) -> Non
 @settings(max_examples=3000, deadline=None)
 @given(*SERVERS)
 async def test_reading_ends_for_many_random_servers(script: list[Page], tail: str) -> None:
-    items, _, asked = await read(script, tail, max_pages=30)
+    items, _, asked = await read_all(script, tail, max_pages=30)
     assert asked <= 30
     assert len(items) == len(set(items))

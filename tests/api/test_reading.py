@@ -1,4 +1,4 @@
-"""Unreadable parts of a response are omitted and counted at every depth, and the other parts are read."""
+"""Responses with unreadable parts: the reader omits and counts the parts, at any depth, and reads the rest."""
 
 from __future__ import annotations
 
@@ -35,55 +35,55 @@ def read_as(kind: Any, value: Any) -> Any:
 
 
 @cache
-def answers() -> dict[str, TypeAdapter[Any]]:
-    """Everything an operation may answer that is of a known shape, by its name."""
+def response_types() -> dict[str, TypeAdapter[Any]]:
+    """Return the model of each operation's response by name, without free-form JSON."""
     kinds = {str(spec.answer): spec.answer for spec in load().values()}
     return {name: TypeAdapter(kind) for name, kind in kinds.items() if kind not in (None, type(None), SafeJson)}
 
 
 @cache
-def whole(name: str) -> Any:
-    """An answer with every field there is."""
-    schema = answers()[name].json_schema(by_alias=True)
-    return next(_made(schema, schema.get("$defs", {}), DEEP, iter(range(10**6))))
+def complete_response(name: str) -> Any:
+    """Return a response that has each documented field."""
+    schema = response_types()[name].json_schema(by_alias=True)
+    return next(_values_of(schema, schema.get("$defs", {}), DEEP, iter(range(10**6))))
 
 
-def _made(schema: Any, shared: Any, deep: int, numbers: Iterator[int]) -> Iterator[Any]:
-    """The values a schema has: one, or none where it would go too deep."""
+def _values_of(schema: Any, shared: Any, deep: int, numbers: Iterator[int]) -> Iterator[Any]:
+    """Yield the values of a schema: one value, two for a list item, none below the maximum depth."""
     if "$ref" in schema:
         if deep > 0:
-            yield from _made(shared[schema["$ref"].rpartition("/")[2]], shared, deep - 1, numbers)
+            yield from _values_of(shared[schema["$ref"].rpartition("/")[2]], shared, deep - 1, numbers)
     elif choices := schema.get("anyOf") or schema.get("oneOf"):
         for choice in choices:
-            yield from _made(choice, shared, deep, numbers)
+            yield from _values_of(choice, shared, deep, numbers)
     elif "const" in schema or "enum" in schema:
         yield schema["const"] if "const" in schema else schema["enum"][0]
     elif schema.get("type") == "object" and "properties" not in schema:
-        yield {"named": next(_made(schema.get("additionalProperties") or {}, shared, deep, numbers))}
+        yield {"named": next(_values_of(schema.get("additionalProperties") or {}, shared, deep, numbers))}
     elif schema.get("type") == "object":
         fields = {
-            each: next(_made(inside, shared, deep, numbers), None) for each, inside in schema["properties"].items()
+            each: next(_values_of(inside, shared, deep, numbers), None) for each, inside in schema["properties"].items()
         }
         if all(fields[each] is not None for each in schema.get("required", ())):
             yield {each: value for each, value in fields.items() if value is not None}
     elif schema.get("type") == "array":
-        yield [item for _ in range(2) for item in _made(schema["items"], shared, deep, numbers)]
+        yield [item for _ in range(2) for item in _values_of(schema["items"], shared, deep, numbers)]
     elif schema.get("type") == "string":
         yield "2026-01-02T03:04:05Z" if schema.get("format") == "date-time" else f"t{next(numbers)}"
     elif schema.get("type") != "null":
         yield {"integer": 7, "number": 1.5, "boolean": True}.get(schema.get("type", ""), {"any": ["thing"]})
 
 
-def nodes(value: Any, path: Path = ()) -> Iterator[Path]:
+def paths_of(value: Any, path: Path = ()) -> Iterator[Path]:
     yield path
     for part, inside in (
         value.items() if isinstance(value, dict) else enumerate(value if isinstance(value, list) else ())
     ):
-        yield from nodes(inside, (*path, part))
+        yield from paths_of(inside, (*path, part))
 
 
-def changed(value: Any, path: Path, *to: Any) -> Any:
-    """`value` with something else at `path`; without anything there when there is nothing else."""
+def with_change(value: Any, path: Path, *to: Any) -> Any:
+    """Return a copy of `value` with `to` at `path`, or without the element at `path` if `to` is empty."""
     if not path:
         return to[0]
     value = copy.deepcopy(value)
@@ -97,7 +97,7 @@ def changed(value: Any, path: Path, *to: Any) -> Any:
     return value
 
 
-def strictly(codec: TypeAdapter[Any], value: Any) -> Any:
+def read_strictly(codec: TypeAdapter[Any], value: Any) -> Any:
     """Return the value. None if any part cannot be read."""
     try:
         return codec.validate_json(json.dumps(value))
@@ -113,34 +113,34 @@ odd: st.SearchStrategy[Any] = st.sampled_from(
 @settings(max_examples=150, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_invalid_value_removes_the_smallest_part(data: st.DataObject) -> None:
-    name = data.draw(st.sampled_from(sorted(answers())))
-    codec, value = answers()[name], whole(name)
-    path, instead = data.draw(st.sampled_from(list(nodes(value)))), data.draw(odd)
-    mutated = changed(value, path, instead)
-    if (as_it_is := strictly(codec, mutated)) is not None:
+    name = data.draw(st.sampled_from(sorted(response_types())))
+    codec, value = response_types()[name], complete_response(name)
+    path, instead = data.draw(st.sampled_from(list(paths_of(value)))), data.draw(odd)
+    mutated = with_change(value, path, instead)
+    if (as_it_is := read_strictly(codec, mutated)) is not None:
         assert read(codec, json.dumps(mutated).encode()) == as_it_is
         return
-    without = (strictly(codec, changed(value, path[:end])) for end in range(len(path), 0, -1))
+    without = (read_strictly(codec, with_change(value, path[:end])) for end in range(len(path), 0, -1))
     if (expected := next((each for each in without if each is not None), None)) is None:
         with pytest.raises(ValidationError):
             read(codec, json.dumps(mutated).encode())
         return
     answer = read(codec, json.dumps(mutated).encode())
     assert answer == expected
-    is_left_out_by_saying_so = instead is None and expected == strictly(codec, changed(value, path))
+    is_left_out_by_saying_so = instead is None and expected == read_strictly(codec, with_change(value, path))
     assert answer.unreadable == (0 if is_left_out_by_saying_so and isinstance(path[-1], str) else 1)
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_many_invalid_values_keep_the_readable_parts(data: st.DataObject) -> None:
-    name = data.draw(st.sampled_from(sorted(each for each in answers() if "ListPage" in each)))
-    value = {**whole(name), "items": [*whole(name)["items"], 5]}
+    name = data.draw(st.sampled_from(sorted(each for each in response_types() if "ListPage" in each)))
+    value = {**complete_response(name), "items": [*complete_response(name)["items"], 5]}
     for _ in range(data.draw(st.integers(1, 6))):
-        path = data.draw(st.sampled_from([each for each in nodes(value["items"][0]) if each]))
-        value["items"][0] = changed(value["items"][0], path, data.draw(odd))
-    answer = read(answers()[name], json.dumps(value).encode())
-    assert answer.items[-1] == strictly(answers()[name], whole(name)).items[-1]
+        path = data.draw(st.sampled_from([each for each in paths_of(value["items"][0]) if each]))
+        value["items"][0] = with_change(value["items"][0], path, data.draw(odd))
+    answer = read(response_types()[name], json.dumps(value).encode())
+    assert answer.items[-1] == read_strictly(response_types()[name], complete_response(name)).items[-1]
     assert answer.unreadable >= 1
 
 
@@ -158,18 +158,18 @@ def test_too_long_number_removes_the_number() -> None:
 
 
 def test_all_response_numbers_are_limited() -> None:
-    for answer in answers().values():
-        for each in _in(answer.json_schema(by_alias=True)):
+    for answer in response_types().values():
+        for each in _schemas_in(answer.json_schema(by_alias=True)):
             if each.get("type") == "integer":
                 assert {"minimum", "maximum"} <= {name.replace("exclusiveM", "m") for name in each}, answer
 
 
-def _in(schema: Any) -> Iterator[dict[str, Any]]:
-    """All schemas in a schema."""
+def _schemas_in(schema: Any) -> Iterator[dict[str, Any]]:
+    """Yield the schemas inside a schema."""
     if isinstance(schema, dict):
         yield schema
     for inner in schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ():
-        yield from _in(inner)
+        yield from _schemas_in(inner)
 
 
 def test_invalid_page_keeps_the_other_pages() -> None:

@@ -1,4 +1,4 @@
-"""Realistic answers can be read, printed and read again; and so can what older, newer and half-broken servers make of them."""
+"""Sample responses survive reading and writing, also with missing and unknown fields."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ KINDS: dict[str, Any] = {
 """The model of each sample. Samples of errors belong to the client."""
 
 every_sample = pytest.mark.parametrize("name", KINDS)
-quickly = settings(max_examples=12, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+few_examples = settings(max_examples=12, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 
-LEFT_OUT = (".object", ".target.page.createdAt", ".target.page.updatedAt", ".git.createdByGitBook")
+OMITTED = (".object", ".target.page.createdAt", ".target.page.updatedAt", ".git.createdByGitBook")
 """Fields of samples that models do not have: the place determines the kind of an item, the tree determines the time
 of a page, and one field has another name."""
 
@@ -78,7 +78,7 @@ def schema(name: str) -> dict[str, Any]:
     return reader(name).json_schema(by_alias=True)
 
 
-def printed(model: BaseModel) -> Any:
+def dump(model: BaseModel) -> Any:
     return json.loads(model.model_dump_json(by_alias=True, exclude_unset=True))
 
 
@@ -98,43 +98,43 @@ def test_error_sample_matches_the_schema() -> None:
 @every_sample
 def test_sample_survives_reading_and_writing(name: str) -> None:
     once = read(name, sample(name))
-    again = read(name, printed(once))
+    again = read(name, dump(once))
     assert again == once
-    assert printed(again) == printed(once)
+    assert dump(again) == dump(once)
     assert getattr(once, "unreadable", 0) == 0
 
 
 @every_sample
 def test_sample_loses_no_field(name: str) -> None:
-    shown = printed(read(name, sample(name)))
-    assert [path for path in lost(sample(name), shown) if not path.endswith(LEFT_OUT)] == []
+    shown = dump(read(name, sample(name)))
+    assert [path for path in missing_fields(sample(name), shown) if not path.endswith(OMITTED)] == []
 
 
-def lost(before: Any, after: Any, at: str = "") -> Iterator[str]:
-    """The paths of fields that are gone. What is there must be as it was, but for how the fraction of a second is said."""
+def missing_fields(before: Any, after: Any, at: str = "") -> Iterator[str]:
+    """Yield the paths of fields that `after` lacks. Other values must be equal, apart from zero milliseconds."""
     if isinstance(before, dict):
         assert isinstance(after, dict), at
         for name, value in before.items():
             if name not in after:
                 yield f"{at}.{name}"
             else:
-                yield from lost(value, after[name], f"{at}.{name}")
+                yield from missing_fields(value, after[name], f"{at}.{name}")
     elif isinstance(before, list):
         assert isinstance(after, list), at
         assert len(before) == len(after), at
         for one, other in zip(before, after, strict=True):
-            yield from lost(one, other, f"{at}[]")
+            yield from missing_fields(one, other, f"{at}[]")
     else:
-        assert moment(after) == moment(before), at
+        assert without_milliseconds(after) == without_milliseconds(before), at
 
 
-def moment(value: Any) -> Any:
+def without_milliseconds(value: Any) -> Any:
     return value.replace(".000Z", "Z") if isinstance(value, str) else value
 
 
 @dataclass(frozen=True)
 class Field:
-    """A field of an object somewhere in a sample, and what its model says of it."""
+    """A field of an object in a sample, as its model describes it."""
 
     path: tuple[str | int, ...]
     required: bool
@@ -145,7 +145,7 @@ class Field:
 
 @cache
 def fields(name: str) -> tuple[Field, ...]:
-    """Every field of a sample that a model has, the deepest first."""
+    """Return the fields of a sample that its model has, deepest first."""
     found = list(_fields(sample(name), schema(name), schema(name).get("$defs", {}), ()))
     return tuple(sorted(found, key=lambda each: -len(each.path)))
 
@@ -166,7 +166,7 @@ def _fields(value: Any, described: Any, shared: Any, path: tuple[str | int, ...]
 
 
 def _kinds(described: Any, shared: Any) -> Iterator[Any]:
-    """Return the possible schemas of a value, without references and choices."""
+    """Yield the possible schemas of a value, with references and choices resolved."""
     if "$ref" in described:
         yield from _kinds(shared[described["$ref"].rpartition("/")[2]], shared)
     elif choices := described.get("anyOf") or described.get("oneOf"):
@@ -190,14 +190,14 @@ json_values = st.recursive(
 
 
 @every_sample
-@quickly
+@few_examples
 @given(data=st.data())
 def test_sample_is_read_with_missing_or_unknown_fields(name: str, data: st.DataObject) -> None:
     changed = json.loads(json.dumps(sample(name)))
     touched = data.draw(st.lists(st.sampled_from(fields(name)), min_size=1, max_size=12, unique=True))
     for field in sorted(touched, key=lambda each: -len(each.path)):
         holder, last = at(changed, field.path[:-1]), field.path[-1]
-        ways: list[Callable[[], None]] = [lambda: holder.update({f"new {last}": data.draw(json_values)})]  # noqa: B023  # called before they change
+        ways: list[Callable[[], None]] = [lambda: holder.update({f"new {last}": data.draw(json_values)})]  # noqa: B023  # called before the variables change
         if not field.required:
             ways.append(lambda: holder.pop(last))  # noqa: B023
         if field.nullable:
@@ -207,7 +207,7 @@ def test_sample_is_read_with_missing_or_unknown_fields(name: str, data: st.DataO
         data.draw(st.sampled_from(ways))()
     once = read(name, changed)
     assert getattr(once, "unreadable", 0) == 0
-    assert read(name, printed(once)) == once
+    assert read(name, dump(once)) == once
 
 
 def test_fields_of_samples_are_found() -> None:

@@ -1,4 +1,4 @@
-"""Nothing that reaches a terminal from outside can command it (T1, A50)."""
+"""Text from outside cannot control the terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HOSTILE = st.text(
 
 
 @given(HOSTILE)
-def test_text_is_safe_and_idempotent(value: str) -> None:
+def test_sanitized_text_is_safe_and_stays_the_same(value: str) -> None:
     safe = text(value)
     assert text(safe) == safe
     for char in safe:
@@ -29,7 +29,7 @@ def test_text_is_safe_and_idempotent(value: str) -> None:
 
 
 @given(HOSTILE)
-def test_line_is_one_line(value: str) -> None:
+def test_sanitized_line_has_no_line_break(value: str) -> None:
     safe = line(value)
     assert line(safe) == safe
     assert "\n" not in safe
@@ -37,7 +37,7 @@ def test_line_is_one_line(value: str) -> None:
 
 
 @given(HOSTILE)
-def test_url_is_one_complete_line(value: str) -> None:
+def test_sanitized_url_is_complete_and_has_no_line_break(value: str) -> None:
     safe = address(value)
     assert address(safe) == safe
     assert not set("\n\r\t\x1b") & set(safe)

@@ -1,4 +1,4 @@
-"""Runs commands as processes, with folders of their own, on a copy of the demo that is built once."""
+"""Run commands as processes with their own folders, on a copy of a demo that is built once."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from typing import Any
 
 from tests.benchmarks.terminal import Terminal
 
-KEPT = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "HOME")
+INHERITED_VARIABLES = ("PATH", "PYTHONPATH", "LANG", "LC_ALL", "HOME")
 """Variables that a command inherits from the tests."""
 
 
 @dataclass(frozen=True)
-class Ended:
-    """A process that has ended."""
+class ProcessResult:
+    """Exit code and output of a finished process."""
 
     code: int
     out: str
@@ -28,27 +28,27 @@ class Ended:
 
     @property
     def json(self) -> Any:
-        """The JSON on its standard output."""
+        """Return the JSON of standard output."""
         return json.loads(self.out)
 
     @property
     def error(self) -> Any:
-        """The JSON of its failure on standard error."""
+        """Return the error object that the command printed to standard error as JSON."""
         return json.loads(self.err)["error"]
 
 
 class CommandLine:
-    """A home with its own folders, in which commands run."""
+    """A home folder with its own Octavo folders, in which commands run."""
 
     def __init__(self, folder: Path, environ: Mapping[str, str] | None = None) -> None:
-        inherited = {name: os.environ[name] for name in KEPT if name in os.environ}
+        inherited = {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
         folders = {f"OCTAVO_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
         keyring = {"PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring"}
         self.folder = folder
         self.environ = {**inherited, **folders, **keyring, **(environ or {})}
 
     def with_demo(self, library: Path) -> CommandLine:
-        """Copy a demo that is already built, so that `--demo` starts at once."""
+        """Copy a demo that is already built, so that `--demo` starts without building it."""
         demo = self.folder / "data" / "demo"
         demo.mkdir(parents=True, mode=0o700)
         shutil.copyfile(library, demo / "platform.db")
@@ -60,16 +60,16 @@ class CommandLine:
         input: str | None = None,
         environ: Mapping[str, str] | None = None,
         cwd: Path | None = None,
-    ) -> Ended:
-        """Run a command and wait for its end."""
+    ) -> ProcessResult:
+        """Run a command and wait until the process exits."""
         ran = subprocess.run(
             self.command(*arguments), input=input or "", capture_output=True, text=True, check=False,
             env={**self.environ, **(environ or {})}, cwd=cwd, timeout=100,
         )  # fmt: skip
-        return Ended(ran.returncode, ran.stdout, ran.stderr)
+        return ProcessResult(ran.returncode, ran.stdout, ran.stderr)
 
-    def shell(self, script: str) -> Ended:
-        """Run a shell script in which `octavo` is this Octavo."""
+    def shell(self, script: str) -> ProcessResult:
+        """Run a shell script in which `octavo` runs this checkout."""
         wrapper = self.folder / "bin" / "octavo"
         if not wrapper.exists():
             wrapper.parent.mkdir(parents=True)
@@ -80,10 +80,10 @@ class CommandLine:
             ["bash", "-c", script], input="", capture_output=True, text=True, check=False,
             env={**self.environ, "PATH": path}, cwd=self.folder, timeout=110,
         )  # fmt: skip
-        return Ended(ran.returncode, ran.stdout, ran.stderr)
+        return ProcessResult(ran.returncode, ran.stdout, ran.stderr)
 
     def terminal(self, *arguments: str, columns: int = 120, environ: Mapping[str, str] | None = None) -> Terminal:
-        """Run a command on a terminal."""
+        """Run a command in a terminal."""
         return Terminal(self.command(*arguments), {**self.environ, **(environ or {})}, columns=columns)
 
     def command(self, *arguments: str) -> list[str]:

@@ -12,8 +12,8 @@ from octavo.__main__ import main
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[str]:
-    """The origin of a small world on a real socket; KEY is Mia's. Not for longer: while a program runs, all waits are real."""
+def server_url() -> Iterator[str]:
+    """Yield the URL of a small server in another process. KEY belongs to Mia. Module scope: while a process runs, tests wait in real time."""
     command = [sys.executable, "-m", "tests.cli.small_server"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as serving:
         assert serving.stdout is not None
@@ -22,33 +22,33 @@ def served() -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Ran:
-    """What a command did."""
+class CommandResult:
+    """Exit code and output of a command that ran in this process."""
 
     code: int
     out: str
     err: str
 
 
-Octavo = Callable[..., Ran]
+Octavo = Callable[..., CommandResult]
 
 
 @pytest.fixture
 def octavo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Octavo:
-    """Run a command with folders of its own, and no account."""
+    """Return a function that runs a command with its own folders and without an account."""
     for name in ("CONFIG", "DATA", "STATE", "CACHE"):
         monkeypatch.setenv(f"OCTAVO_{name}_DIR", str(tmp_path / name.lower()))
     for name in ("OCTAVO_API_KEY", "OCTAVO_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
-    # No keyring of this machine is asked or written to.
+    # No test reads or writes the keyring of this machine.
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
 
-    def run(*arguments: str) -> Ran:
+    def run(*arguments: str) -> CommandResult:
         try:
             code = main(list(arguments))
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else 1
         said = capsys.readouterr()
-        return Ran(code, said.out, said.err)
+        return CommandResult(code, said.out, said.err)
 
     return run

@@ -1,4 +1,4 @@
-"""An HTTP proxy on this machine that passes requests on, and can drop the responses of writes."""
+"""An HTTP proxy on this machine that forwards requests and can drop the responses of writes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 
 class DroppingProxy:
-    """Passes requests on to `upstream`. The response of a write is dropped while `drops_writes` is set."""
+    """A proxy that forwards requests to `upstream`. While `drops_writes` is set, responses of writes are dropped."""
 
     def __init__(self, upstream: str) -> None:
         self.upstream = urlsplit(upstream).netloc
@@ -29,12 +29,12 @@ class DroppingProxy:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                proxy.answer(self)
+                proxy.forward(self)
 
             do_POST = do_PUT = do_PATCH = do_DELETE = do_GET
 
             def log_message(self, format: str, *args: object) -> None:
-                """Say nothing."""
+                """Log nothing."""
 
         server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         server.daemon_threads = True
@@ -46,8 +46,8 @@ class DroppingProxy:
             server.shutdown()
             server.server_close()
 
-    def answer(self, request: BaseHTTPRequestHandler) -> None:
-        """Pass a request on, and send the response unless it is dropped."""
+    def forward(self, request: BaseHTTPRequestHandler) -> None:
+        """Forward a request, and send the response unless it is dropped."""
         if self.is_down_after_write and self.drops_writes and self.writes:
             request.close_connection = True
             return

@@ -1,4 +1,4 @@
-"""Several accounts at one server on one machine: what one of them read or wrote is neither shown to another nor sent by it."""
+"""Several accounts of one server on one machine: no account shows or sends what another account read or wrote."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from tests.cli.small_server import KEY, KEY_OF_JUN, NEXT_KEY
 
 ACME = OrganizationRef(organization_id="acme")
 SPACES = spaces.List(at=ACME)
-NOWHERE = comments.Create(at=SpaceRef(space_id="s"), body=Markdown(markdown="Of Mia, and not sent."))
+UNSENT_COMMENT = comments.Create(at=SpaceRef(space_id="s"), body=Markdown(markdown="Of Mia, and not sent."))
 
 
 @asynccontextmanager
-async def started(origin: str, key: str) -> AsyncIterator[Session]:
-    """What the app begins with where `key` is in the environment. Nothing is asked before it is opened."""
+async def open_session(origin: str, key: str) -> AsyncIterator[Session]:
+    """Yield a session as the app opens it with `key` in the environment. No request is sent before the session opens."""
     access = profiles.resolve(Profiles(), {"OCTAVO_API_KEY": key, "OCTAVO_BASE_URL": origin})
     session = sessions.server(settings.read(os.environ), access)
     try:
@@ -40,67 +40,67 @@ async def started(origin: str, key: str) -> AsyncIterator[Session]:
         await session.close()
 
 
-def there(session: Session) -> tuple[list[str], list[str], list[str]]:
-    """What can be shown of it at once: spaces, drafts, and what waits to be sent."""
+def shown_without_requests(session: Session) -> tuple[list[str], list[str], list[str]]:
+    """Return the cached space titles, the drafts, and the texts in the outbox."""
     kept = session.live.peek(SPACES).value
     titles = [each.title for each in kept.items] if kept is not None else []
     drafts = sorted(each.text for each in session.drafts.all())
     return titles, drafts, [each.facts.text for each in session.outbox.entries]
 
 
-def is_nowhere(words: str, folder: Path) -> bool:
+def is_in_no_file(words: str, folder: Path) -> bool:
     return not any(words.encode() in each.read_bytes() for each in folder.rglob("*") if each.is_file())
 
 
 @pytest.mark.usefixtures("octavo")
-async def test_an_account_sees_and_sends_nothing_of_another_and_all_of_its_own(served: str, tmp_path: Path) -> None:
-    async with started(served, KEY) as mia:
+async def test_accounts_share_no_cache_drafts_or_outbox(server_url: str, tmp_path: Path) -> None:
+    async with open_session(server_url, KEY) as mia:
         mia.on_first_paint()
         await mia.live.write(spaces.Create(at=ACME, title="Only for Mia"))
         await mia.live.fetch(SPACES)
         mia.drafts.save_now("reply s k", "Half a sen")
         await mia.live.fetch(users.Me())
     of_mia = (["Only for Mia"], ["Half a sen"], ["Of Mia, and not sent."])
-    async with started(served, KEY) as mia:
-        await mia.outbox.add(NOWHERE, action="comment")
-        assert there(mia) == of_mia
+    async with open_session(server_url, KEY) as mia:
+        await mia.outbox.add(UNSENT_COMMENT, action="comment")
+        assert shown_without_requests(mia) == of_mia
 
     for is_online in (False, True):
-        async with started(served, KEY_OF_JUN) as jun:
-            assert there(jun) == ([], ["Of Jun"] if is_online else [], [])
+        async with open_session(server_url, KEY_OF_JUN) as jun:
+            assert shown_without_requests(jun) == ([], ["Of Jun"] if is_online else [], [])
             assert await jun.outbox.undo() is None
             jun.drafts.save_now("reply s k", "Of Jun")
             if is_online:
                 jun.on_first_paint()
                 await jun.live.fetch(users.Me())
-    async with started(served, KEY) as mia:
-        assert there(mia) == of_mia
+    async with open_session(server_url, KEY) as mia:
+        assert shown_without_requests(mia) == of_mia
 
-    async with started(served, NEXT_KEY) as mia:
-        assert there(mia) == ([], [], []), "nobody knows yet whose it is"
+    async with open_session(server_url, NEXT_KEY) as mia:
+        assert shown_without_requests(mia) == ([], [], []), "the user of this key is not known yet"
         mia.drafts.save_now("reply s k2", "With another key")
         mia.on_first_paint()
         await mia.live.fetch(users.Me())
     for key in (NEXT_KEY, KEY):
-        async with started(served, key) as mia:
-            assert there(mia) == (of_mia[0], ["Half a sen", "With another key"], of_mia[2])
-    async with started(served, KEY_OF_JUN) as jun:
-        assert there(jun)[1:] == (["Of Jun"], [])
+        async with open_session(server_url, key) as mia:
+            assert shown_without_requests(mia) == (of_mia[0], ["Half a sen", "With another key"], of_mia[2])
+    async with open_session(server_url, KEY_OF_JUN) as jun:
+        assert shown_without_requests(jun)[1:] == (["Of Jun"], [])
     for key in (KEY, NEXT_KEY, KEY_OF_JUN):
-        assert is_nowhere(key, tmp_path)
+        assert is_in_no_file(key, tmp_path)
     assert {stat.S_IMODE(each.stat().st_mode) for each in (tmp_path / "state").iterdir()} == {0o600}
 
 
 @pytest.mark.usefixtures("octavo")
-async def test_the_first_picture_is_of_nobody_else(
-    served: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_saved_first_screen_is_not_shown_to_another_account(
+    server_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("OCTAVO_BASE_URL", served)
-    async with started(served, KEY) as mia:
+    monkeypatch.setenv("OCTAVO_BASE_URL", server_url)
+    async with open_session(server_url, KEY) as mia:
         mia.drafts.save_now("reply s k", "Half a sen")
 
-    def written(key: str, *words: str, pictures: int) -> str:
-        """What came to the terminal from the start until these were on it, and so many pictures are kept."""
+    def run_app(key: str, *words: str, pictures: int) -> str:
+        """Return all terminal output of a run. The run ends when the screen shows `words` and `pictures` first screens are saved."""
         with Terminal((sys.executable, "-m", "octavo"), {"OCTAVO_API_KEY": key}) as app:
             app.wait_for(*words)
             while len(list((tmp_path / "cache").glob("first-screen-????????"))) < pictures:
@@ -109,7 +109,7 @@ async def test_the_first_picture_is_of_nobody_else(
             assert app.end() == 0
             return b"".join(each.data for each in app.chunks).decode("utf-8", "replace")
 
-    written(KEY, "Half a sen", "updated", pictures=1)
+    run_app(KEY, "Half a sen", "updated", pictures=1)
     (picture,) = (tmp_path / "cache").glob("first-screen-????????")
-    assert "Half a sen" in picture.read_text("utf-8"), "there is something to be shown of her"
-    assert "Half a sen" not in written(KEY_OF_JUN, "Nothing needs you", "updated", pictures=2)
+    assert "Half a sen" in picture.read_text("utf-8"), "the saved screen must hold a draft of Mia"
+    assert "Half a sen" not in run_app(KEY_OF_JUN, "Nothing needs you", "updated", pictures=2)

@@ -1,4 +1,4 @@
-"""`octavo api` and `octavo operations`: any operation from a script, with exit codes that say how it went."""
+"""`octavo api` and `octavo operations`: scripts run any operation, and exit codes tell the result."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from tests.cli.small_server import KEY
 
 
 @pytest.fixture
-def signed_in(octavo: Octavo, served: str, monkeypatch: pytest.MonkeyPatch) -> Octavo:
+def signed_in(octavo: Octavo, server_url: str, monkeypatch: pytest.MonkeyPatch) -> Octavo:
     monkeypatch.setenv("OCTAVO_API_KEY", KEY)
-    monkeypatch.setenv("OCTAVO_BASE_URL", served)
+    monkeypatch.setenv("OCTAVO_BASE_URL", server_url)
     return octavo
 
 
-def test_the_operations_are_listed_with_typed_parameters(octavo: Octavo) -> None:
+def test_operations_json_lists_typed_parameters(octavo: Octavo) -> None:
     ran = octavo("operations", "--json")
     listed = json.loads(ran.out)
     assert ran.code == 0
@@ -47,30 +47,36 @@ def test_the_operations_are_listed_with_typed_parameters(octavo: Octavo) -> None
     assert body in created["parameters"]
 
 
-def test_limits_and_choices_of_parameters_are_told() -> None:
-    told = {
+def test_operations_list_limits_and_choices_of_parameters() -> None:
+    described = {
         (route.spec.name, each["name"]): {name: each[name] for name in each.keys() - {"name", "in", "required"}}
         for spec in load().values()
         for route in routes(spec)
         for each in parameters(route)
     }
-    assert told["comments.List", "limit"] == {"type": "integer", "minimum": 0, "maximum": 1000}
-    assert told["comments.List", "order"] == {"type": "string", "enum": ["asc", "desc"], "default": "desc"}
-    assert told["organizations.ListMembers", "role"]["enum"][-2:] == ["read", "guest"]  # a role, or no role
-    assert told["teams.Create", "title"] == {"type": "string", "minLength": 1, "maxLength": 64}
-    assert told["collections.Update", "defaultLevel"]["nullable"] is True
-    assert told["collections.Update", "title"] == {"type": "string", "maxLength": 50}  # it has one, whatever it is
-    assert "premium" in told["sites.List", "type"]["items"]["enum"]
+    assert described["comments.List", "limit"] == {"type": "integer", "minimum": 0, "maximum": 1000}
+    assert described["comments.List", "order"] == {"type": "string", "enum": ["asc", "desc"], "default": "desc"}
+    assert described["organizations.ListMembers", "role"]["enum"][-2:] == [
+        "read",
+        "guest",
+    ]  # The last two choices: a role, or “guest” for no role.
+    assert described["teams.Create", "title"] == {"type": "string", "minLength": 1, "maxLength": 64}
+    assert described["collections.Update", "defaultLevel"]["nullable"] is True
+    assert described["collections.Update", "title"] == {
+        "type": "string",
+        "maxLength": 50,
+    }  # Not nullable: a collection always has a title.
+    assert "premium" in described["sites.List", "type"]["items"]["enum"]
 
 
-def test_the_operations_are_listed_as_a_table(octavo: Octavo) -> None:
+def test_operations_are_listed_as_a_table(octavo: Octavo) -> None:
     ran = octavo("operations")
     assert "COMMENTS" in ran.out
     assert "comments.Create" in ran.out
     assert "Start a thread" in ran.out
 
 
-def test_the_table_says_what_each_operation_takes(octavo: Octavo) -> None:
+def test_table_of_operations_has_paths_and_parameters(octavo: Octavo) -> None:
     lines = octavo("operations").out.splitlines()
     (at,) = (number for number, line in enumerate(lines) if line.startswith("  comments.Create "))
     assert [" ".join(line.split()) for line in lines[at + 1 : at + 4]] == [
@@ -83,24 +89,24 @@ def test_the_table_says_what_each_operation_takes(octavo: Octavo) -> None:
         assert line.endswith(spec.summary)
 
 
-def test_the_table_keeps_within_a_terminal() -> None:
+def test_table_of_operations_fits_the_terminal_width() -> None:
     piped, narrow = table(load().values()).splitlines(), table(load().values(), 80).splitlines()
     assert max(len(line) for line in piped) > 120
     assert max(len(line) for line in narrow) <= 80
-    assert "".join("".join(narrow).split()) == "".join("".join(piped).split())  # nothing is left out
+    assert "".join("".join(narrow).split()) == "".join("".join(piped).split())  # Wrapping loses no text.
 
 
-def test_the_operations_are_described_to_programs(octavo: Octavo) -> None:
+def test_operations_openapi_prints_the_document(octavo: Octavo) -> None:
     assert json.loads(octavo("operations", "--openapi").out) == document()
 
 
-def test_one_form_at_a_time(octavo: Octavo) -> None:
+def test_operations_openapi_with_json_is_refused(octavo: Octavo) -> None:
     assert octavo("operations", "--openapi", "--json").code == 2
 
 
-def test_a_dry_run_shows_the_request_and_sends_nothing(octavo: Octavo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dry_run_shows_the_request_and_sends_nothing(octavo: Octavo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OCTAVO_API_KEY", KEY)
-    monkeypatch.setenv("OCTAVO_BASE_URL", "http://127.0.0.1:1")  # where nobody answers
+    monkeypatch.setenv("OCTAVO_BASE_URL", "http://127.0.0.1:1")  # No server listens on this port.
     ran = octavo("api", "comments.CreateReply", "spaceId=s", "commentId=k", 'body:={"markdown": "é"}', "--dry-run")
     assert (ran.code, ran.err) == (0, "")
     head, _, body = ran.out.partition("\n\n")
@@ -111,7 +117,7 @@ def test_a_dry_run_shows_the_request_and_sends_nothing(octavo: Octavo, monkeypat
     assert KEY not in ran.out
 
 
-def test_a_dry_run_of_a_read_has_no_body(octavo: Octavo) -> None:
+def test_dry_run_of_a_read_has_no_body(octavo: Octavo) -> None:
     ran = octavo("--base-url", "https://api.example", "api", "--dry-run", "comments.List", "spaceId=s", "status=open")
     assert ran.code == 0
     assert ran.out.splitlines()[0] == "GET https://api.example/v1/spaces/s/comments?status=open"
@@ -120,32 +126,32 @@ def test_a_dry_run_of_a_read_has_no_body(octavo: Octavo) -> None:
 
 
 @pytest.mark.parametrize(("origin", "code"), [("http://example.com", 1), ("https://api.example", 2)])
-def test_a_dry_run_refuses_what_would_not_be_sent(octavo: Octavo, origin: str, code: int) -> None:
+def test_dry_run_refuses_an_invalid_request(octavo: Octavo, origin: str, code: int) -> None:
     ran = octavo("--base-url", origin, "api", "--dry-run", "comments.List", *(["spaceId=s"] if code == 1 else []))
     assert (ran.code, ran.out) == (code, "")
 
 
-def test_an_operation_is_run_and_its_answer_printed(signed_in: Octavo) -> None:
+def test_api_prints_the_response_of_an_operation(signed_in: Octavo) -> None:
     ran = signed_in("api", "users.Me")
     assert (ran.code, json.loads(ran.out)["id"]) == (0, "mia")
 
 
-def test_unknown_fields_are_kept(signed_in: Octavo) -> None:
-    # `object` is no field of our model of a user.
+def test_api_prints_unknown_fields(signed_in: Octavo) -> None:
+    # The model of a user has no field `object`.
     assert json.loads(signed_in("api", "users.Me").out)["object"] == "user"
 
 
-def test_values_go_by_their_wire_names(signed_in: Octavo) -> None:
+def test_parameters_have_their_names_of_the_http_api(signed_in: Octavo) -> None:
     ran = signed_in("api", "organizations.ListMembers", "organizationId=acme", "limit=2", "sort=joinedAt")
     assert len(json.loads(ran.out)["items"]) == 2
 
 
-def test_all_pages_are_followed(signed_in: Octavo) -> None:
+def test_all_option_loads_every_page(signed_in: Octavo) -> None:
     ran = signed_in("api", "organizations.ListMembers", "organizationId=acme", "limit=2", "--all")
     assert len(json.loads(ran.out)["items"]) == 7
 
 
-def test_a_value_may_be_json(signed_in: Octavo) -> None:
+def test_parameter_value_may_be_json(signed_in: Octavo) -> None:
     space = json.loads(signed_in("api", "spaces.Create", "organizationId=acme", "title=Made here").out)
     ran = signed_in("api", "comments.Create", f"spaceId={space['id']}", 'body:={"markdown": "hi"}')
     assert json.loads(ran.out)["body"] == {"markdown": "hi"}
@@ -199,34 +205,34 @@ def test_a_value_may_be_json(signed_in: Octavo) -> None:
         (("comments.List", "spaceId=s", "-i", "--ndjson"), "not allowed with argument"),
     ],
 )
-def test_a_wrong_use_is_refused_before_anything_travels(octavo: Octavo, arguments: tuple[str, ...], says: str) -> None:
+def test_wrong_arguments_are_refused_before_a_request(octavo: Octavo, arguments: tuple[str, ...], says: str) -> None:
     ran = octavo("api", *arguments)
     assert ran.code == 2
     assert says in ran.err
     assert ran.out == ""
 
 
-def test_a_refusal_is_one_sentence(signed_in: Octavo) -> None:
+def test_error_of_the_server_is_one_line(signed_in: Octavo) -> None:
     ran = signed_in("api", "spaces.Get", "spaceId=nowhere")
     assert (ran.code, ran.out) == (3, "")
     assert ran.err.startswith("octavo: ")
     assert ran.err.count("\n") == 1
 
 
-def test_nobody_signed_in(octavo: Octavo, served: str) -> None:
-    ran = octavo("--base-url", served, "api", "users.Me")
+def test_api_without_an_account_ends_with_four(octavo: Octavo, server_url: str) -> None:
+    ran = octavo("--base-url", server_url, "api", "users.Me")
     assert ran.code == 4
     assert "octavo auth login" in ran.err
 
 
-def test_a_wrong_key(octavo: Octavo, served: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_api_with_a_wrong_key_ends_with_four(octavo: Octavo, server_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OCTAVO_API_KEY", "wrong-wrong-wrong")
-    ran = octavo("--base-url", served, "api", "users.Me")
+    ran = octavo("--base-url", server_url, "api", "users.Me")
     assert ran.code == 4
     assert "wrong-wrong-wrong" not in ran.err
 
 
-def test_a_server_that_is_not_there(octavo: Octavo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreachable_server_is_named(octavo: Octavo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OCTAVO_API_KEY", KEY)
     ran = octavo("--base-url", "http://127.0.0.1:1", "api", "change_requests.Merge", "spaceId=s", "changeRequestId=1")
     assert ran.code == 1
@@ -234,7 +240,7 @@ def test_a_server_that_is_not_there(octavo: Octavo, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("url", ["http://example.com", "ftp://x", "https://u:p@x.example", "https://x.example?y=1"])
-def test_a_key_is_not_sent_just_anywhere(octavo: Octavo, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_is_not_sent_to_an_unsafe_base_url(octavo: Octavo, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OCTAVO_API_KEY", KEY)
     ran = octavo("--base-url", url, "api", "users.Me")
     assert ran.code == 1
@@ -250,13 +256,13 @@ def test_a_key_is_not_sent_just_anywhere(octavo: Octavo, url: str, monkeypatch: 
         ("organizations.ListMembers", "organizationId=acme", "limit=2", "--all"),
     ],
 )
-def test_options_stand_where_they_like(signed_in: Octavo, arguments: tuple[str, ...]) -> None:
+def test_options_may_be_anywhere_among_the_arguments(signed_in: Octavo, arguments: tuple[str, ...]) -> None:
     ran = signed_in("api", *arguments)
     assert ran.code == 0, ran.err
     assert len(json.loads(ran.out)["items"]) == 7
 
 
-def test_read_only_sends_no_write_and_says_so(signed_in: Octavo) -> None:
+def test_read_only_refuses_a_write_with_a_message(signed_in: Octavo) -> None:
     for arguments in (
         ("--read-only", "api", "organizations.Update", "organizationId=acme", "title=Sea"),
         ("api", "organizations.Update", "organizationId=acme", "title=Sea", "--read-only"),
@@ -313,63 +319,63 @@ def test_fields_of_a_path_are_nested_and_typed(octavo: Octavo) -> None:
         ('{"bdoy": {}}', "no parameter bdoy in the body. Did you mean body?"),
     ],
 )
-def test_a_wrong_body_file_is_refused(octavo: Octavo, tmp_path: Path, content: str, says: str) -> None:
+def test_invalid_body_file_is_refused(octavo: Octavo, tmp_path: Path, content: str, says: str) -> None:
     (tmp_path / "body.json").write_text(content)
     ran = octavo("api", "comments.CreateReply", "spaceId=s", "commentId=k", "--input", str(tmp_path / "body.json"))
     assert (ran.code, ran.out) == (2, "")
     assert says in ran.err
 
 
-def test_a_missing_body_file_is_named(octavo: Octavo, tmp_path: Path) -> None:
+def test_missing_body_file_is_named(octavo: Octavo, tmp_path: Path) -> None:
     ran = octavo("api", "comments.CreateReply", "spaceId=s", "commentId=k", "--input", str(tmp_path / "none.json"))
     assert (ran.code, ran.out) == (1, "")
     assert "none.json: no such file or directory." in ran.err
 
 
-def process(*arguments: str, served: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    environ = {**os.environ, "OCTAVO_API_KEY": KEY, "OCTAVO_BASE_URL": served}
+def run_process(*arguments: str, server_url: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    environ = {**os.environ, "OCTAVO_API_KEY": KEY, "OCTAVO_BASE_URL": server_url}
     return subprocess.run(
         [sys.executable, "-m", "octavo", "api", *arguments], input=stdin, capture_output=True, env=environ, check=False
     )
 
 
-def test_a_body_of_a_mebibyte_comes_from_a_pipe(octavo: Octavo, served: str, signed_in: Octavo) -> None:
+def test_body_of_one_mebibyte_is_read_from_a_pipe(octavo: Octavo, server_url: str, signed_in: Octavo) -> None:
     space = json.loads(signed_in("api", "spaces.Create", "organizationId=acme", "title=Large").out)["id"]
     empty = json.dumps({"body": {"markdown": ""}})
     body = json.dumps({"body": {"markdown": "x" * ((1 << 20) - len(empty))}}).encode()
     assert len(body) == 1 << 20
-    ran = process("comments.Create", f"spaceId={space}", "--input", "-", served=served, stdin=body)
+    ran = run_process("comments.Create", f"spaceId={space}", "--input", "-", server_url=server_url, stdin=body)
     assert (ran.returncode, ran.stderr) == (0, b"")
     assert json.loads(ran.stdout)["body"] == json.loads(body)["body"]
-    ran = process("POST", f"/v1/spaces/{space}/comments", "--input", "-", served=served, stdin=body)
+    ran = run_process("POST", f"/v1/spaces/{space}/comments", "--input", "-", server_url=server_url, stdin=body)
     assert (ran.returncode, ran.stderr) == (0, b"")
 
 
-def test_a_forgotten_body_is_hinted_at_when_standard_input_is_a_pipe(octavo: Octavo, served: str) -> None:
-    ran = process("comments.Create", "spaceId=s", served=served, stdin=b"{}")
+def test_missing_body_with_piped_input_suggests_the_input_option(octavo: Octavo, server_url: str) -> None:
+    ran = run_process("comments.Create", "spaceId=s", server_url=server_url, stdin=b"{}")
     assert ran.returncode == 2
     assert ran.stderr.endswith(b"body is required. To send standard input as the body use --input -.\n")
 
 
-def test_standard_input_is_read_once(octavo: Octavo, served: str) -> None:
-    ran = process("comments.Create", "spaceId=@-", "body[markdown]=@-", served=served, stdin=b"x")
+def test_standard_input_for_two_values_is_refused(octavo: Octavo, server_url: str) -> None:
+    ran = run_process("comments.Create", "spaceId=@-", "body[markdown]=@-", server_url=server_url, stdin=b"x")
     assert (ran.returncode, b"Standard input is used twice." in ran.stderr) == (2, True)
 
 
-def test_a_path_is_run_with_its_query(signed_in: Octavo) -> None:
+def test_path_is_requested_with_its_query(signed_in: Octavo) -> None:
     ran = signed_in("api", "GET", "/v1/orgs/acme/members?sort=joinedAt", "limit==2")
     assert len(json.loads(ran.out)["items"]) == 2
     ran = signed_in("api", "GET", "/v1/orgs/acme/members", "limit==2", "--all", "--ndjson")
     assert len([json.loads(line) for line in ran.out.splitlines()]) == 7
 
 
-def test_read_only_refuses_a_path_by_its_method(signed_in: Octavo) -> None:
+def test_read_only_refuses_a_path_with_a_writing_method(signed_in: Octavo) -> None:
     ran = signed_in("api", "PATCH", "/v1/orgs/acme", "title=Sea", "--read-only")
     assert (ran.code, ran.out) == (5, "")
     assert json.loads(signed_in("api", "GET", "/v1/orgs/acme", "--read-only").out)["title"] == "Acme"
 
 
-def test_lists_are_printed_by_line(signed_in: Octavo) -> None:
+def test_ndjson_prints_an_item_per_line(signed_in: Octavo) -> None:
     ran = signed_in("api", "organizations.ListMembers", "organizationId=acme", "limit=2", "--ndjson")
     assert [json.loads(line)["object"] for line in ran.out.splitlines()] == ["member", "member"]
     assert ran.err == "octavo: Showing the first 2. For all items, use --all.\n"
@@ -384,19 +390,19 @@ def test_jq_filters_the_response(signed_in: Octavo) -> None:
     assert (ran.code, ran.out) == (0, "7\nmember\n")
 
 
-def test_errors_are_json_on_request(signed_in: Octavo) -> None:
+def test_json_option_prints_errors_as_json(signed_in: Octavo) -> None:
     ran = signed_in("api", "spaces.Get", "spaceId=nowhere", "--json")
     assert (ran.code, ran.out) == (3, "")
     assert json.loads(ran.err)["error"].items() >= {"code": "not-found", "exit": 3}.items()
 
 
-def test_the_demo_is_called_without_an_account(octavo: Octavo) -> None:
+def test_demo_needs_no_account(octavo: Octavo) -> None:
     ran = octavo("--demo", "api", "users.Me", "-q", ".object")
     assert (ran.code, ran.out, ran.err) == (0, "user\n", "")
     assert octavo("api", "users.Me", "--demo", "--profile", "x").code == 2
 
 
-def test_status_and_headers_are_included_on_request(signed_in: Octavo) -> None:
+def test_include_option_prints_status_and_headers(signed_in: Octavo) -> None:
     head, _, body = signed_in("api", "users.Me", "-i").out.partition("\n\n")
     assert head.startswith("HTTP 200 OK\n")
     assert "content-type: application/json" in head
@@ -421,7 +427,7 @@ def test_every_operation_has_help(octavo: Octavo) -> None:
 
 
 def test_examples_of_help_are_complete(octavo: Octavo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each example runs, except those with values that only a user can know."""
+    """Run the example of each operation. At most 19 fail, since they need values that only a user knows."""
     monkeypatch.chdir(tmp_path)
     refused = []
     for spec in load().values():

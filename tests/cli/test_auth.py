@@ -1,4 +1,4 @@
-"""`octavo auth`: keys come in on standard input, stay where they are put, and never come out again."""
+"""`octavo auth`: a key is read from standard input, stays in its store, and is never printed."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ from tests.cli.small_server import KEY, KEY_OF_JUN, NEXT_KEY
 
 
 @pytest.fixture
-def typed(monkeypatch: pytest.MonkeyPatch) -> None:
+def key_on_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(f"Bearer {KEY}\n"))
 
 
-@pytest.mark.usefixtures("typed")
-def test_without_a_keyring_a_key_is_not_kept(octavo: Octavo, served: str, tmp_path: Path) -> None:
-    ran = octavo("--base-url", served, "auth", "login", "--with-token")
-    assert ran.code == 1, "it would say that one is signed in, and one is not"
+@pytest.mark.usefixtures("key_on_stdin")
+def test_login_without_a_keyring_stores_no_key_and_fails(octavo: Octavo, server_url: str, tmp_path: Path) -> None:
+    ran = octavo("--base-url", server_url, "auth", "login", "--with-token")
+    assert ran.code == 1, "success would mean that you are signed in"
     assert (
         "The API key is valid, but could not be stored, so you are not signed in. The environment variable PYTHON_KEYRING_BACKEND names keyring.backends.fail"
         in ran.err
     )
     assert "octavo auth login --insecure-storage" in ran.err
-    assert not kept(tmp_path)
+    assert not files_with_key(tmp_path)
     assert octavo("api", "users.Me").code == 4
     with Terminal([sys.executable, "-m", "octavo"], dict(os.environ)) as app:
         app.wait_for(
@@ -57,45 +57,47 @@ def test_without_a_keyring_a_key_is_not_kept(octavo: Octavo, served: str, tmp_pa
         assert app.end(limit=20) == 0
 
 
-@pytest.mark.usefixtures("typed")
-def test_a_key_is_written_in_the_clear_only_when_asked(octavo: Octavo, served: str, tmp_path: Path) -> None:
-    ran = octavo("--base-url", served, "auth", "login", "--with-token", "--insecure-storage")
+@pytest.mark.usefixtures("key_on_stdin")
+def test_insecure_storage_option_writes_the_key_to_a_private_file(
+    octavo: Octavo, server_url: str, tmp_path: Path
+) -> None:
+    ran = octavo("--base-url", server_url, "auth", "login", "--with-token", "--insecure-storage")
     assert "You are Mia Lund" in ran.out
-    [file] = kept(tmp_path)
+    [file] = files_with_key(tmp_path)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert octavo("api", "users.Me").code == 0
     status = octavo("auth", "status")
     assert status.code == 0
-    assert status.out == f"*\tdefault\t{served}\tMia Lund\tunencrypted in a private file\taccepted\t\n"
+    assert status.out == f"*\tdefault\t{server_url}\tMia Lund\tunencrypted in a private file\taccepted\t\n"
     assert KEY not in status.out + ran.out + ran.err
 
 
-@pytest.mark.usefixtures("typed")
-def test_signing_out_forgets_the_key_and_keeps_what_was_typed(octavo: Octavo, served: str, tmp_path: Path) -> None:
-    octavo("--base-url", served, "auth", "login", "--with-token", "--insecure-storage")
-    state = StateDb(tmp_path / "state", f"{served} user mia")
+@pytest.mark.usefixtures("key_on_stdin")
+def test_logout_deletes_the_key_and_keeps_drafts(octavo: Octavo, server_url: str, tmp_path: Path) -> None:
+    octavo("--base-url", server_url, "auth", "login", "--with-token", "--insecure-storage")
+    state = StateDb(tmp_path / "state", f"{server_url} user mia")
     Drafts(state).save_now("reply s k", "half a sen")
     state.close()
     ran = octavo("auth", "logout")
     assert "1 unsent draft remains" in ran.out
-    assert not kept(tmp_path)
+    assert not files_with_key(tmp_path)
     assert octavo("api", "users.Me").code == 4
-    state = StateDb(tmp_path / "state", f"{served} user mia")
+    state = StateDb(tmp_path / "state", f"{server_url} user mia")
     assert Drafts(state).get("reply s k") == "half a sen"
     state.close()
 
 
-@pytest.mark.usefixtures("typed")
+@pytest.mark.usefixtures("key_on_stdin")
 @pytest.mark.parametrize("more", [(), ("--drafts",)])
-def test_signing_out_says_what_waits_to_be_sent_and_loses_none_of_it(
-    octavo: Octavo, served: str, tmp_path: Path, more: tuple[str, ...]
+def test_logout_keeps_and_counts_unsent_writes(
+    octavo: Octavo, server_url: str, tmp_path: Path, more: tuple[str, ...]
 ) -> None:
-    octavo("--base-url", served, "auth", "login", "--with-token", "--insecure-storage")
+    octavo("--base-url", server_url, "auth", "login", "--with-token", "--insecure-storage")
     space = SpaceRef(space_id="s1")
-    name = f"{served} user mia"
+    name = f"{server_url} user mia"
 
     async def write(state: StateDb) -> None:
-        outbox = Outbox(nobody, state, Drafts(state), undo_seconds=0)
+        outbox = Outbox(refuse_to_send, state, Drafts(state), undo_seconds=0)
         await outbox.add(comments.Create(at=space, body=Markdown(markdown="One")), action="comment")
         await outbox.add(comments.Create(at=space, body=Markdown(markdown="Two")), action="comment")
         await outbox.add_pending_comment(
@@ -106,22 +108,22 @@ def test_signing_out_says_what_waits_to_be_sent_and_loses_none_of_it(
     asyncio.run(write(state))
     Drafts(state).save_now("reply s k", "half a sen")
     state.close()
-    before = waiting(tmp_path, name)
+    before = unsent_writes(tmp_path, name)
     assert len(before) == 3
 
     ran = octavo("auth", "logout", *more)
     assert "2 changes are queued and not sent yet. Octavo sends queued changes when you sign in again." in ran.out
     assert "1 change needs your decision." in ran.out
     assert ("1 unsent draft remains" in ran.out) == (not more)
-    assert waiting(tmp_path, name) == before
+    assert unsent_writes(tmp_path, name) == before
 
 
-async def nobody(op: Operation[Any]) -> Any:
+async def refuse_to_send(op: Operation[Any]) -> Any:
     raise AssertionError(f"{op} was sent")
 
 
-def waiting(folder: Path, name: str) -> tuple[OutboxEntry, ...]:
-    """The writes that are not done, as the next session finds them."""
+def unsent_writes(folder: Path, name: str) -> tuple[OutboxEntry, ...]:
+    """Return the unsent writes as the next session reads them."""
     state = StateDb(folder / "state", name)
     try:
         return OutboxEntries(state, state.now).all
@@ -129,56 +131,58 @@ def waiting(folder: Path, name: str) -> tuple[OutboxEntry, ...]:
         state.close()
 
 
-@pytest.mark.usefixtures("typed")
-def test_a_stored_key_goes_to_no_other_server(octavo: Octavo, served: str) -> None:
-    octavo("--base-url", served, "auth", "login", "--with-token", "--insecure-storage")
+@pytest.mark.usefixtures("key_on_stdin")
+def test_stored_key_is_sent_to_its_server_only(octavo: Octavo, server_url: str) -> None:
+    octavo("--base-url", server_url, "auth", "login", "--with-token", "--insecure-storage")
     ran = octavo("--base-url", "http://127.0.0.1:9", "api", "users.Me")
     assert ran.code == 4
     assert "You are not signed in to http://127.0.0.1:9" in ran.err
 
 
-def test_profiles_are_named_and_switched(octavo: Octavo, served: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auth_switch_changes_the_current_profile(
+    octavo: Octavo, server_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("work", "home"):
         monkeypatch.setattr("sys.stdin", io.StringIO(KEY))
-        ran = octavo("--base-url", served, "--profile", name, "auth", "login", "--with-token", "--insecure-storage")
+        ran = octavo("--base-url", server_url, "--profile", name, "auth", "login", "--with-token", "--insecure-storage")
         assert f"as profile {name}." in ran.out
     assert octavo("auth", "switch", "work").code == 0
     assert octavo("auth", "status").out.startswith("*\twork\t")
     assert octavo("auth", "switch", "nobody").code == 1
 
 
-def test_server_and_name_may_stand_behind_the_command(
-    octavo: Octavo, served: str, monkeypatch: pytest.MonkeyPatch
+def test_base_url_and_profile_may_follow_the_command(
+    octavo: Octavo, server_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(KEY))
-    ran = octavo("auth", "login", "--base-url", served, "--profile", "work", "--with-token", "--insecure-storage")
-    assert f"Signed in to {served} as profile work." in ran.out
+    ran = octavo("auth", "login", "--base-url", server_url, "--profile", "work", "--with-token", "--insecure-storage")
+    assert f"Signed in to {server_url} as profile work." in ran.out
     assert octavo("api", "users.Me", "--profile", "work").code == 0
     assert octavo("--profile", "work", "api", "users.Me").code == 0
     assert octavo("api", "users.Me", "--profile", "none").code == 1
-    assert octavo("--profile", "none", "auth", "status", "--profile", "work").code == 0, "the last one holds"
+    assert octavo("--profile", "none", "auth", "status", "--profile", "work").code == 0, "the last --profile counts"
 
 
-def test_no_key_on_the_command_line(octavo: Octavo) -> None:
+def test_key_as_an_argument_is_refused(octavo: Octavo) -> None:
     assert octavo("auth", "login", "--token", KEY).code == 2
     assert octavo("--api-key", KEY, "api", "users.Me").code == 2
 
 
 @pytest.mark.parametrize("wrong", ["", "short", "with space in it", "x" * 600, "naïve-key-of-someone"])
-def test_what_is_no_key_is_refused_without_an_echo(
-    octavo: Octavo, served: str, wrong: str, monkeypatch: pytest.MonkeyPatch
+def test_invalid_key_is_refused_and_not_printed(
+    octavo: Octavo, server_url: str, wrong: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(wrong))
-    ran = octavo("--base-url", served, "auth", "login", "--with-token")
+    ran = octavo("--base-url", server_url, "auth", "login", "--with-token")
     assert ran.code == 1
     assert not wrong or wrong not in ran.err
 
 
-@pytest.mark.usefixtures("typed")
-def test_status_asks_the_server_and_ends_with_four_for_a_rejected_key(
-    octavo: Octavo, served: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.usefixtures("key_on_stdin")
+def test_status_of_a_rejected_key_ends_with_four(
+    octavo: Octavo, server_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    octavo("--base-url", served, "auth", "login", "--with-token", "--insecure-storage")
+    octavo("--base-url", server_url, "auth", "login", "--with-token", "--insecure-storage")
     monkeypatch.setenv("OCTAVO_API_KEY", "revoked-key-0123456789")
     for options in ((), ("--json",)):
         ran = octavo("auth", "status", *options)
@@ -198,10 +202,8 @@ def test_status_without_an_account_ends_with_four(octavo: Octavo) -> None:
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_status_calls_no_key_rejected_that_the_server_did_not_judge(
-    octavo: Octavo, status: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Busy(BaseHTTPRequestHandler):
+def test_status_is_unknown_if_the_server_is_busy(octavo: Octavo, status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    class BusyServer(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.send_response(status)
             self.send_header("retry-after", "3600")
@@ -209,9 +211,9 @@ def test_status_calls_no_key_rejected_that_the_server_did_not_judge(
             self.end_headers()
 
         def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Busy) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), BusyServer) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         monkeypatch.setenv("OCTAVO_API_KEY", KEY)
         ran = octavo("--base-url", f"http://127.0.0.1:{server.server_port}", "auth", "status")
@@ -222,8 +224,8 @@ def test_status_calls_no_key_rejected_that_the_server_did_not_judge(
     assert "Try again" in ran.err
 
 
-def test_token_goes_to_a_pipe_and_to_a_terminal_on_request_only(
-    octavo: Octavo, served: str, monkeypatch: pytest.MonkeyPatch
+def test_token_is_printed_to_a_terminal_only_with_the_show_option(
+    octavo: Octavo, server_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OCTAVO_API_KEY", KEY)
     assert octavo("auth", "token").out == f"{KEY}\n"
@@ -238,15 +240,15 @@ def test_token_goes_to_a_pipe_and_to_a_terminal_on_request_only(
         assert KEY in shown.look()
 
 
-@pytest.mark.usefixtures("typed")
-def test_refresh_replaces_the_key_and_keeps_drafts_and_the_current_profile(
-    octavo: Octavo, served: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.usefixtures("key_on_stdin")
+def test_refresh_replaces_the_key_and_keeps_the_drafts(
+    octavo: Octavo, server_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     login = ("auth", "login", "--with-token", "--insecure-storage")
-    octavo("--base-url", served, "--profile", "work", *login)
+    octavo("--base-url", server_url, "--profile", "work", *login)
     monkeypatch.setattr("sys.stdin", io.StringIO(KEY_OF_JUN))
-    octavo("--base-url", served, "--profile", "other", *login)
-    state = StateDb(tmp_path / "state", f"{served} user mia")
+    octavo("--base-url", server_url, "--profile", "other", *login)
+    state = StateDb(tmp_path / "state", f"{server_url} user mia")
     Drafts(state).save_now("reply s k", "half a sen")
     state.close()
     monkeypatch.setattr("sys.stdin", io.StringIO(NEXT_KEY))
@@ -256,14 +258,16 @@ def test_refresh_replaces_the_key_and_keeps_drafts_and_the_current_profile(
     files = [each.read_text() for each in (tmp_path / "data" / "keys").iterdir()]
     assert not any(f'"{KEY}"' in each for each in files), "the former key is gone"
     assert octavo("auth", "token").out == f"{KEY_OF_JUN}\n", "the other profile is still current"
-    state = StateDb(tmp_path / "state", f"{served} user mia")
+    state = StateDb(tmp_path / "state", f"{server_url} user mia")
     assert Drafts(state).get("reply s k") == "half a sen"
     state.close()
 
 
-@pytest.mark.usefixtures("typed")
-def test_refresh_refuses_the_key_of_another_user(octavo: Octavo, served: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    octavo("--base-url", served, "auth", "login", "--with-token", "--insecure-storage")
+@pytest.mark.usefixtures("key_on_stdin")
+def test_refresh_with_the_key_of_another_user_is_refused(
+    octavo: Octavo, server_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    octavo("--base-url", server_url, "auth", "login", "--with-token", "--insecure-storage")
     monkeypatch.setattr("sys.stdin", io.StringIO(KEY_OF_JUN))
     ran = octavo("auth", "refresh", "--with-token")
     assert ran.code == 1
@@ -275,8 +279,10 @@ def test_refresh_without_an_account_ends_with_four(octavo: Octavo) -> None:
     assert octavo("auth", "refresh", "--with-token").code == 4
 
 
-def test_login_tests_the_keyring_before_it_asks(octavo: Octavo, served: str) -> None:
-    with Terminal([sys.executable, "-m", "octavo", "--base-url", served, "auth", "login"], dict(os.environ)) as shown:
+def test_login_checks_the_keyring_before_it_asks_for_the_key(octavo: Octavo, server_url: str) -> None:
+    with Terminal(
+        [sys.executable, "-m", "octavo", "--base-url", server_url, "auth", "login"], dict(os.environ)
+    ) as shown:
         assert shown.end(limit=20) == 1
         said = " ".join(shown.look().split())
     assert "API key for" not in said
@@ -284,7 +290,7 @@ def test_login_tests_the_keyring_before_it_asks(octavo: Octavo, served: str) -> 
     assert "octavo auth login --insecure-storage" in said
 
 
-def test_login_names_the_page_for_tokens_and_opens_it(octavo: Octavo, tmp_path: Path) -> None:
+def test_login_web_opens_the_page_for_tokens(octavo: Octavo, tmp_path: Path) -> None:
     opened = tmp_path / "opened"
     environ = {**os.environ, "BROWSER": f"sh -c 'echo %s > {opened}'", "DISPLAY": ":0"}
     command = [sys.executable, "-m", "octavo", "auth", "login", "--insecure-storage", "--web"]
@@ -299,7 +305,7 @@ def test_login_names_the_page_for_tokens_and_opens_it(octavo: Octavo, tmp_path: 
     assert opened.read_text() == "https://app.gitbook.com/account/developer\n"
 
 
-def test_logout_without_a_keyring_forgets_the_profile_and_names_what_remains(octavo: Octavo, tmp_path: Path) -> None:
+def test_logout_without_a_keyring_says_how_to_delete_the_key(octavo: Octavo, tmp_path: Path) -> None:
     (tmp_path / "config").mkdir()
     profile = '[profiles.work]\norigin = "https://docs.example.com"\nstore = "keyring"\nuser_id = "mia"\n'
     (tmp_path / "config" / "profiles.toml").write_text(f'current = "work"\n{profile}')
@@ -310,13 +316,13 @@ def test_logout_without_a_keyring_forgets_the_profile_and_names_what_remains(oct
     assert "[profiles" not in (tmp_path / "config" / "profiles.toml").read_text()
 
 
-def test_the_folders_of_a_test_are_its_own(tmp_path: Path) -> None:
-    # Guards the others: nothing here may touch the account of whoever runs the tests.
+def test_tests_use_their_own_folders(tmp_path: Path) -> None:
+    # Without these folders, a test would change the account of the developer.
     environ = {f"OCTAVO_{name}_DIR": str(tmp_path) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
     assert read(environ).config_folder == tmp_path
 
 
-def kept(folder: Path) -> list[Path]:
-    """The files that hold the key."""
+def files_with_key(folder: Path) -> list[Path]:
+    """Return the files that contain the key."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     return [path for path in files if KEY.encode() in path.read_bytes()]

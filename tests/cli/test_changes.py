@@ -1,4 +1,4 @@
-"""`octavo changes`, and the output, the options and the errors that all commands share."""
+"""`octavo changes`, and the output, options and errors that all commands share."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_terminal_gets_a_table_cut_to_its_width(demo: CommandLine) -> None:
     assert max(map(len, lines)) <= 90
 
 
-def test_colors_are_off_where_the_terminal_or_you_say_so(demo: CommandLine) -> None:
+def test_colors_are_off_if_the_terminal_or_the_user_says_so(demo: CommandLine) -> None:
     for environ, options in (({"NO_COLOR": "1"}, ()), ({"TERM": "dumb"}, ()), ({}, ("--color", "never"))):
         with demo.terminal("--demo", "changes", *options, environ=environ) as shown:
             assert shown.end(limit=60) == 0
@@ -70,7 +70,7 @@ def test_fields_that_cost_requests_are_loaded_on_request(demo: CommandLine) -> N
     assert {"id": "noor-haddad", "name": "Noor Haddad", "status": "approved", "outdated": False} in seven["reviewers"]
 
 
-def test_list_that_is_cut_says_so(demo: CommandLine) -> None:
+def test_shortened_list_says_how_to_get_all_rows(demo: CommandLine) -> None:
     ran = demo.run("changes", "--demo", "--limit", "2")
     assert len(ran.out.splitlines()) == 2
     assert ran.err == "octavo: Showing 2 of 7. Use --limit 7 or --all.\n"
@@ -79,12 +79,12 @@ def test_list_that_is_cut_says_so(demo: CommandLine) -> None:
     assert {each["status"] for each in everything} == {"draft", "open", "archived", "merged"}
 
 
-def test_empty_list_is_a_success(demo: CommandLine) -> None:
+def test_empty_list_ends_with_zero(demo: CommandLine) -> None:
     ran = demo.run("changes", "--demo", "-s", "limpet", "--status", "archived", "--json")
     assert (ran.code, ran.out, ran.err) == (0, "[]\n", "")
 
 
-def test_filters_by_author_and_state(demo: CommandLine) -> None:
+def test_changes_are_filtered_by_author_and_state(demo: CommandLine) -> None:
     by_mara = demo.run("changes", "--demo", "--author", "mara", "--json", "author").json
     assert {each["author"] for each in by_mara} == {"Mara Lindqvist"}
     outdated = demo.run("changes", "--demo", "--outdated", "--json", "outdated,number").json
@@ -107,7 +107,7 @@ def test_filters_by_author_and_state(demo: CommandLine) -> None:
         (("--folder", "."), 2, "use --demo without --folder"),
     ],
 )
-def test_mistakes_are_named_with_the_next_step(
+def test_wrong_arguments_are_named_with_the_next_step(
     demo: CommandLine, arguments: tuple[str, ...], code: int, said: str
 ) -> None:
     ran = demo.run("changes", "--demo", *arguments)
@@ -115,7 +115,7 @@ def test_mistakes_are_named_with_the_next_step(
     assert said in ran.err
 
 
-def test_errors_are_json_where_the_output_is(demo: CommandLine) -> None:
+def test_errors_are_json_if_the_output_is_json(demo: CommandLine) -> None:
     ran = demo.run("changes", "--demo", "-s", "nothing-like-it", "--json")
     assert (ran.code, ran.out, ran.err.count("\n")) == (3, "", 1)
     assert ran.error["code"] == "not-found"
@@ -153,7 +153,7 @@ def test_endless_filter_ends_on_interrupt(demo: CommandLine) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full on this machine")
-def test_full_disk_and_closed_pipe_end_in_a_sentence(demo: CommandLine) -> None:
+def test_full_disk_and_closed_pipe_cause_no_traceback(demo: CommandLine) -> None:
     for options in ((), ("--json",), ("--ndjson",), ("-q", ".")):
         command = demo.command("changes", "--demo", *options)
         with Path("/dev/full").open("wb") as full:

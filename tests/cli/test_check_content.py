@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command_process import CommandLine, Ended
+from tests.cli.command_process import CommandLine, ProcessResult
 from tests.journeys.conftest import library
 
 __all__ = ["library"]
@@ -54,7 +54,7 @@ sys.exit(1)
 
 @pytest.fixture(scope="module")
 def seeded(library: Path, tmp_path_factory: pytest.TempPathFactory) -> CommandLine:
-    """Five change requests, each with a new page with seven faults, and a linter in the settings."""
+    """Return a demo with five change requests, each with a page with seven faults, and with a linter in the settings."""
     home = CommandLine(tmp_path_factory.mktemp("home")).with_demo(library)
     for ref, change in CHANGES.items():
         space = ref.partition("/")[0]
@@ -73,7 +73,7 @@ def seeded(library: Path, tmp_path_factory: pytest.TempPathFactory) -> CommandLi
     return home
 
 
-def check(home: CommandLine, *arguments: str) -> Ended:
+def check(home: CommandLine, *arguments: str) -> ProcessResult:
     return home.run("--demo", "check", *arguments, "--format", "json")
 
 

@@ -1,4 +1,4 @@
-"""The command line itself: what it knows, and how it ends."""
+"""Arguments, help and exit codes of the command line."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.benchmarks.terminal import Terminal
 from tests.cli.conftest import Octavo
 
 
-def test_the_version(octavo: Octavo) -> None:
+def test_version_option_prints_the_version(octavo: Octavo) -> None:
     assert octavo("--version").out == f"octavo {__version__}\n"
 
 
 @pytest.mark.parametrize("arguments", [("nonsense",), ("demo", "--fail", "101"), ("demo", "--latency", "-1"), ("api",)])
-def test_a_wrong_use_ends_with_two(octavo: Octavo, arguments: tuple[str, ...]) -> None:
+def test_wrong_arguments_end_with_two(octavo: Octavo, arguments: tuple[str, ...]) -> None:
     assert octavo(*arguments).code == 2
 
 
@@ -49,7 +49,7 @@ def test_a_wrong_use_ends_with_two(octavo: Octavo, arguments: tuple[str, ...]) -
         (("api", "users.Me", "--most"), "unrecognized arguments: --most. For help, run: octavo api --help"),
     ],
 )
-def test_what_is_wrong_is_said_with_what_to_do(octavo: Octavo, arguments: tuple[str, ...], said: str) -> None:
+def test_wrong_arguments_are_named_with_a_hint(octavo: Octavo, arguments: tuple[str, ...], said: str) -> None:
     ran = octavo(*arguments)
     assert ran.code == 2
     assert said in ran.err
@@ -62,16 +62,16 @@ def test_what_is_wrong_is_said_with_what_to_do(octavo: Octavo, arguments: tuple[
         (("auth", "login"), "octavo auth login --with-token < key.txt"),
         (("api",), "octavo api spaces.List organizationId=ORG --all"),
         (("completion",), 'octavo completion zsh > "${fpath[1]}/_octavo"'),
-        (("open",), "Octavo never writes to the folder:"),
+        (("open",), "octavo export FOLDER --write"),
     ],
 )
-def test_help_says_what_a_command_does_with_examples(octavo: Octavo, arguments: tuple[str, ...], said: str) -> None:
+def test_help_of_a_command_has_examples(octavo: Octavo, arguments: tuple[str, ...], said: str) -> None:
     ran = octavo(*arguments, "--help")
     assert ran.code == 0
     assert said in " ".join(ran.out.split())
 
 
-def test_the_app_needs_a_terminal(octavo: Octavo) -> None:
+def test_app_without_a_terminal_is_refused(octavo: Octavo) -> None:
     ran = octavo("demo")
     assert ran.code == 1
     assert "needs a terminal" in ran.err
@@ -84,7 +84,7 @@ def test_the_app_needs_a_terminal(octavo: Octavo) -> None:
         ({}, "< /dev/null", "standard input is not a terminal"),
     ],
 )
-def test_what_the_app_cannot_work_with_is_said(
+def test_app_on_an_unusable_terminal_says_the_cause(
     tmp_path: Path, environ: dict[str, str], input_from: str, said: str
 ) -> None:
     folders = {f"OCTAVO_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
@@ -95,18 +95,18 @@ def test_what_the_app_cannot_work_with_is_said(
     assert not list(tmp_path.iterdir())
 
 
-def test_serving_needs_a_folder(octavo: Octavo, tmp_path: Path) -> None:
+def test_serve_of_a_missing_folder_is_refused(octavo: Octavo, tmp_path: Path) -> None:
     ran = octavo("serve", "--load", str(tmp_path / "nowhere"))
     assert ran.code == 1
     assert "is not a folder" in ran.err
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
-def test_shells_can_complete(octavo: Octavo, shell: str) -> None:
+def test_completion_prints_a_script_for_the_shell(octavo: Octavo, shell: str) -> None:
     assert "octavo" in octavo("completion", shell).out
 
 
-def test_a_folder_is_served_to_its_owner_only(tmp_path: Path) -> None:
+def test_served_folder_needs_a_key_in_a_private_file(tmp_path: Path) -> None:
     folder = tmp_path / "docs"
     folder.mkdir()
     (folder / "README.md").write_text("# Hello\n\nWorld.\n")
@@ -123,15 +123,15 @@ def test_a_folder_is_served_to_its_owner_only(tmp_path: Path) -> None:
         origin = serving.stdout.readline().split()[-1]
         key_file = Path(serving.stdout.readline().removeprefix("The API key is in ").strip())
         assert key_file.stat().st_mode & 0o777 == 0o600
-        asking = {**environ, "OCTAVO_API_KEY": key_file.read_text(), "OCTAVO_BASE_URL": origin}
+        client_environ = {**environ, "OCTAVO_API_KEY": key_file.read_text(), "OCTAVO_BASE_URL": origin}
         api = [sys.executable, "-m", "octavo", "api", "spaces.List", "organizationId=local"]
-        answer = subprocess.run(api, env=asking, capture_output=True, text=True, check=True)
+        answer = subprocess.run(api, env=client_environ, capture_output=True, text=True, check=True)
         assert '"title": "docs"' in answer.stdout
         serving.send_signal(signal.SIGINT)
         assert serving.wait(20) in (0, 130)
 
 
-def test_what_is_left_out_of_a_folder_is_said_in_the_app_and_when_it_ends(tmp_path: Path) -> None:
+def test_skipped_files_of_a_folder_are_named_in_the_app_and_on_exit(tmp_path: Path) -> None:
     folder = tmp_path / "docs"
     folder.mkdir()
     (folder / "README.md").write_text("# Hello\n\nWorld.\n")

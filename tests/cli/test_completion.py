@@ -1,4 +1,4 @@
-"""Shells complete commands, and the names and values of operations, without starting a program."""
+"""Shell completion of commands, operations and their values, without starting a process."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from tests.cli.conftest import Octavo
 
 
 def needs(shell: str) -> pytest.MarkDecorator:
-    return pytest.mark.skipif(shutil.which(shell) is None, reason=f"{shell} is not here")
+    return pytest.mark.skipif(shutil.which(shell) is None, reason=f"{shell} is not installed")
 
 
-def asked(command: list[str], text: str) -> list[str]:
+def run_shell(command: list[str], text: str) -> list[str]:
     ran = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60, check=False)
     assert ran.stderr == ""
     return ran.stdout.splitlines()
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "tcsh"])
-def test_every_shell_gets_a_script(octavo: Octavo, shell: str) -> None:
+def test_completion_supports_every_shell(octavo: Octavo, shell: str) -> None:
     ran = octavo("completion", shell)
     assert (ran.code, ran.err) == (0, "")
     assert "octavo" in ran.out
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_script_holds_every_operation_with_what_it_takes(octavo: Octavo, shell: str) -> None:
+def test_completion_script_has_every_operation_with_its_parameters(octavo: Octavo, shell: str) -> None:
     script = octavo("completion", shell).out
     for spec in load().values():
         assert f" {spec.name}{';' if shell == 'fish' else ')'} " in script
@@ -49,12 +49,12 @@ def test_a_script_holds_every_operation_with_what_it_takes(octavo: Octavo, shell
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_script_can_be_read_by_its_shell(octavo: Octavo, shell: str, tmp_path: Path) -> None:
+def test_completion_script_is_valid_for_its_shell(octavo: Octavo, shell: str, tmp_path: Path) -> None:
     if shutil.which(shell) is None:
-        pytest.skip(f"{shell} is not here")
+        pytest.skip(f"{shell} is not installed")
     file = tmp_path / "completion"
     file.write_text(octavo("completion", shell).out)
-    assert asked([shell, "-n", str(file)], "") == []
+    assert run_shell([shell, "-n", str(file)], "") == []
 
 
 BASH = """
@@ -80,9 +80,11 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
         ("octavo api users.Get userId =", "", [""]),
     ],
 )
-def test_bash_completes(octavo: Octavo, words: str, last: str, found: list[str]) -> None:
+def test_bash_completes_commands_operations_and_options(
+    octavo: Octavo, words: str, last: str, found: list[str]
+) -> None:
     script = octavo("completion", "bash").out
-    assert sorted(set(asked(["bash"], BASH.format(script=script, words=words, last=last)))) == found
+    assert sorted(set(run_shell(["bash"], BASH.format(script=script, words=words, last=last)))) == found
 
 
 @needs("fish")
@@ -94,10 +96,10 @@ def test_bash_completes(octavo: Octavo, words: str, last: str, found: list[str])
         ("octavo api collections.Transfer collectionId=c o", ["organization="]),
     ],
 )
-def test_fish_completes(octavo: Octavo, typed: str, found: list[str], tmp_path: Path) -> None:
+def test_fish_completes_operations_and_parameters(octavo: Octavo, typed: str, found: list[str], tmp_path: Path) -> None:
     script = octavo("completion", "fish").out
     command = ["env", f"HOME={tmp_path}", f"XDG_CONFIG_HOME={tmp_path}", "fish", "--no-config"]
-    offered = asked(command, f"{script}\ncomplete --do-complete '{typed}'\n")
+    offered = run_shell(command, f"{script}\ncomplete --do-complete '{typed}'\n")
     assert [line.split("\t")[0] for line in offered] == found
 
 
@@ -106,7 +108,7 @@ def test_fish_completes(octavo: Octavo, typed: str, found: list[str], tmp_path: 
     ("typed", "completed"),
     [("octavo api comments.UpdateR\t", "comments.UpdateReply"), ("octavo api users.Get \t", "users.Get userId=")],
 )
-def test_zsh_completes(octavo: Octavo, typed: str, completed: str, tmp_path: Path) -> None:
+def test_zsh_completes_operations_and_parameters(octavo: Octavo, typed: str, completed: str, tmp_path: Path) -> None:
     (tmp_path / "_octavo").write_text(octavo("completion", "zsh").out)
     begin = f"fpath=({tmp_path} $fpath); autoload -Uz compinit; compinit -u -D; PS1='ready> '\n"
     environ = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "TERM": "dumb"}
@@ -117,7 +119,7 @@ def test_zsh_completes(octavo: Octavo, typed: str, completed: str, tmp_path: Pat
         shell.wait_for(completed, limit=20)
 
 
-def test_powershell_gets_every_command_and_option_as_plain_strings(octavo: Octavo) -> None:
+def test_powershell_script_has_plain_strings_only(octavo: Octavo) -> None:
     script = octavo("completion", "powershell").out
     rows = dict(re.findall(r"^ +'(octavo[^']*)' = @\((.*)\)$", script, re.MULTILINE))
     assert {"octavo", "octavo auth", "octavo auth login", "octavo config set"} <= rows.keys()
@@ -138,7 +140,7 @@ REQUESTS = [{"space": "aB1", "number": 7}, {"space": "nowhere", "number": 1}, {"
 
 @pytest.fixture
 def cache(octavo: Octavo, tmp_path: Path) -> Path:
-    """A cache as the demo leaves it, with hostile titles."""
+    """Create the cache that the demo leaves, with hostile titles. Return the folder of the test."""
     (tmp_path / "cache").mkdir()
     cached = ResponseCache(tmp_path / "cache", demo_folder(settings.read(os.environ)).namespace)
     cached.flush()
@@ -152,7 +154,7 @@ def cache(octavo: Octavo, tmp_path: Path) -> Path:
 
 
 @pytest.mark.usefixtures("cache")
-def test_refs_come_from_the_cache_and_hold_nothing_that_a_shell_expands(octavo: Octavo) -> None:
+def test_completed_refs_contain_no_shell_syntax(octavo: Octavo) -> None:
     assert octavo("__complete", "--demo").out.split() == ["handbook", "harbour-api", "touch-y", "handbook/7"]
     assert octavo("__complete", "--demo", "handbook/").out.split() == ["handbook/7"]
     assert octavo("__complete", "h").out == "", "another account has another cache"
@@ -166,7 +168,7 @@ def test_bash_completes_refs(octavo: Octavo, cache: Path) -> None:
     program.chmod(0o700)
     script = octavo("completion", "bash").out
     text = BASH.format(script=f"PATH={cache}/bin:$PATH\n{script}", words="octavo show", last="handbook/")
-    assert asked(["bash"], text) == ["handbook/7"]
+    assert run_shell(["bash"], text) == ["handbook/7"]
 
 
 @pytest.mark.parametrize("damage", [b"", b"SQLite format 3\0" + b"\xff" * 5000])

@@ -59,7 +59,9 @@ def test_set_keeps_a_link_to_the_file(octavo: Octavo, file: Path, tmp_path: Path
     assert 'theme = "dark"  # at night' in real.read_text()
 
 
-def test_get_prints_the_value_or_fails(octavo: Octavo, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_get_prints_the_value_or_ends_with_an_error(
+    octavo: Octavo, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert octavo("config", "get", "theme").out == "nord\n"
     assert octavo("config", "get", "keys").out == '{"app.quit": "f9"}\n'
     monkeypatch.setenv("OCTAVO_ASCII", "1")
@@ -97,7 +99,7 @@ def test_list_has_every_setting_with_its_source(octavo: Octavo, file: Path, monk
         (("edit",), "standard input is not a terminal. Edit this file instead: "),
     ],
 )
-def test_wrong_use_ends_with_two_and_changes_nothing(
+def test_wrong_arguments_end_with_two_and_change_nothing(
     octavo: Octavo, file: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     ran = octavo("config", *arguments)
@@ -158,7 +160,7 @@ def test_edit_opens_the_editor_and_checks_the_result(octavo: Octavo, file: Path,
     assert ("Did you mean dark?" in out) == (code == 2)
 
 
-def test_edit_of_no_file_shows_every_setting_as_a_comment(octavo: Octavo, tmp_path: Path) -> None:
+def test_edit_without_a_file_lists_every_setting_as_a_comment(octavo: Octavo, tmp_path: Path) -> None:
     environ = {**os.environ, "EDITOR": "sed -i '$a motion = false'"}
     with Terminal([sys.executable, "-m", "octavo", "config", "edit"], environ) as shown:
         assert shown.end(limit=20) == 0

@@ -26,7 +26,7 @@ REFUSED = (
 
 @pytest.fixture
 def home(library: Path, tmp_path: Path) -> Path:
-    """Where the demo was set out, and something was written in it."""
+    """Return a home with a demo in which a comment was saved."""
     (demo := tmp_path / "data" / "demo").mkdir(parents=True, mode=0o700)
     shutil.copyfile(library, demo / "platform.db")
     with closing(sqlite3.connect(demo / "platform.db")) as db, db:
@@ -43,8 +43,8 @@ def demo(home: Path, *options: str) -> Terminal:
     return Terminal([sys.executable, "-m", "octavo", "demo", *options], environment(home))
 
 
-def is_kept(home: Path) -> bool:
-    """Whether what was written in the demo is still there."""
+def has_comment(home: Path) -> bool:
+    """Return True if the demo still has its comment."""
     with closing(sqlite3.connect(home / "data" / "demo" / "platform.db")) as db:
         return bool(db.execute("SELECT value FROM settings WHERE name = 'comment'").fetchall())
 
@@ -55,7 +55,7 @@ def assert_refused(home: Path) -> None:
         assert second.end() == 1
         second.look()
         assert REFUSED in " ".join(second.screen.split())
-    assert is_kept(home)
+    assert has_comment(home)
     assert (home / "data" / "demo" / "key").read_bytes() == key
 
 
@@ -64,10 +64,10 @@ def assert_reset(home: Path) -> None:
         app.wait_for("updated")
         app.write(CTRL_Q)
         assert app.end() == 0
-    assert not is_kept(home)
+    assert not has_comment(home)
 
 
-def test_a_reset_is_refused_while_the_demo_is_open_and_works_after_it(home: Path) -> None:
+def test_reset_is_refused_while_the_demo_is_open(home: Path) -> None:
     with demo(home) as first:
         first.wait_for("updated")
         assert_refused(home)
@@ -76,7 +76,7 @@ def test_a_reset_is_refused_while_the_demo_is_open_and_works_after_it(home: Path
     assert_reset(home)
 
 
-def test_a_killed_octavo_does_not_block_a_reset(home: Path) -> None:
+def test_killed_octavo_does_not_block_a_reset(home: Path) -> None:
     with demo(home) as first:
         first.wait_for("updated")
         subprocess.run(["kill", "-KILL", str(first.pid)], check=True)
@@ -84,7 +84,7 @@ def test_a_killed_octavo_does_not_block_a_reset(home: Path) -> None:
     assert_reset(home)
 
 
-def test_a_demo_opens_beside_another_and_both_block_a_reset(home: Path) -> None:
+def test_demo_opens_twice_and_each_blocks_a_reset(home: Path) -> None:
     with demo(home) as first, demo(home, "--as", "reviewer") as second:
         first.wait_for("updated")
         second.wait_for("updated", "as reviewer")
@@ -96,7 +96,7 @@ def test_a_demo_opens_beside_another_and_both_block_a_reset(home: Path) -> None:
 
 
 @contextmanager
-def served(home: Path) -> Iterator[None]:
+def running_server(home: Path) -> Iterator[None]:
     command = [sys.executable, "-m", "octavo", "serve", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**environment(home)}) as serving:
         assert serving.stdout is not None
@@ -105,7 +105,7 @@ def served(home: Path) -> Iterator[None]:
         serving.terminate()
 
 
-def test_a_reset_is_refused_while_the_demo_is_served(home: Path) -> None:
-    with served(home):
+def test_reset_is_refused_while_the_demo_is_served(home: Path) -> None:
+    with running_server(home):
         assert_refused(home)
     assert_reset(home)

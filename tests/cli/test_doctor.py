@@ -1,4 +1,4 @@
-"""`octavo doctor` in broken set-ups: it names the cause and the fix, and prints no API key."""
+"""`octavo doctor` with a broken setup: the command names the cause and the fix, and prints no API key."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from tests.benchmarks import terminal
-from tests.cli.command_process import CommandLine, Ended
+from tests.cli.command_process import CommandLine, ProcessResult
 from tests.cli.small_server import KEY
 from tests.cli.test_real_keyring import BUS
 
@@ -32,32 +32,32 @@ def home(tmp_path: Path) -> CommandLine:
     return CommandLine(tmp_path, {"OCTAVO_API_KEY": KEY, "TERM": "xterm-256color"})
 
 
-def found(ran: Ended, name: str, status: str) -> dict[str, Any]:
-    """Return the check with this name and status."""
+def find_check(ran: ProcessResult, name: str, status: str) -> dict[str, Any]:
+    """Return the check with this name and status. Fails if there is no such check."""
     assert KEY not in ran.out + ran.err
     (check,) = (each for each in ran.json if each["name"] == name and each["status"] == status)
     assert check["fix"], check
     return dict(check)
 
 
-def test_without_problems_every_line_is_good_and_the_exit_code_is_zero(home: CommandLine, served: str) -> None:
-    with home.terminal("doctor", environ={"OCTAVO_BASE_URL": served, "EDITOR": "cat"}) as shown:
+def test_without_problems_every_line_is_good_and_the_exit_code_is_zero(home: CommandLine, server_url: str) -> None:
+    with home.terminal("doctor", environ={"OCTAVO_BASE_URL": server_url, "EDITOR": "cat"}) as shown:
         assert shown.end(limit=60) == 0
         out = shown.look()
     lines = [line.strip() for line in out.splitlines() if re.match(r"  \S ", line)]
     assert {line[0] for line in lines} == {"✓"}, out
-    assert re.search(rf"Server +{served} +\d+ ms, version \S+", out)
+    assert re.search(rf"Server +{server_url} +\d+ ms, version \S+", out)
     assert re.search(r"API key +accepted: Mia Lund", out)
     assert re.search(r"Clock +[+-]\d s compared with the server", out)
 
 
-def test_refused_key_is_a_problem_of_the_key_only(home: CommandLine, served: str) -> None:
+def test_rejected_key_is_an_error_of_the_key_check_only(home: CommandLine, server_url: str) -> None:
     ran = home.run(
-        "doctor", "--json", environ={"OCTAVO_BASE_URL": served, "OCTAVO_API_KEY": "some-other-key-0123456789"}
+        "doctor", "--json", environ={"OCTAVO_BASE_URL": server_url, "OCTAVO_API_KEY": "some-other-key-0123456789"}
     )
     assert ran.code == 1
     assert "some-other-key" not in ran.out + ran.err
-    check = found(ran, "API key", "error")
+    check = find_check(ran, "API key", "error")
     assert "did not accept your API key: it is wrong, expired, or revoked" in check["text"]
     assert check["fix"] == "run: octavo auth refresh"
     assert [each["status"] for each in ran.json if each["name"] == "Server"] == ["ok"]
@@ -76,7 +76,7 @@ class _WrongClock(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
@@ -88,16 +88,16 @@ def server_in_the_past() -> Iterator[str]:
     server.server_close()
 
 
-def test_wrong_clock_is_compared_with_the_server(home: CommandLine, server_in_the_past: str) -> None:
+def test_wrong_clock_is_found_by_the_date_of_the_server(home: CommandLine, server_in_the_past: str) -> None:
     ran = home.run("doctor", "--json", environ={"OCTAVO_BASE_URL": server_in_the_past})
     assert ran.code == 1
-    check = found(ran, "Clock", "error")
+    check = find_check(ran, "Clock", "error")
     assert check["text"] == "3 hours ahead of the clock of the server"
     assert "set the clock of this computer" in check["fix"]
 
 
 def with_keyring(home: CommandLine, **environ: str) -> CommandLine:
-    """Let the API key of the only profile be in the system keyring."""
+    """Configure a profile whose API key is in the system keyring."""
     for name in ("PYTHON_KEYRING_BACKEND", "OCTAVO_API_KEY"):
         del home.environ[name]
     home.environ |= {"HOME": str(home.folder), "XDG_RUNTIME_DIR": str(home.folder / "run"), **environ}
@@ -109,7 +109,7 @@ def with_keyring(home: CommandLine, **environ: str) -> CommandLine:
 def test_without_dbus_the_keyring_cannot_be_reached(home: CommandLine) -> None:
     ran = with_keyring(home).run("doctor", "--offline", "--json")
     assert ran.code == 1
-    check = found(ran, "Keyring", "error")
+    check = find_check(ran, "Keyring", "error")
     assert "this session has no D-Bus session bus" in check["text"]
     assert check["fix"].startswith("set OCTAVO_API_KEY to the API key, or start Octavo from your desktop")
 
@@ -134,7 +134,7 @@ def test_locked_keyring_says_how_to_unlock_it(home: CommandLine) -> None:
             serving.kill()
         daemon.kill()
     assert ran.code == 1
-    check = found(ran, "Keyring", "error")
+    check = find_check(ran, "Keyring", "error")
     assert (
         check["text"]
         == "could not read the API key of profile work (127.0.0.1:9) from the keyring: the keyring is locked"
@@ -143,8 +143,8 @@ def test_locked_keyring_says_how_to_unlock_it(home: CommandLine) -> None:
     assert "gnome-keyring-daemon --replace --unlock" in check["fix"]
 
 
-def in_mount(home: CommandLine, options: str) -> Ended:
-    """Run the command with its folders on a file system of its own."""
+def in_mount(home: CommandLine, options: str) -> ProcessResult:
+    """Run the command with its folders on a new file system."""
     folders = " ".join(f"OCTAVO_{name}_DIR={home.folder}/mount/octavo" for name in ("CONFIG", "DATA", "STATE", "CACHE"))
     command = " ".join(home.command("doctor", "--offline", "--json"))
     script = (
@@ -153,21 +153,21 @@ def in_mount(home: CommandLine, options: str) -> Ended:
     ran = subprocess.run(
         ["unshare", "-rm", "sh", "-c", script], env=home.environ, capture_output=True, text=True, check=False
     )
-    return Ended(ran.returncode, ran.stdout, ran.stderr)
+    return ProcessResult(ran.returncode, ran.stdout, ran.stderr)
 
 
 def test_full_disk_is_named_with_the_folder(home: CommandLine) -> None:
     if MAY_MOUNT:
         ran = in_mount(home, "size=16k")
         folder = home.folder / "mount" / "octavo"
-    else:  # A limit on the size of files fails in the same way.
+    else:  # Without the right to mount, a limit on file sizes fails in the same way.
         limited = subprocess.run(
             home.command("doctor", "--offline", "--json"), env=home.environ, capture_output=True, text=True, check=False,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)),
         )  # fmt: skip
-        ran, folder = Ended(limited.returncode, limited.stdout, limited.stderr), home.folder / "config"
+        ran, folder = ProcessResult(limited.returncode, limited.stdout, limited.stderr), home.folder / "config"
     assert ran.code == 1
-    check = found(ran, "Folders", "error")
+    check = find_check(ran, "Folders", "error")
     assert check["text"].startswith(f"{folder}: the disk is full")
     assert check["fix"] == "free up disk space"
 
@@ -175,12 +175,12 @@ def test_full_disk_is_named_with_the_folder(home: CommandLine) -> None:
 def test_read_only_home_is_named_with_the_variable_to_set(home: CommandLine) -> None:
     if MAY_MOUNT:
         ran, cause = in_mount(home, "ro"), "read-only file system"
-    else:  # No folder can be made below a file.
+    else:  # Without the right to mount, a folder below a file cannot be created either.
         (home.folder / "file").touch()
         folders = {f"OCTAVO_{name}_DIR": f"{home.folder}/file/octavo" for name in ("CONFIG", "DATA", "STATE", "CACHE")}
         ran, cause = home.run("doctor", "--offline", "--json", environ=folders), "not a directory"
     assert ran.code == 1
-    check = found(ran, "Folders", "error")
+    check = find_check(ran, "Folders", "error")
     assert check["text"].endswith(f": {cause}")
     assert re.search(r"make \S+ writable, or set OCTAVO_CONFIG_DIR to a writable folder", check["fix"])
 
@@ -205,7 +205,7 @@ def test_proxy_that_does_not_respond_is_named_by_its_variable(home: CommandLine)
     ran = home.run("doctor", "--json", environ={"HTTPS_PROXY": proxy, "OCTAVO_BASE_URL": "https://docs.example.com"})
     assert ran.code == 1
     assert "secret-of-the-proxy" not in ran.out + ran.err
-    check = found(ran, "Server", "error")
+    check = find_check(ran, "Server", "error")
     assert check["text"] == "could not connect to the proxy in HTTPS_PROXY: connection refused"
     assert "check that the server is running" in check["fix"]
 
@@ -219,7 +219,7 @@ def test_proxy_that_does_not_respond_is_named_by_its_variable(home: CommandLine)
 )
 def test_unusable_proxy_is_named_by_its_variable(home: CommandLine, proxy: str, message: str) -> None:
     ran = home.run("doctor", "--json", environ={"HTTPS_PROXY": proxy, "OCTAVO_BASE_URL": "https://docs.example.com"})
-    check = found(ran, "Server", "error")
+    check = find_check(ran, "Server", "error")
     assert check["text"] == f"the environment variable HTTPS_PROXY {message}"
     assert check["fix"] == "correct the variable, or unset it to connect without a proxy"
 
@@ -227,7 +227,7 @@ def test_unusable_proxy_is_named_by_its_variable(home: CommandLine, proxy: str, 
 def test_dumb_terminal_cannot_show_the_app(home: CommandLine) -> None:
     ran = home.run("doctor", "--offline", "--json", environ={"TERM": "dumb"})
     assert ran.code == 1
-    check = found(ran, "Terminal", "error")
+    check = find_check(ran, "Terminal", "error")
     assert check["text"] == "TERM=dumb: the app cannot move the cursor"
     assert "xterm-256color" in check["fix"]
     with home.terminal("doctor", "--offline", environ={"TERM": "dumb"}) as shown:
@@ -237,12 +237,12 @@ def test_dumb_terminal_cannot_show_the_app(home: CommandLine) -> None:
 
 def test_fonts_are_shown_to_the_user_and_the_linux_console_is_known(home: CommandLine) -> None:
     ran = home.run("doctor", "--offline", "--json")
-    check = found(ran, "Symbols", "ok")
+    check = find_check(ran, "Symbols", "ok")
     assert check["text"].startswith("● ○ ◐ ✓ ✗ ! ↳ ✎")
     assert (
         check["fix"] == "if a symbol shows as a box or as ?, choose another font, or run: octavo config set ascii true"
     )
-    console = found(home.run("doctor", "--offline", "--json", environ={"TERM": "linux"}), "Symbols", "warning")
+    console = find_check(home.run("doctor", "--offline", "--json", environ={"TERM": "linux"}), "Symbols", "warning")
     assert console["fix"] == "run: octavo config set ascii true"
 
 
@@ -271,10 +271,10 @@ def test_terminal_with_narrow_emoji_is_found_by_its_cursor(home: CommandLine, mo
         ),
     ],
 )
-def test_small_problems_have_a_fix_each(
+def test_every_small_problem_has_a_fix(
     home: CommandLine, environ: dict[str, str], name: str, status: str, fix: str
 ) -> None:
-    assert found(home.run("doctor", "--offline", "--json", environ=environ), name, status)["fix"] == fix
+    assert find_check(home.run("doctor", "--offline", "--json", environ=environ), name, status)["fix"] == fix
 
 
 def test_editor_that_does_not_wait_needs_its_option(home: CommandLine) -> None:
@@ -285,13 +285,13 @@ def test_editor_that_does_not_wait_needs_its_option(home: CommandLine) -> None:
     ran = home.run(
         "doctor", "--offline", "--json", environ={"EDITOR": "code", "PATH": f"{program.parent}:{os.environ['PATH']}"}
     )
-    assert found(ran, "Editor", "warning")["fix"] == 'run: octavo config set editor "code --wait"'
+    assert find_check(ran, "Editor", "warning")["fix"] == 'run: octavo config set editor "code --wait"'
 
 
-def test_bundle_has_checks_log_and_names_of_settings_but_no_values(home: CommandLine, served: str) -> None:
+def test_bundle_has_checks_log_and_names_of_settings_but_no_values(home: CommandLine, server_url: str) -> None:
     (home.folder / "config").mkdir()
     (home.folder / "config" / "config.toml").write_text('quick_replies = ["my private reply"]\n')
-    account = {"OCTAVO_BASE_URL": served}
+    account = {"OCTAVO_BASE_URL": server_url}
     assert home.run("api", "users.Me", environ=account).code == 0
     path = home.folder / "report.txt"
     ran = home.run("doctor", "--bundle", str(path), environ=account)

@@ -1,4 +1,4 @@
-"""A process ends as it said it would, whatever its threads are in the middle of. Each is run, for there is no other end to see."""
+"""A process ends with its exit code while threads are still running. Each test starts a process, since only a process can end."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ import atexit
 def ask():
     print(store.setting("library"))
 
-atexit.register(ask)  # what is registered first is done last
+atexit.register(ask)  # Registered before the store is imported: exit handlers run in reverse order.
 from octavo.server.store import Store
 store = Store()
 store.set_setting("library", "demo")
 """
 
 
-def test_the_process_ends_as_it_said_while_a_long_answer_is_read() -> None:
-    told = subprocess.run([sys.executable, "-c", MAIN], capture_output=True, text=True, check=False)
-    assert (told.returncode, told.stdout, told.stderr) == (4, 4 * "It took too long.\n" + "And that was all.\n", "")
+def test_process_exits_while_threads_parse_a_long_response() -> None:
+    ran = subprocess.run([sys.executable, "-c", MAIN], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (4, 4 * "It took too long.\n" + "And that was all.\n", "")
 
 
-def test_a_library_is_not_closed_under_the_thread_that_is_in_it_when_the_process_ends() -> None:
-    told = subprocess.run([sys.executable, "-c", STORE], capture_output=True, text=True, check=False)
-    assert (told.returncode, told.stdout, told.stderr) == (0, "demo\n", "")
+def test_store_is_open_in_exit_handlers() -> None:
+    ran = subprocess.run([sys.executable, "-c", STORE], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "demo\n", "")

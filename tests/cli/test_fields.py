@@ -1,4 +1,4 @@
-"""The fields of JSON that programs rely on: a field is never renamed or removed within a major version."""
+"""JSON fields that programs rely on: within a major version, no field is renamed or removed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from octavo.cli.commands import COMMANDS, load_command
 from tests.help_tables import FIELDS, json_fields
 
 
-def test_fields_of_all_commands_are_those_of_the_table() -> None:
+def test_json_fields_of_commands_match_the_table() -> None:
     assert FIELDS.read_text(encoding="utf-8") == json_fields(), (
         "run: python -m tests.help_tables; fields may be added only"
     )

@@ -19,7 +19,7 @@ def demo(library: Path, tmp_path_factory: pytest.TempPathFactory) -> CommandLine
 
 @pytest.fixture(scope="module")
 def docs(demo: CommandLine) -> Path:
-    """The handbook of the demo as files."""
+    """Return the pulled folder of the handbook of the demo."""
     ran = demo.run("pull", "handbook", "docs", "--demo", cwd=demo.folder)
     assert (ran.code, ran.err) == (0, "")
     assert ran.out == f"Pulled 18 files of Handbook into {demo.folder / 'docs'}.\n"
@@ -53,6 +53,20 @@ def test_deleted_image_is_restored_from_the_server(demo: CommandLine, docs: Path
     assert (docs / ".gitbook/assets/lamp.png").read_bytes() == image
 
 
+def test_pull_names_reusable_content_that_it_cannot_write(demo: CommandLine) -> None:
+    source = demo.folder / "source"
+    (source / ".gitbook/includes").mkdir(parents=True)
+    (source / ".gitbook/includes/note.md").write_text("---\ntitle: Note\n---\n\nRead this first.\n")
+    (source / "README.md").write_text('# Home\n\n{% include ".gitbook/includes/note.md" %}\n')
+    ran = demo.run("pull", "source", "pulled", "--folder", "source", cwd=demo.folder)
+    assert ran.code == 0
+    assert ran.err == (
+        "octavo: .gitbook/includes/note.md: Skipped reusable content: the API does not return its text.\n"
+    )
+    pulled = demo.run("pull", "source", "copy", "--folder", "source", "--json", "skipped", cwd=demo.folder).json
+    assert [each["path"] for each in pulled["skipped"]] == [".gitbook/includes/note.md"]
+
+
 def test_pull_without_changes_says_so(demo: CommandLine, docs: Path) -> None:
     assert demo.run("pull", "--demo", cwd=docs).out == "Already up to date.\n"
     assert demo.run("pull", "--demo", "-q", ".isCurrent", cwd=docs).out == "true\n"
@@ -70,7 +84,7 @@ def test_pull_without_changes_says_so(demo: CommandLine, docs: Path) -> None:
         (("restore", "x.md"), 2, "Not a pulled folder"),
     ],
 )
-def test_mistakes_are_named_with_the_next_step(
+def test_wrong_arguments_are_named_with_the_next_step(
     demo: CommandLine, docs: Path, arguments: tuple[str, ...], code: int, said: str
 ) -> None:
     (demo.folder / "config").mkdir(exist_ok=True)
@@ -102,6 +116,9 @@ def test_changes_of_a_folder_are_compared_and_proposed(demo: CommandLine, docs: 
     raw = demo.run("diff", "first-week.md", "--raw", cwd=docs / "people").out
     assert raw.startswith("--- a/people/first-week.md\n+++ b/people/first-week.md\n")
     assert demo.run("diff", "--exit-code", "--name-only", cwd=docs).out == "people/first-week.md\n"
+    listed = demo.run("diff", "--json", cwd=docs).json
+    assert (listed["change"], listed["pages"][0]["path"]) == (None, "people/first-week.md")
+    assert [each["after"] for each in listed["pages"][0]["blocks"]] == ["Ask for a key."]
     assert demo.run("propose", "--demo", cwd=docs).err.endswith("Write: octavo propose -m SUBJECT\n")
     planned = demo.run("propose", "--demo", "--dry-run", cwd=docs)
     assert (planned.code, planned.out) == (0, "M people/first-week.md\n")
@@ -115,7 +132,7 @@ def test_changes_of_a_folder_are_compared_and_proposed(demo: CommandLine, docs: 
     assert demo.run("propose", "--demo", cwd=docs).out == "No changes to propose that handbook/3 does not have.\n"
 
 
-def test_change_that_the_api_does_not_take_ends_with_6(demo: CommandLine, docs: Path) -> None:
+def test_change_that_the_api_does_not_support_ends_with_six(demo: CommandLine, docs: Path) -> None:
     path = docs / "people/privacy.md"
     before = path.read_text()
     path.write_text(before.replace("---\n", "---\ntags:\n  - new\n", 1))

@@ -1,4 +1,4 @@
-"""`octavo help`: the list of topics, a topic as Markdown in a pipe and as a page on a terminal."""
+"""`octavo help`: the list of topics, and a topic as Markdown in a pipe or laid out in a terminal."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from tests.benchmarks.terminal import Terminal
 from tests.cli.conftest import Octavo
 
 
-def test_the_list_has_every_topic_with_a_line_about_it(octavo: Octavo) -> None:
+def test_help_lists_every_topic_with_a_summary(octavo: Octavo) -> None:
     ran = octavo("help")
     assert ran.code == 0
     assert all(f"  {about}\n" in ran.out and f"  {topic} " in ran.out for topic, about in TOPICS.items())
 
 
 @pytest.mark.parametrize("topic", TOPICS)
-def test_a_topic_in_a_pipe_is_its_markdown(octavo: Octavo, topic: str) -> None:
+def test_topic_in_a_pipe_is_markdown(octavo: Octavo, topic: str) -> None:
     assert octavo("help", topic) == octavo("help", topic.upper())
     assert octavo("help", topic).out == text_of(topic)
 
 
 @pytest.mark.parametrize("command", ["demo", "auth", "serve"])
-def test_a_command_as_the_topic_shows_its_help(octavo: Octavo, command: str) -> None:
+def test_help_of_a_command_name_is_the_help_of_the_command(octavo: Octavo, command: str) -> None:
     assert octavo("help", command).out == octavo(command, "--help").out
 
 
@@ -38,7 +38,7 @@ def test_a_command_as_the_topic_shows_its_help(octavo: Octavo, command: str) -> 
     ("topic", "hint"),
     [("keyz", "Did you mean keys?"), ("opne", "Did you mean open?"), ("42", "For a list, run: octavo help")],
 )
-def test_an_unknown_topic_ends_with_two_and_a_near_miss(octavo: Octavo, topic: str, hint: str) -> None:
+def test_unknown_topic_ends_with_two_and_a_suggestion(octavo: Octavo, topic: str, hint: str) -> None:
     ran = octavo("help", topic)
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == f"octavo: Unknown help topic '{topic}'. {hint}\n"
@@ -56,7 +56,7 @@ def test_help_in_a_pipe_loads_neither_textual_nor_the_operations(arguments: list
 
 
 @pytest.mark.parametrize("columns", [60, 80])
-def test_a_topic_on_a_terminal_is_a_page_of_its_width(columns: int) -> None:
+def test_topic_in_a_terminal_fits_its_width(columns: int) -> None:
     command = [sys.executable, "-m", "octavo", "help", "exit-codes"]
     with Terminal(command, {}, columns=columns) as shown:
         assert shown.end(limit=20) == 0
@@ -68,7 +68,7 @@ def test_a_topic_on_a_terminal_is_a_page_of_its_width(columns: int) -> None:
     assert 0.8 * columns < widest <= columns - 2
 
 
-def test_a_topic_without_colors_has_none() -> None:
+def test_topic_without_colors_has_no_escape_codes() -> None:
     with Terminal([sys.executable, "-m", "octavo", "help", "exit-codes"], {"NO_COLOR": "1"}) as shown:
         assert shown.end(limit=20) == 0
         out = b"".join(chunk.data for chunk in shown.chunks).decode()
@@ -112,7 +112,7 @@ def test_roff_of_a_page_is_text_only() -> None:
     assert "b: \\fB'y\\fR; c: z" in page
 
 
-def test_list_has_a_topic_a_line(octavo: Octavo) -> None:
+def test_list_has_a_line_per_topic(octavo: Octavo) -> None:
     rows = [line.split("\t") for line in octavo("help", "--list").out.splitlines()]
     assert dict(rows) == TOPICS
 
@@ -144,7 +144,9 @@ def test_manual_page_needs_a_topic(octavo: Octavo) -> None:
         (("changes", "--zzzz"), "unrecognized arguments: --zzzz. For help, run: octavo changes --help"),
     ],
 )
-def test_wrong_word_ends_with_two_and_a_near_miss(octavo: Octavo, arguments: tuple[str, ...], meant: str) -> None:
+def test_misspelled_command_ends_with_two_and_a_suggestion(
+    octavo: Octavo, arguments: tuple[str, ...], meant: str
+) -> None:
     ran = octavo(*arguments)
     assert ran.code == 2
     assert ran.err.rstrip().endswith(meant)

@@ -1,4 +1,4 @@
-"""What is wrong on this machine is said with its cause and the next step, and never sent past: settings, profiles, folders."""
+"""Problems of this machine (settings, profiles, folders): Octavo names the cause and the next step, and does not continue without."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ DAMAGED = 'current = "work"\n[profiles.work\norigin = "https://own.example"\nsto
 
 @pytest.fixture
 def profiles_file(octavo: Octavo, tmp_path: Path) -> Path:
-    """A file of profiles that cannot be read."""
+    """Create a profiles file that cannot be read."""
     path = tmp_path / "config" / "profiles.toml"
     path.parent.mkdir()
     path.write_text(DAMAGED)
     return path
 
 
-def test_damaged_profiles_are_not_taken_for_no_profiles(octavo: Octavo, profiles_file: Path) -> None:
+def test_damaged_profiles_file_is_an_error(octavo: Octavo, profiles_file: Path) -> None:
     why = f"Could not read the profiles: {profiles_file}: Expected ']' at the end of a table declaration (at line 2, "
     for command, code in (
         (("api", "users.Me"), 4),
@@ -50,29 +50,27 @@ def test_damaged_profiles_are_not_taken_for_no_profiles(octavo: Octavo, profiles
         assert app.end(limit=20) == 0
 
 
-def test_signing_in_again_keeps_the_damaged_profiles(
-    octavo: Octavo, profiles_file: Path, served: str, monkeypatch: pytest.MonkeyPatch
+def test_login_keeps_a_copy_of_the_damaged_profiles(
+    octavo: Octavo, profiles_file: Path, server_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(KEY))
-    ran = octavo("--base-url", served, "auth", "login", "--with-token", "--insecure-storage")
+    ran = octavo("--base-url", server_url, "auth", "login", "--with-token", "--insecure-storage")
     assert ran.code == 0, ran
     assert profiles_file.with_suffix(".unreadable").read_text() == DAMAGED
     assert octavo("api", "users.Me").code == 0
 
 
-def test_certificates_that_are_not_there_are_not_done_without(
-    octavo: Octavo, served: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_certificate_file_is_an_error(octavo: Octavo, server_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OCTAVO_API_KEY", KEY)
     monkeypatch.setenv("OCTAVO_CA_FILE", "/nonexistent/ca.pem")
-    ran = octavo("--base-url", served, "api", "users.Me")
+    ran = octavo("--base-url", server_url, "api", "users.Me")
     assert ran.code == 1
     assert ran.out == ""
     assert "OCTAVO_CA_FILE is '/nonexistent/ca.pem', but there is no such file." in ran.err
     assert "he certificate file /nonexistent/ca.pem does not exist. Correct or remove" in ran.err
 
 
-def test_mistakes_in_the_settings_are_said_on_stderr(octavo: Octavo, tmp_path: Path) -> None:
+def test_mistakes_in_the_settings_are_printed_to_stderr(octavo: Octavo, tmp_path: Path) -> None:
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "config.toml").write_text('teme = "dark"\nundo_seconds = 99\n')
     ran = octavo("auth", "status")
@@ -83,17 +81,17 @@ def test_mistakes_in_the_settings_are_said_on_stderr(octavo: Octavo, tmp_path: P
 @pytest.mark.parametrize(
     "command", ["demo", "demo --large", "demo --reset", "open FOLDER", "serve", "serve --load FOLDER", "auth login"]
 )
-def test_a_folder_that_cannot_be_made_is_a_sentence_with_the_next_step(
-    served: str, octavo: Octavo, tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
+def test_folder_that_cannot_be_created_is_named_with_the_next_step(
+    server_url: str, octavo: Octavo, tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "pages").mkdir()
-    (tmp_path / "file").touch()  # what is below it cannot be made, whoever asks
+    (tmp_path / "file").touch()  # Not even root can create a folder below a file.
     for name in ("CONFIG", "DATA", "STATE", "CACHE"):
         monkeypatch.setenv(f"OCTAVO_{name}_DIR", str(tmp_path / "file" / "octavo"))
     arguments = command.replace("FOLDER", str(tmp_path / "pages")).split()
     if command == "auth login":
         monkeypatch.setattr("sys.stdin", io.StringIO(KEY))
-        ran = octavo("--base-url", served, *arguments, "--with-token")
+        ran = octavo("--base-url", server_url, *arguments, "--with-token")
         code, said = ran.code, ran.err
     elif command.startswith("serve"):
         ran = octavo(*arguments)
@@ -111,7 +109,7 @@ def test_a_folder_that_cannot_be_made_is_a_sentence_with_the_next_step(
 
 
 @pytest.mark.parametrize("code", [errno.EROFS, errno.EACCES, errno.ENOSPC, errno.EIO])
-def test_an_error_of_the_system_is_told_without_its_number(code: int) -> None:
+def test_system_error_has_no_error_number_in_its_message(code: int) -> None:
     said = in_words(OSError(code, os.strerror(code), "/home/of/somebody"))
     assert said.startswith("Could not use /home/of/somebody: ")
     assert "Errno" not in said
@@ -120,20 +118,20 @@ def test_an_error_of_the_system_is_told_without_its_number(code: int) -> None:
 
 
 @pytest.mark.parametrize("large", [False, True])
-def test_a_damaged_demo_library_names_how_to_start_over(octavo: Octavo, tmp_path: Path, large: bool) -> None:
+def test_damaged_demo_suggests_a_reset(octavo: Octavo, tmp_path: Path, large: bool) -> None:
     folder = tmp_path / "data" / ("demo-large" if large else "demo")
     folder.mkdir(parents=True, mode=0o700)
-    (folder / "platform.db").write_bytes(b"this is no library" * 1000)
+    (folder / "platform.db").write_bytes(b"this is no database" * 1000)
     options = ["--large"] if large else []
-    way = f"octavo demo {'--large ' if large else ''}--reset"
+    reset_command = f"octavo demo {'--large ' if large else ''}--reset"
     with Terminal([sys.executable, "-m", "octavo", "demo", *options], dict(os.environ)) as app:
-        if large:  # it is made before the app begins
+        if large:  # The large demo is built before the app starts.
             assert app.end(limit=20) == 1
-            assert way.replace(" ", "") in "".join(app.look().split())
+            assert reset_command.replace(" ", "") in "".join(app.look().split())
         else:
             app.wait_for("Could not open the data", limit=20)
             app.write(b"!")
-            app.wait_for(way, limit=20)
+            app.wait_for(reset_command, limit=20)
             app.write(b"\x1b\x11")
             app.end(limit=20)
     if not large:
@@ -141,8 +139,8 @@ def test_a_damaged_demo_library_names_how_to_start_over(octavo: Octavo, tmp_path
             app.wait_for("To do 17", limit=40)
 
 
-def test_a_keyring_that_asks_for_its_password_is_waited_for_by_a_command(
-    octavo: Octavo, served: str, monkeypatch: pytest.MonkeyPatch
+def test_command_waits_for_the_password_prompt_of_the_keyring(
+    octavo: Octavo, server_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = keyring.core._keyring_backend
     backend = Waiting()
@@ -153,7 +151,7 @@ def test_a_keyring_that_asks_for_its_password_is_waited_for_by_a_command(
         monkeypatch.setitem(defaults, "trusted", HERE)
         backend.answered.set()
         monkeypatch.setattr("sys.stdin", io.StringIO(KEY))
-        assert octavo("--base-url", served, "auth", "login", "--with-token").code == 0
+        assert octavo("--base-url", server_url, "auth", "login", "--with-token").code == 0
         backend.answered.clear()
         monkeypatch.setattr("octavo.client.credentials.SECONDS", 0.05)
         typing = threading.Timer(0.5, backend.answered.set)

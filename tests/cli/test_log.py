@@ -1,4 +1,4 @@
-"""`octavo log` and `--debug`: requests and writes, in two bounded files, without keys, titles and text."""
+"""`octavo log` and `--debug`: requests and writes in two files of limited size, without keys, titles and text."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ __all__ = ["library"]
 
 
 @pytest.fixture
-def home(tmp_path: Path, served: str) -> CommandLine:
-    return CommandLine(tmp_path, {"OCTAVO_API_KEY": KEY, "OCTAVO_BASE_URL": served})
+def home(tmp_path: Path, server_url: str) -> CommandLine:
+    return CommandLine(tmp_path, {"OCTAVO_API_KEY": KEY, "OCTAVO_BASE_URL": server_url})
 
 
 def test_requests_are_logged_and_read_by_level(home: CommandLine) -> None:
@@ -58,7 +58,7 @@ def test_debug_prints_the_same_to_standard_error(home: CommandLine) -> None:
     assert home.run("api", "users.Me", "--debug").err.count(" request ") == 1
 
 
-async def test_a_comment_leaves_its_states_in_the_log_but_not_its_text(library: Path, tmp_path: Path) -> None:
+async def test_log_has_the_states_of_a_comment_but_not_its_text(library: Path, tmp_path: Path) -> None:
     home = CommandLine(tmp_path).with_demo(library)
     session = sessions.demo(read(home.environ))
     remark = comments.Create(at=SpaceRef(space_id="handbook"), body=Markdown(markdown="a very private remark"))
@@ -97,7 +97,7 @@ def test_follow_prints_new_lines_until_it_is_interrupted(home: CommandLine) -> N
         text=True,
     ) as following:
         assert following.stdout is not None
-        while True:  # until it has begun to follow
+        while True:  # Repeat: the first requests may be earlier than the start of `--follow`.
             home.run("api", "users.Me")
             line = following.stdout.readline()
             if json.loads(line)["event"] == "request":
@@ -144,7 +144,7 @@ def test_log_is_bounded_by_two_files(tmp_path: Path) -> None:
     assert list(read_log(tmp_path))[-1].facts["number"] == 11_999
 
 
-def test_full_disk_and_missing_folder_stop_nothing(tmp_path: Path) -> None:
+def test_command_works_if_the_log_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     log = EventLog()
     log.open(tmp_path / "file" / "state")
@@ -153,7 +153,7 @@ def test_full_disk_and_missing_folder_stop_nothing(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["file"]
 
 
-def test_request_without_response_has_its_cause_and_one_with_a_status_has_no_message(tmp_path: Path) -> None:
+def test_failed_request_is_logged_with_cause_or_status(tmp_path: Path) -> None:
     log = EventLog()
     log.open(tmp_path)
     for status, error in ((None, "Could not find docs.example.com."), (403, "You may not read “Secret plans”.")):

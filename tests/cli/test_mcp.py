@@ -1,4 +1,4 @@
-"""`octavo mcp`: an agent reads, searches and proposes, and a page that gives orders changes nothing."""
+"""`octavo mcp`: an agent reads, searches and proposes. A page with instructions for the agent changes nothing."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MODERN = {
 
 
 class Agent:
-    """A program that speaks the protocol. `meta` is the envelope of its requests in the newer generation."""
+    """An MCP client. `meta` is the request envelope of the newer protocol version, None for the older version."""
 
     def __init__(self, process: subprocess.Popen[str], meta: Mapping[str, Any] | None) -> None:
         self._process, self._meta, self._number = process, meta, 0
@@ -49,14 +49,14 @@ class Agent:
     def ask(self, method: str, params: Mapping[str, Any] | None = None) -> Any:
         self._number += 1
         envelope = {"_meta": self._meta} if self._meta else {}
-        self.tell({"id": self._number, "method": method, "params": {**(params or {}), **envelope}})
+        self.notify({"id": self._number, "method": method, "params": {**(params or {}), **envelope}})
         assert self._process.stdout is not None
         self.received.append(self._process.stdout.readline())
         answer = json.loads(self.received[-1])
         assert "result" in answer, answer
         return answer["result"]
 
-    def tell(self, message: Mapping[str, Any]) -> None:
+    def notify(self, message: Mapping[str, Any]) -> None:
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
         self._process.stdin.flush()
@@ -74,10 +74,10 @@ class Agent:
 
 
 @contextmanager
-def agent(
+def connected_agent(
     line: CommandLine, *arguments: str, modern: bool = False, environ: Mapping[str, str] | None = None
 ) -> Iterator[Agent]:
-    """An agent that is connected to `octavo mcp`."""
+    """Start `octavo mcp` and yield a connected agent."""
     with subprocess.Popen(
         line.command("mcp", *arguments), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         text=True, env={**line.environ, **(environ or {})},
@@ -85,7 +85,7 @@ def agent(
         connected = Agent(process, MODERN if modern else None)
         if not modern:
             assert connected.ask("initialize", LEGACY)["serverInfo"]["name"] == "octavo"
-            connected.tell({"method": "notifications/initialized"})
+            connected.notify({"method": "notifications/initialized"})
         yield connected
         rest, errors = process.communicate()
         connected.received += [rest, errors]
@@ -106,7 +106,7 @@ def platform_state(demo: CommandLine) -> str:
 @needs_mcp
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("modern", [False, True], ids=["with initialize", "without initialize"])
-def test_page_that_gives_orders_changes_nothing(demo: CommandLine, modern: bool) -> None:
+def test_page_with_instructions_for_agents_changes_nothing(demo: CommandLine, modern: bool) -> None:
     page = demo.run("show", "harbour-api:concepts/time", "--demo", "--json", "id").json["id"]
     made = call(demo, "change_requests.Create", "spaceId=harbour-api", f"subject={ORDERS[:60]}")
     edit = {"operation": "update_page", "page": page, "document": {"markdown": f"# Time\n\n{ORDERS}\n"}}
@@ -114,7 +114,7 @@ def test_page_that_gives_orders_changes_nothing(demo: CommandLine, modern: bool)
     call(demo, "content.Edit", *at, body={"changes": [edit]})
     call(demo, "comments.Create", *at, body={"body": {"markdown": ORDERS}, "page": page})
     ref, before = f"harbour-api/{made['number']}", platform_state(demo)
-    with agent(demo, "--demo", "--space", "harbour-api", modern=modern) as reader:
+    with connected_agent(demo, "--demo", "--space", "harbour-api", modern=modern) as reader:
         tools = reader.ask("tools/list")["tools"]
         assert [each["name"] for each in tools] == NAMES
         change = reader.call("get_change", ref=ref)
@@ -146,7 +146,7 @@ def test_page_that_gives_orders_changes_nothing(demo: CommandLine, modern: bool)
 
 @needs_mcp
 def test_spaces_limit_what_is_read_and_proposed(demo: CommandLine) -> None:
-    with agent(demo, "--demo", "--space", "handbook") as reader:
+    with connected_agent(demo, "--demo", "--space", "handbook") as reader:
         for name, arguments in (
             ("get_change", {"ref": "harbour-api/7"}),
             ("get_page", {"ref": "harbour-api:concepts/time"}),
@@ -167,7 +167,7 @@ def test_spaces_limit_what_is_read_and_proposed(demo: CommandLine) -> None:
 
 @needs_mcp
 def test_wrong_arguments_and_too_many_calls_are_refused(demo: CommandLine) -> None:
-    with agent(demo, "--demo") as reader:
+    with connected_agent(demo, "--demo") as reader:
         assert reader.error("get_change") == "ref is missing."
         assert "must be text" in reader.error("get_change", ref=7)
         assert "has no such parameter" in reader.error("get_change", ref="x", path="/etc/passwd")
@@ -177,18 +177,18 @@ def test_wrong_arguments_and_too_many_calls_are_refused(demo: CommandLine) -> No
 
 @needs_mcp
 def test_read_only_offers_no_tool_that_proposes(demo: CommandLine) -> None:
-    with agent(demo, "--demo", "--read-only") as reader:
+    with connected_agent(demo, "--demo", "--read-only") as reader:
         names = {each["name"] for each in reader.ask("tools/list")["tools"]}
         assert names == set(NAMES) - {"propose_comment", "propose_suggestion", "withdraw_proposed"}
         assert reader.error("propose_comment", ref="harbour-api/7") == "There is no such tool."
 
 
 @needs_mcp
-def test_key_is_in_no_byte_of_the_output(served: str, tmp_path: Path) -> None:
-    line = CommandLine(tmp_path, {"OCTAVO_API_KEY": KEY, "OCTAVO_BASE_URL": served})
+def test_key_is_in_no_byte_of_the_output(server_url: str, tmp_path: Path) -> None:
+    line = CommandLine(tmp_path, {"OCTAVO_API_KEY": KEY, "OCTAVO_BASE_URL": server_url})
     made = line.run("api", "spaces.Create", "organizationId=acme", f"title=Key {KEY}")
     assert made.code == 0
-    with agent(line) as reader:
+    with connected_agent(line) as reader:
         reader.call("list_changes")
         reader.call("search", words=KEY)
         for name in ("get_page", "get_change", "check", "list_proposed"):
@@ -209,7 +209,7 @@ def test_missing_library_is_named(tmp_path: Path) -> None:
     assert (ran.code, ran.out, ran.err) == (1, "", f"octavo: {MISSING}\n")
 
 
-def test_tools_are_those_of_the_table() -> None:
+def test_tools_match_the_table() -> None:
     assert [each.name for each in TOOLS] == NAMES
     assert [each.name for each in TOOLS if each.proposes] == [
         "propose_comment",

@@ -1,4 +1,4 @@
-"""`octavo merge`, the script of the help topic `scripts`, and `octavo inbox --watch`."""
+"""`octavo merge`, the script in the help topic `scripts`, and `octavo inbox --watch`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_checks_are_listed_and_nothing_is_merged(demo: CommandLine) -> None:
     assert demo.run("changes", "--demo", "-s", "harbour-api", "--json", "number").json[0] == {"number": 7}
 
 
-def test_merge_needs_yes_without_a_terminal_and_is_done_once(demo: CommandLine) -> None:
+def test_merge_needs_yes_without_a_terminal_and_runs_once(demo: CommandLine) -> None:
     assert demo.run("merge", "harbour-api/7", "--demo").code == 2
     merged = demo.run("merge", "harbour-api/7", "--yes", "--demo", "--json", "ref,merged")
     assert (merged.code, merged.json) == (0, {"ref": "harbour-api/7", "merged": True})
@@ -43,7 +43,7 @@ def test_merge_needs_yes_without_a_terminal_and_is_done_once(demo: CommandLine) 
     )  # fmt: skip
 
 
-def test_failed_check_blocks_until_it_is_allowed(demo: CommandLine) -> None:
+def test_failed_check_blocks_the_merge_until_allowed(demo: CommandLine) -> None:
     blocked = demo.run("merge", "harbour-api/6", "--yes", "--demo")
     assert blocked.code == 6
     assert "Noor Haddad requested changes. To merge anyway, use --allow review" in blocked.err
@@ -71,8 +71,8 @@ def test_script_of_the_help_topic_reviews_waits_and_merges(demo: CommandLine) ->
     file = demo.folder / "review-and-merge"
     file.write_text(re.sub(r"(?<![\w])octavo (?=[a-z])", "octavo --demo ", script))
 
-    def answer() -> None:
-        """Resolve the question as soon as it is there, as its reader would."""
+    def resolve_question() -> None:
+        """Wait for the question of the script and resolve the thread, as a reader would."""
         for _ in range(60):
             rows = demo.run("show", "harbour-api/7", "--threads", "--json", "ref,text", "--demo").json
             asked = [each["ref"] for each in rows if each["text"] == "Which zone?"]
@@ -81,7 +81,7 @@ def test_script_of_the_help_topic_reviews_waits_and_merges(demo: CommandLine) ->
                 return
             time.sleep(1)
 
-    answering = threading.Thread(target=answer)
+    answering = threading.Thread(target=resolve_question)
     answering.start()
     arguments = 'harbour-api/7 help/troubleshooting "drops the zone" "Which zone?"'
     ran = demo.shell(f"TRIES=40 PAUSE=1 sh {file} {arguments}")
@@ -99,7 +99,7 @@ def test_watch_prints_new_rows_until_it_is_interrupted(demo: CommandLine) -> Non
         assert watching.stderr is not None
         assert watching.stdout is not None
         assert watching.stderr.readline().startswith("octavo: Watching the inbox. 17 items need you now.")
-        # Text that is pending counts as unsent: the watcher sees it without a request.
+        # A pending comment counts as an unsent draft: the watcher finds the comment without a request.
         written = demo.run("comment", "harbour-api/7", "--demo", "-m", "Which zone?", "--pending")
         assert written.code == 0, written.err
         row = json.loads(watching.stdout.readline())

@@ -1,4 +1,4 @@
-"""What commands do when their output does not arrive, or their input is not text. Each is a process: its end is the point."""
+"""Commands whose output cannot be written or whose input is not text. Each test runs a process, since the exit code matters."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ COMMANDS = (
 """One of each command that writes to standard output."""
 
 
-def message(line: str) -> str:
-    """Return the message of a failure, which is JSON if the output is."""
+def error_message(line: str) -> str:
+    """Return the message of an error that was printed as JSON or as text."""
     return str(json.loads(line)["error"]["message"]) if line.startswith("{") else line.strip().removeprefix("octavo: ")
 
 
-class _Answers(BaseHTTPRequestHandler):
-    """Answers what the path says."""
+class _Handler(BaseHTTPRequestHandler):
+    """A server whose path selects the response."""
 
     def do_GET(self) -> None:
         pages = {"": ("k1", "p2"), "p2": ("k2", "p3"), "p3": ("k3", "p2")}
         if self.path.startswith("/v1/user"):
-            body = b'{"id": "mia", "object": "user", "seen": %s}' % self.server.number  # type: ignore[attr-defined]  # of the fixture
+            body = b'{"id": "mia", "object": "user", "seen": %s}' % self.server.number  # type: ignore[attr-defined]  # the fixture sets the number
         elif "members" in self.path:
             body = b'{"items": [{"id": "m1"}], "next": {"page": "p2"}}' if "page" not in self.path else b"{}"
         elif "/many" in self.path:
@@ -67,14 +67,14 @@ class _Answers(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture(scope="module")
-def answering() -> Iterator[ThreadingHTTPServer]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Answers)
+def http_server() -> Iterator[ThreadingHTTPServer]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
     server.daemon_threads = True
-    server.number = b"1"  # type: ignore[attr-defined]  # what a user has as a number
+    server.number = b"1"  # type: ignore[attr-defined]  # a field of the user in responses
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield server
     server.shutdown()
@@ -82,17 +82,17 @@ def answering() -> Iterator[ThreadingHTTPServer]:
 
 
 @pytest.fixture
-def surroundings(tmp_path: Path, answering: ThreadingHTTPServer) -> dict[str, str]:
+def environ(tmp_path: Path, http_server: ThreadingHTTPServer) -> dict[str, str]:
     folders = {f"OCTAVO_{name}_DIR": str(tmp_path / name.lower()) for name in ("CONFIG", "DATA", "STATE", "CACHE")}
-    account = {"OCTAVO_API_KEY": KEY, "OCTAVO_BASE_URL": f"http://127.0.0.1:{answering.server_port}"}
+    account = {"OCTAVO_API_KEY": KEY, "OCTAVO_BASE_URL": f"http://127.0.0.1:{http_server.server_port}"}
     inherited = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     return {**inherited, **folders, **account, "PYTHON_KEYRING_BACKEND": "keyring.backends.fail.Keyring"}
 
 
 @pytest.fixture
-def signed_in(octavo: Octavo, answering: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch) -> Octavo:
+def signed_in(octavo: Octavo, http_server: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch) -> Octavo:
     monkeypatch.setenv("OCTAVO_API_KEY", KEY)
-    monkeypatch.setenv("OCTAVO_BASE_URL", f"http://127.0.0.1:{answering.server_port}")
+    monkeypatch.setenv("OCTAVO_BASE_URL", f"http://127.0.0.1:{http_server.server_port}")
     return octavo
 
 
@@ -102,40 +102,40 @@ def _command(arguments: list[str]) -> list[str]:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full on this machine")
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
-def test_full_disk_is_named_without_a_traceback(arguments: list[str], surroundings: dict[str, str]) -> None:
+def test_full_disk_is_named_without_a_traceback(arguments: list[str], environ: dict[str, str]) -> None:
     with Path("/dev/full").open("wb") as full:
         ran = subprocess.run(
-            _command(arguments), stdout=full, stderr=subprocess.PIPE, text=True, env=surroundings, check=False
+            _command(arguments), stdout=full, stderr=subprocess.PIPE, text=True, env=environ, check=False
         )
-    assert (ran.returncode, message(ran.stderr)) == (1, "Could not write the output: no space left on device.")
+    assert (ran.returncode, error_message(ran.stderr)) == (1, "Could not write the output: no space left on device.")
 
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
-def test_reader_that_has_seen_enough_is_no_failure(arguments: list[str], surroundings: dict[str, str]) -> None:
+def test_closed_pipe_is_no_failure(arguments: list[str], environ: dict[str, str]) -> None:
     reading, writing = os.pipe()
     os.close(reading)
     ran = subprocess.run(
-        _command(arguments), stdout=writing, stderr=subprocess.PIPE, text=True, env=surroundings, check=False
+        _command(arguments), stdout=writing, stderr=subprocess.PIPE, text=True, env=environ, check=False
     )
     os.close(writing)
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("arguments", COMMANDS, ids=" ".join)
-def test_closed_output_is_named_without_a_traceback(arguments: list[str], surroundings: dict[str, str]) -> None:
+def test_closed_output_is_named_without_a_traceback(arguments: list[str], environ: dict[str, str]) -> None:
     ran = subprocess.run(
         ["sh", "-c", '"$@" >&-', "sh", *_command(arguments)],
-        stderr=subprocess.PIPE, text=True, env=surroundings, check=False,
+        stderr=subprocess.PIPE, text=True, env=environ, check=False,
     )  # fmt: skip
-    assert ran.returncode == 1  # argparse writes its help to standard error then
-    assert message(ran.stderr.splitlines()[-1]) == "Could not write the output: standard output is closed."
+    assert ran.returncode == 1  # With closed output, argparse writes its help to standard error.
+    assert error_message(ran.stderr.splitlines()[-1]) == "Could not write the output: standard output is closed."
     assert "Traceback" not in ran.stderr
 
 
 @pytest.mark.parametrize("streams", ["2>&-", "2>/dev/full", "0<&- 2>&-", ">&- 2>&-"])
-def test_failure_keeps_its_code_when_errors_cannot_be_written(streams: str, surroundings: dict[str, str]) -> None:
+def test_exit_code_stays_when_errors_cannot_be_written(streams: str, environ: dict[str, str]) -> None:
     command = _command(["api", "no.Such"])
-    ran = subprocess.run(["sh", "-c", f'"$@" {streams}', "sh", *command], env=surroundings, check=False)
+    ran = subprocess.run(["sh", "-c", f'"$@" {streams}', "sh", *command], env=environ, check=False)
     assert ran.returncode == 2
 
 
@@ -143,33 +143,31 @@ def test_failure_keeps_its_code_when_errors_cannot_be_written(streams: str, surr
 @pytest.mark.parametrize(
     "arguments", [["auth", "login"], ["auth", "login", "--with-token"], ["demo"], []], ids=" ".join
 )
-def test_input_that_is_closed_or_not_text_is_named(
-    arguments: list[str], streams: str, surroundings: dict[str, str]
-) -> None:
+def test_closed_or_binary_input_is_named(arguments: list[str], streams: str, environ: dict[str, str]) -> None:
     ran = subprocess.run(
         ["sh", "-c", f'"$@" {streams}', "sh", *_command(arguments)],
-        capture_output=True, text=True, env=surroundings, check=False, start_new_session=True,
+        capture_output=True, text=True, env=environ, check=False, start_new_session=True,
     )  # fmt: skip
     assert ran.returncode == 1
     assert ran.stderr.startswith("octavo: ")
     assert ran.stderr.count("\n") == 1
 
 
-def test_key_that_is_not_text_is_refused_with_a_sentence(surroundings: dict[str, str]) -> None:
+def test_binary_key_is_refused(environ: dict[str, str]) -> None:
     ran = subprocess.run(
         _command(["auth", "login", "--with-token"]),
-        input=b"\xff\xfe\x00key", capture_output=True, env={**surroundings, "PYTHONIOENCODING": "utf-8:strict"}, check=False,
+        input=b"\xff\xfe\x00key", capture_output=True, env={**environ, "PYTHONIOENCODING": "utf-8:strict"}, check=False,
     )  # fmt: skip
     assert (ran.returncode, ran.stderr) == (1, b"octavo: Could not read the API key: standard input is not text.\n")
 
 
-def test_interrupt_in_the_middle_ends_without_a_traceback(surroundings: dict[str, str]) -> None:
+def test_interrupt_causes_no_traceback(environ: dict[str, str]) -> None:
     with subprocess.Popen(
-        _command(["api", "teams.List", "organizationId=acme", "--all"]), env=surroundings,
+        _command(["api", "teams.List", "organizationId=acme", "--all"]), env=environ,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # a shell starts what is in its background without it
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # Background jobs of a shell inherit an ignored SIGINT.
     ) as running:  # fmt: skip
-        for _ in range(3):  # before it begins, while it is loaded, or while it waits: whenever it comes
+        for _ in range(3):  # The interrupt may come before or during loading, or during the request.
             try:
                 running.wait(1)
             except subprocess.TimeoutExpired:
@@ -179,23 +177,23 @@ def test_interrupt_in_the_middle_ends_without_a_traceback(surroundings: dict[str
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e999"])
-def test_answer_with_a_number_that_json_lacks_is_not_printed(
-    number: str, signed_in: Octavo, answering: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch
+def test_response_with_a_number_outside_json_is_not_printed(
+    number: str, signed_in: Octavo, http_server: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answering, "number", number.encode())
+    monkeypatch.setattr(http_server, "number", number.encode())
     ran = signed_in("api", "users.Me")
     assert (ran.code, ran.out) == (1, "")
     assert "too large for JSON" in ran.err
 
 
-def test_half_a_character_is_printed_as_json_has_it(
-    surroundings: dict[str, str], answering: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch
+def test_half_surrogate_pair_is_printed_as_a_replacement_character(
+    environ: dict[str, str], http_server: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answering, "number", '"\\ud83d é"'.encode())
+    monkeypatch.setattr(http_server, "number", '"\\ud83d é"'.encode())
     for encoding in ("utf-8", "latin-1", "ascii"):
         ran = subprocess.run(
             _command(["api", "users.Me"]), capture_output=True, check=False,
-            env={**surroundings, "PYTHONIOENCODING": encoding},
+            env={**environ, "PYTHONIOENCODING": encoding},
         )  # fmt: skip
         assert (ran.returncode, ran.stderr) == (0, b"")
         assert json.loads(ran.stdout.decode(encoding))["seen"] == "\ufffd é"
@@ -213,28 +211,28 @@ def test_value_that_is_not_json_is_refused(value: str, dry: list[str], signed_in
     assert ran.err.startswith("octavo: body:= ")
 
 
-def test_list_that_starts_over_is_printed_as_far_as_it_was_read(signed_in: Octavo) -> None:
+def test_items_before_a_repeated_page_are_printed(signed_in: Octavo) -> None:
     ran = signed_in("api", "comments.List", "spaceId=s", "--all")
     assert (ran.code, json.loads(ran.out)) == (1, {"items": [{"id": "k1"}, {"id": "k2"}, {"id": "k3"}]})
     assert "the server sent the same part of the list twice. Only 3 items could be loaded." in ran.err
 
 
-def test_list_that_fails_later_is_printed_as_far_as_it_was_read(signed_in: Octavo) -> None:
+def test_items_before_a_failed_page_are_printed(signed_in: Octavo) -> None:
     ran = signed_in("api", "organizations.ListMembers", "organizationId=acme", "--all")
     assert (ran.code, json.loads(ran.out)) == (1, {"items": [{"id": "m1"}]})
     assert "did not return a list" in ran.err
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="there is no /proc on this machine")
-def test_ten_thousand_items_by_line_need_little_memory(
-    surroundings: dict[str, str], answering: ThreadingHTTPServer
+def test_ten_thousand_items_as_ndjson_need_little_memory(
+    environ: dict[str, str], http_server: ThreadingHTTPServer
 ) -> None:
     command = ["api", "GET", "/v1/many", "--all", "--ndjson"]
     code = (
         "import sys; from octavo.__main__ import main; assert main(sys.argv[1:]) == 0;"
         " print(open('/proc/self/status').read(), file=sys.stderr)"
     )
-    ran = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, env=surroundings, check=True)
+    ran = subprocess.run([sys.executable, "-c", code, *command], capture_output=True, env=environ, check=True)
     assert len([json.loads(each) for each in ran.stdout.splitlines()]) == 10_000
     (peak,) = (line.split()[1] for line in ran.stderr.splitlines() if line.startswith(b"VmHWM:"))
     assert int(peak) < 60 * 1024

@@ -1,4 +1,4 @@
-"""The platforms of this process: built once, whoever else builds them, and what keeps one from being built is said."""
+"""Platforms of this process: concurrent builds share one result, and a failed build names its cause."""
 
 from __future__ import annotations
 
@@ -40,24 +40,24 @@ def folder(tmp_path: Path) -> PlatformFolder:
 
 @pytest.fixture
 def demo_folder(folder: PlatformFolder, library: Path) -> PlatformFolder:
-    """One where the demo was set out before."""
+    """Return a folder in which the demo is already built."""
     shutil.copyfile(library, folder.database)
     return folder
 
 
-def test_there_is_a_person_for_each_role_in_the_demo() -> None:
+def test_demo_has_a_person_for_each_role() -> None:
     known = {each.id: each.role for each in (*people.PEOPLE, *people.members())}
     roles = [known[id] for id in PEOPLE_BY_ROLE.values()]
     assert roles == ["admin", "create", "review", "edit", "comment", "read", None]
     assert PEOPLE_BY_ROLE[DEFAULT_ROLE] == people.DEFAULT_PERSON.id
 
 
-def test_everybody_in_the_demo_has_a_key_of_their_own(demo_folder: PlatformFolder) -> None:
+def test_each_person_of_the_demo_has_an_own_key(demo_folder: PlatformFolder) -> None:
     folder, keys = demo_folder, dict[str, str]()
     for role in ("", *PEOPLE_BY_ROLE):
-        theirs = replace(folder, role="" if role == DEFAULT_ROLE else role)
-        platform = build_demo(theirs)
-        keys[role or DEFAULT_ROLE] = theirs.key().get_secret_value()
+        role_folder = replace(folder, role="" if role == DEFAULT_ROLE else role)
+        platform = build_demo(role_folder)
+        keys[role or DEFAULT_ROLE] = role_folder.key().get_secret_value()
         who = platform.world.store.user_of(keys[role or DEFAULT_ROLE])
         assert who == PEOPLE_BY_ROLE[role or DEFAULT_ROLE]
         member = platform.world.store.get(f"/orgs/{ORGANIZATION}/members/{who}")
@@ -69,8 +69,8 @@ def test_everybody_in_the_demo_has_a_key_of_their_own(demo_folder: PlatformFolde
     assert not list(folder.path.glob("key*"))
 
 
-def waits_in(function: str, thread: int) -> bool:
-    """Whether a thread is inside a function of this name."""
+def is_inside(function: str, thread: int) -> bool:
+    """Return True if the thread is inside a function of this name."""
     frame = sys._current_frames().get(thread)
     while frame is not None:
         if frame.f_code.co_name == function:
@@ -79,18 +79,18 @@ def waits_in(function: str, thread: int) -> bool:
     return False
 
 
-def test_a_library_that_another_program_sets_out_is_not_set_out_again(folder: PlatformFolder) -> None:
+def test_demo_built_by_another_process_is_not_built_again(folder: PlatformFolder) -> None:
     first = Store(folder.database)
     idents: list[int] = []
 
-    def second() -> Platform:
+    def build_later() -> Platform:
         idents.append(threading.get_ident())
         return build_demo(folder)
 
     with ThreadPoolExecutor(1) as aside:
         with first.transaction():
-            building = aside.submit(second)
-            while not (idents and waits_in("transaction", idents[0])):
+            building = aside.submit(build_later)
+            while not (idents and is_inside("transaction", idents[0])):
                 os.sched_yield()
             first.set_setting("library", "demo")
             first.put("/spaces/ours", {"id": "ours", "title": "Ours"})
@@ -102,7 +102,7 @@ def test_a_library_that_another_program_sets_out_is_not_set_out_again(folder: Pl
 
 
 @pytest.mark.long
-async def test_a_library_that_another_program_keeps_to_itself_is_said(folder: PlatformFolder) -> None:
+async def test_locked_demo_database_is_a_local_failure(folder: PlatformFolder) -> None:
     first = Store(folder.database)
     client = Client(
         "http://octavo.local", folder.key(), transport=LatePlatform(lambda: build_demo(folder), folder=folder)
@@ -113,7 +113,7 @@ async def test_a_library_that_another_program_keeps_to_itself_is_said(folder: Pl
     first.close()
 
 
-async def test_what_cannot_be_kept_now_is_answered_with_a_sentence(demo_folder: PlatformFolder) -> None:
+async def test_write_to_a_locked_database_is_a_server_error(demo_folder: PlatformFolder) -> None:
     folder = demo_folder
     platform = build_demo(folder)
     platform.world.store._db.execute("PRAGMA busy_timeout = 0")
@@ -128,7 +128,7 @@ async def test_what_cannot_be_kept_now_is_answered_with_a_sentence(demo_folder: 
     other.close()
 
 
-def test_what_sqlite_was_told_wrongly_is_a_bug_and_not_the_machine(folder: PlatformFolder) -> None:
+def test_full_database_is_a_write_failure_and_wrong_sql_is_not(folder: PlatformFolder) -> None:
     store = Store(folder.database)
     store._db.execute("PRAGMA max_page_count = 40")
     with pytest.raises(WriteFailure) as full, store.transaction():
@@ -136,7 +136,7 @@ def test_what_sqlite_was_told_wrongly_is_a_bug_and_not_the_machine(folder: Platf
     assert full.value.errno == errno.EIO
     assert "disk is full" in str(full.value.strerror)
     with pytest.raises(Exception, match="syntax error") as wrong, store.transaction():
-        store._db.execute("no such words")
+        store._db.execute("no valid statement")
     assert not isinstance(wrong.value, OSError)
     store.close()
 
@@ -152,5 +152,5 @@ def test_what_sqlite_was_told_wrongly_is_a_bug_and_not_the_machine(folder: Platf
         ("https://api.example.com", 30.0),
     ],
 )
-def test_only_this_machine_is_at_home(origin: str, seconds: float) -> None:
+def test_uncertain_write_settles_sooner_on_this_machine(origin: str, seconds: float) -> None:
     assert sessions.settle_seconds(origin) == seconds

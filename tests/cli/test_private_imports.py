@@ -1,4 +1,4 @@
-"""`octavo serve` reads from private networks only when it is told that it may."""
+"""`octavo serve` imports from private networks only with `--allow-private-imports`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.server.web import open_web
 
 
 @pytest.mark.parametrize(("options", "status"), [((), 400), (("--allow-private-imports",), 201)])
-def test_private_imports_are_an_option(
+def test_import_from_a_private_network_needs_the_option(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], status: int
 ) -> None:
     folder = tmp_path / "pages"

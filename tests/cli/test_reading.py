@@ -28,7 +28,7 @@ def test_inbox_lists_what_needs_you_with_reasons(demo: CommandLine) -> None:
     assert {line.split("\t")[1] for line in only.out.splitlines()} == {"changes requested", "on your change request"}
 
 
-def test_inbox_on_a_terminal_is_a_table(demo: CommandLine) -> None:
+def test_inbox_in_a_terminal_is_a_table(demo: CommandLine) -> None:
     with demo.terminal("inbox", "--demo", columns=90) as shown:
         assert shown.end(limit=90) == 0
         lines = [line.rstrip() for line in shown.look().splitlines() if line.strip()]
@@ -49,7 +49,7 @@ def test_inbox_uses_the_filters_of_the_settings(demo: CommandLine) -> None:
     assert "Unknown filter 'nothing'." in unknown.err
 
 
-def test_show_prints_each_kind_of_thing(demo: CommandLine) -> None:
+def test_show_prints_change_requests_pages_and_threads(demo: CommandLine) -> None:
     change = demo.run("show", "harbour-api/7", "--demo")
     assert change.code == 0
     assert "\x1b" not in change.out
@@ -65,7 +65,7 @@ def test_show_prints_each_kind_of_thing(demo: CommandLine) -> None:
     assert "harbour-api/7@t6  open  concepts/time" in demo.run("show", "harbour-api/7", "--threads", "--demo").out
 
 
-def test_show_json_has_the_fields_that_are_asked_for(demo: CommandLine) -> None:
+def test_show_json_has_the_chosen_fields(demo: CommandLine) -> None:
     page = demo.run("show", "harbour-api/7:concepts/time", "--demo", "--json", "ref,outline,threads,markdown").json
     assert page["ref"] == "harbour-api/7:concepts/time"
     assert {"level": 2, "title": "Why so strict", "anchor": "why-so-strict"} in page["outline"]
@@ -75,7 +75,7 @@ def test_show_json_has_the_fields_that_are_asked_for(demo: CommandLine) -> None:
     assert swallowed.code == 2
 
 
-def test_show_on_a_terminal_uses_the_pager(demo: CommandLine) -> None:
+def test_show_in_a_terminal_uses_the_pager(demo: CommandLine) -> None:
     with demo.terminal(
         "show", "harbour-api:concepts/time", "--demo", environ={"OCTAVO_PAGER": "sed s/Why/WHY/"}
     ) as shown:
@@ -98,7 +98,7 @@ def test_show_on_a_terminal_uses_the_pager(demo: CommandLine) -> None:
         ("@nobody-here", 3, "Could not find the user"),
     ],
 )
-def test_show_names_what_is_missing(demo: CommandLine, ref: str, code: int, said: str) -> None:
+def test_show_of_a_missing_ref_names_the_ref(demo: CommandLine, ref: str, code: int, said: str) -> None:
     ran = demo.run("show", ref, "--demo")
     assert (ran.code, ran.out) == (code, "")
     assert said in ran.err
@@ -109,6 +109,8 @@ def test_diff_marks_words_in_a_pipe(demo: CommandLine) -> None:
     assert ran.code == 0
     assert "~ concepts/time  Time and time zones  +18 −0" in ran.out
     assert "drops the zone{+, and something else adds a wrong one+}." in ran.out
+    assert "{++}" not in ran.out
+    assert "[--]" not in ran.out
     assert "\x1b" not in ran.out
 
 
@@ -120,7 +122,7 @@ def test_diff_on_a_terminal_is_rendered(demo: CommandLine) -> None:
     assert "something else" in shown.look()
 
 
-def test_diff_raw_is_taken_by_patch(demo: CommandLine, tmp_path: Path) -> None:
+def test_raw_diff_can_be_applied_by_patch(demo: CommandLine, tmp_path: Path) -> None:
     before = demo.run("show", "harbour-api:concepts/time", "--demo", "--raw").out
     after = demo.run("show", "harbour-api/7:concepts/time", "--demo", "--raw").out
     file = tmp_path / "concepts" / "time.md"
@@ -135,20 +137,29 @@ def test_diff_has_short_forms_and_an_exit_code(demo: CommandLine) -> None:
     names = demo.run("diff", "harbour-api/7", "--demo", "--name-only", "--exit-code")
     assert (names.code, names.out) == (1, "concepts/time\nhelp/troubleshooting\n")
     assert demo.run("diff", "harbour-api/7", "--demo", "--stat").out.startswith("concepts/time         +18 −0\n")
-    rows = demo.run("diff", "harbour-api/7", "--demo", "--json").json
-    assert rows[0] == {
-        "path": "concepts/time",
-        "title": "Time and time zones",
-        "change": "edited",
-        "added": 18,
-        "removed": 0,
-    }
     same = demo.run("diff", "harbour-api/7", "glossary", "--demo", "--exit-code")
     assert (same.code, same.out) == (0, "")
     assert demo.run("diff", "harbour-api/7", "no/such/page", "--demo").code == 3
     not_reviewed = demo.run("diff", "harbour-api/7", "--against", "my-review", "--demo")
     assert not_reviewed.code == 3
     assert "you have not reviewed it" in not_reviewed.err
+
+
+def test_diff_as_json_is_the_review_object(demo: CommandLine) -> None:
+    ran = demo.run("diff", "harbour-api/7", "--demo", "--json", "--exit-code")
+    assert ran.code == 1
+    assert list(ran.json) == ["schema", "change", "pages", "files", "truncated"]
+    assert (ran.json["schema"], ran.json["change"]["ref"]) == ("octavo.review/1", "harbour-api/7")
+    page = ran.json["pages"][0]
+    assert (page["path"], page["change"], page["added"], page["removed"]) == ("concepts/time", "edited", 18, 0)
+    assert [each["change"] for each in page["blocks"]] == ["edited", "added"]
+    review = demo.run("review", "harbour-api/7", "--demo", "--json", "--changed-only", "--page", "concepts/time").json
+    assert review["pages"] == [page]
+    assert list(review) == ["schema", "change", "pages", "files", "threads", "findings", "truncated"]
+    since = demo.run(
+        "diff", "harbour-api/7", "help/troubleshooting", "--against", "main", "--demo", "--json", "pages"
+    ).json
+    assert [each["path"] for each in since["pages"]] == ["help/troubleshooting"]
 
 
 def test_search_finds_pages_comments_and_change_requests(demo: CommandLine) -> None:

@@ -1,4 +1,4 @@
-"""A real keyring: gnome-keyring in a D-Bus session of its own, which is locked, unlocked and taken away while Octavo runs."""
+"""A real gnome-keyring in its own D-Bus session: the tests lock, unlock and stop the keyring while Octavo runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MISSING = [each for each in NEEDS if shutil.which(each) is None]
 pytestmark = [
     pytest.mark.long,
     pytest.mark.skipif(
-        bool(MISSING), reason=f"{', '.join(MISSING)} not here: install gnome-keyring, dbus and libsecret-tools"
+        bool(MISSING), reason=f"{', '.join(MISSING)} missing: install gnome-keyring, dbus and libsecret-tools"
     ),
 ]
 PASSWORD = b"the password of the keyring"
@@ -33,14 +33,14 @@ BUS = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration
 <busconfig><type>session</type><listen>unix:path={bus}</listen>
 <policy context="default"><allow send_destination="*"/><allow eavesdrop="true"/><allow own="*"/></policy></busconfig>
 """
-"""Nothing is started because somebody asks for it: neither a keyring nor a window that asks for its password."""
+"""This D-Bus configuration starts no services: neither a keyring nor a password dialog."""
 LIMIT = 20.0
-"""Seconds after which what is waited for does not come."""
+"""Longest wait in seconds."""
 
 
 @dataclass
 class Desktop:
-    """A D-Bus session with gnome-keyring in it."""
+    """A D-Bus session with gnome-keyring."""
 
     folder: Path
     running: list[subprocess.Popen[bytes]] = field(default_factory=list)
@@ -68,35 +68,37 @@ class Desktop:
         config = self.folder / "bus.conf"
         config.write_text(BUS.format(bus=self.bus))
         self._start("dbus-daemon", f"--config-file={config}", "--nofork")
-        until(self.bus.exists)
+        wait_until(self.bus.exists)
 
     def unlock(self) -> None:
-        """Start the keyring unlocked, in place of one that runs: as what Octavo says to do over ssh."""
+        """Start an unlocked keyring that replaces the running keyring, with the command that Octavo recommends over ssh."""
         with tempfile.TemporaryFile() as password:
             password.write(PASSWORD)
             password.seek(0)
             daemon = ("gnome-keyring-daemon", "--replace", "--unlock", "--components=secrets", "--foreground")
             self._start(*daemon, stdin=password)
-        until(lambda: self.asks("print(not secretstorage.get_default_collection(bus).is_locked())") == "True")
+        wait_until(
+            lambda: self.run_secretstorage("print(not secretstorage.get_default_collection(bus).is_locked())") == "True"
+        )
 
     def lock(self) -> None:
-        assert self.asks("secretstorage.get_default_collection(bus).lock(); print('locked')") == "locked"
+        assert self.run_secretstorage("secretstorage.get_default_collection(bus).lock(); print('locked')") == "locked"
 
-    def asks(self, program: str) -> str:
-        """What a program says that asks the keyring. Empty when it cannot."""
+    def run_secretstorage(self, program: str) -> str:
+        """Return the output of a program that uses the keyring. Empty if the program fails."""
         code = f"import secretstorage\nbus = secretstorage.dbus_init()\n{program}"
         done = subprocess.run([sys.executable, "-c", code], env=self.environ, capture_output=True, text=True)
         return done.stdout.strip()
 
-    def end(self, name: str) -> None:
-        """Kill what was started under this name, as a crash does."""
+    def kill(self, name: str) -> None:
+        """Kill the processes with this name, as a crash does."""
         for each in self.running:
-            if Path(str(each.args[0])).name == name and each.poll() is None:  # type: ignore[index]  # they are lists
+            if Path(str(each.args[0])).name == name and each.poll() is None:  # type: ignore[index]  # the arguments are lists
                 each.kill()
                 each.wait()
 
     def octavo(self, *arguments: str, typed: str = "", **environ: str) -> subprocess.CompletedProcess[str]:
-        """Run a command in the session; an empty variable is taken out."""
+        """Run a command in the session. Empty variables are removed."""
         kept = {name: value for name, value in {**self.environ, **environ}.items() if value}
         command = [sys.executable, "-m", "octavo", *arguments]
         return subprocess.run(command, env=kept, input=typed, capture_output=True, text=True)
@@ -106,11 +108,11 @@ class Desktop:
         self.running.append(subprocess.Popen(command, env=self.environ, stdin=stdin, stdout=quiet, stderr=quiet))
 
 
-def until(is_so: Callable[[], bool]) -> None:
-    """Wait until something is so."""
-    end = time.monotonic() + LIMIT
-    while not is_so():
-        assert time.monotonic() < end
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait until the condition is true. Fails after LIMIT."""
+    deadline = time.monotonic() + LIMIT
+    while not condition():
+        assert time.monotonic() < deadline
         time.sleep(0.05)
 
 
@@ -125,35 +127,35 @@ def desktop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desktop
     desktop.unlock()
     yield desktop
     for name in ("gnome-keyring-daemon", "dbus-daemon"):
-        desktop.end(name)
+        desktop.kill(name)
 
 
-def test_signs_in_and_says_why_the_key_cannot_be_read_and_goes_on_once_it_can(desktop: Desktop, served: str) -> None:
-    host = served.removeprefix("http://")
+def test_unreadable_keyring_is_named_and_works_again_once_unlocked(desktop: Desktop, server_url: str) -> None:
+    host = server_url.removeprefix("http://")
     key_of = f"the key of profile default ({host}) from the keyring:"
 
-    def fails(*arguments: str, code: int = 4, **environ: str) -> str:
+    def run_failing(*arguments: str, code: int = 4, **environ: str) -> str:
         ran = desktop.octavo(*arguments, **environ)
         assert (ran.returncode, KEY in ran.stdout + ran.stderr) == (code, False), ran
         return " ".join(ran.stderr.split())
 
-    def is_read() -> bool:
+    def can_read_key() -> bool:
         return desktop.octavo("api", "users.Me").returncode == 0
 
-    # Signed in: the key is in the keyring, and nowhere else.
-    ran = desktop.octavo("--base-url", served, "auth", "login", "--with-token", typed=KEY)
+    # After the sign-in, only the keyring has the key.
+    ran = desktop.octavo("--base-url", server_url, "auth", "login", "--with-token", typed=KEY)
     assert "The API key is stored in the system keyring" in ran.stdout, ran
-    assert is_read()
-    assert nowhere_in_clear(desktop.folder)
-    with app(desktop) as shown:
+    assert can_read_key()
+    assert is_in_no_file(desktop.folder)
+    with open_app(desktop) as shown:
         shown.wait_for("● updated", limit=LIMIT)
         shown.write(b"\x11")
         assert shown.end(limit=LIMIT) == 0
 
-    # Locked: a command says so, and the app beside what it kept. Unlocked, it goes on.
+    # Locked keyring: a command fails with the cause, the app shows cached content. After unlocking, the app continues.
     desktop.lock()
-    assert f"Could not read {key_of} the keyring is locked. Set OCTAVO_API_KEY" in fails("api", "users.Me")
-    with app(desktop) as shown:
+    assert f"Could not read {key_of} the keyring is locked. Set OCTAVO_API_KEY" in run_failing("api", "users.Me")
+    with open_app(desktop) as shown:
         shown.wait_for("○ no key", limit=LIMIT)
         shown.wait_for("Could not read the API key of profile default", "the keyring is locked", limit=LIMIT)
         shown.wait_for("f3 sign in", limit=LIMIT)
@@ -163,10 +165,10 @@ def test_signs_in_and_says_why_the_key_cannot_be_read_and_goes_on_once_it_can(de
         shown.write(b"\x11")
         assert shown.end(limit=LIMIT) == 0
 
-    # Without its service, and with one that was started meanwhile.
-    desktop.end("gnome-keyring-daemon")
-    assert f"Could not read {key_of} no keyring service is running." in fails("api", "users.Me")
-    with app(desktop) as shown:
+    # Stopped keyring service: the app continues once a service is started.
+    desktop.kill("gnome-keyring-daemon")
+    assert f"Could not read {key_of} no keyring service is running." in run_failing("api", "users.Me")
+    with open_app(desktop) as shown:
         shown.wait_for("○ no key", "no keyring service is running", limit=LIMIT)
         desktop.unlock()
         shown.write(b"r")
@@ -174,52 +176,52 @@ def test_signs_in_and_says_why_the_key_cannot_be_read_and_goes_on_once_it_can(de
         shown.write(b"\x11")
         assert shown.end(limit=LIMIT) == 0
 
-    # Without D-Bus, as over ssh: what to run is said, and helps.
-    said = fails("api", "users.Me", DBUS_SESSION_BUS_ADDRESS="")
+    # Without D-Bus, as over ssh: Octavo prints the command that helps.
+    said = run_failing("api", "users.Me", DBUS_SESSION_BUS_ADDRESS="")
     way = f"export DBUS_SESSION_BUS_ADDRESS=unix:path={desktop.bus}"
     assert f"Could not read {key_of} this session has no D-Bus session bus" in said
     assert said.endswith(f"run: {way}")
-    assert is_read(), "it is the address of the test"
-    desktop.end("dbus-daemon")
-    assert f"Could not read {key_of} the D-Bus session bus" in fails("api", "users.Me")
+    assert can_read_key(), "the recommended address is the address of this test's bus"
+    desktop.kill("dbus-daemon")
+    assert f"Could not read {key_of} the D-Bus session bus" in run_failing("api", "users.Me")
     assert f"Could not read {key_of}" in desktop.octavo("auth", "status").stdout
 
-    # All is there again: so is the key.
-    desktop.end("gnome-keyring-daemon")
+    # Bus and keyring run again: the key can be read again.
+    desktop.kill("gnome-keyring-daemon")
     desktop.start_bus()
     desktop.unlock()
-    assert is_read()
-    assert nowhere_in_clear(desktop.folder)
+    assert can_read_key()
+    assert is_in_no_file(desktop.folder)
 
 
-def test_signs_out_without_the_keyring_and_says_how_to_delete_the_key(desktop: Desktop, served: str) -> None:
-    desktop.octavo("--base-url", served, "auth", "login", "--with-token", typed=KEY)
+def test_logout_without_dbus_says_how_to_delete_the_key(desktop: Desktop, server_url: str) -> None:
+    desktop.octavo("--base-url", server_url, "auth", "login", "--with-token", typed=KEY)
     ran = desktop.octavo("auth", "logout", DBUS_SESSION_BUS_ADDRESS="")
     assert ran.returncode == 1
     assert "Signed out default" in ran.stdout
     assert "Could not delete the key of profile default" in ran.stderr
     assert desktop.octavo("api", "users.Me").returncode == 4
     command = ran.stderr.strip().rpartition("run: ")[2].split()
-    assert command == ["secret-tool", "clear", "service", f"octavo:{served}", "username", "default"]
+    assert command == ["secret-tool", "clear", "service", f"octavo:{server_url}", "username", "default"]
     found = "print(len(list(secretstorage.get_default_collection(bus).get_all_items())))"
-    assert desktop.asks(found) == "1"
+    assert desktop.run_secretstorage(found) == "1"
     assert subprocess.run(command, env=desktop.environ).returncode == 0
-    assert desktop.asks(found) == "0"
+    assert desktop.run_secretstorage(found) == "0"
 
-    # With the keyring, the key goes with the account.
-    desktop.octavo("--base-url", served, "auth", "login", "--with-token", typed=KEY)
+    # With the keyring, signing out deletes the key.
+    desktop.octavo("--base-url", server_url, "auth", "login", "--with-token", typed=KEY)
     assert desktop.octavo("auth", "logout").returncode == 0
-    assert desktop.asks(found) == "0"
+    assert desktop.run_secretstorage(found) == "0"
 
 
-def app(desktop: Desktop) -> Terminal:
+def open_app(desktop: Desktop) -> Terminal:
     return Terminal([sys.executable, "-m", "octavo"], desktop.environ, columns=150)
 
 
-def nowhere_in_clear(folder: Path) -> bool:
-    """Whether no file holds the key, the keyring's own among them."""
+def is_in_no_file(folder: Path) -> bool:
+    """Return True if no file contains the key in plain text, files of the keyring included."""
     for each in folder.rglob("*"):
-        with suppress(OSError):  # sockets
+        with suppress(OSError):  # Sockets cannot be read.
             if each.is_file() and KEY.encode() in each.read_bytes():
                 return False
     return True

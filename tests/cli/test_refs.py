@@ -1,4 +1,4 @@
-"""REFs: what they name, and that their shortest form means the same."""
+"""REFs name a space, page, change request or thread; the short form means the same as the long form."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from octavo.api.spaces import Space
-from octavo.cli.arguments import Failure
+from octavo.cli.failures import Failure
 from octavo.cli.refs import Ref, parse_ref, short_name
 
 WORDS = st.text("abcdefgh-äßЖ水 _.!", min_size=1, max_size=12).map(str.strip).filter(lambda word: word.strip(" "))
@@ -46,7 +46,7 @@ def test_each_form_of_a_ref_is_read(text: str, ref: Ref) -> None:
 
 
 @pytest.mark.parametrize("text", ["", ":", "/", "/7", "@", "handbook:", "a@b@c", "#", "x" * 3000])
-def test_text_that_is_no_ref_is_refused(text: str) -> None:
+def test_invalid_ref_is_refused(text: str) -> None:
     with pytest.raises(Failure, match="Could not read the REF") as refused:
         parse_ref(text)
     assert refused.value.code == 2

@@ -1,4 +1,4 @@
-"""`octavo review`: programs read a change request and propose notes, and only a person sends them."""
+"""`octavo review`: a program reads a change request and proposes notes. Only a user sends the notes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def demo(library: Path, tmp_path: Path) -> CommandLine:
 
 
 def call(demo: CommandLine, name: str, *values: str, body: object = None) -> Any:
-    """Call an operation of the demo."""
+    """Call an operation on the demo."""
     ran = demo.run(
         "api", name, *values, "--demo", *(["--input", "-"] if body is not None else []), input=json.dumps(body)
     )
@@ -51,8 +51,8 @@ def call(demo: CommandLine, name: str, *values: str, body: object = None) -> Any
 
 
 @dataclass
-class Request:
-    """A change request of one page."""
+class PreparedChangeRequest:
+    """A change request that changes one page."""
 
     demo: CommandLine
     id: str
@@ -64,7 +64,7 @@ class Request:
         return f"harbour-api/{self.number}"
 
     def write(self, markdown: str) -> None:
-        """Replace the text of the page: a new revision."""
+        """Replace the text of the page, which creates a revision."""
         at = ("spaceId=harbour-api", f"changeRequestId={self.id}")
         change = {"operation": "update_page", "page": self.page, "document": {"markdown": markdown}}
         call(self.demo, "content.Edit", *at, body={"changes": [change]})
@@ -79,26 +79,22 @@ class Request:
         return len(call(self.demo, "comments.List", *at)["items"])
 
 
-def start(demo: CommandLine, markdown: str) -> Request:
+def start(demo: CommandLine, markdown: str) -> PreparedChangeRequest:
     page = demo.run("show", "harbour-api:concepts/predictions", "--demo", "--json", "id").json["id"]
     made = call(demo, "change_requests.Create", "spaceId=harbour-api", "subject=Notes")
-    request = Request(demo, made["id"], made["number"], page)
+    request = PreparedChangeRequest(demo, made["id"], made["number"], page)
     request.write(markdown)
     call(demo, "change_requests.Update", "spaceId=harbour-api", f"changeRequestId={request.id}", "status=open")
     return request
 
 
-def import_notes(request: Request, notes: Sequence[Mapping[str, Any]], *options: str) -> Any:
+def import_notes(request: PreparedChangeRequest, notes: Sequence[Mapping[str, Any]], *options: str) -> Any:
     lines = "\n".join(json.dumps(note) for note in notes)
     return request.demo.run("review", request.ref, "--demo", "--import", "-", *options, input=lines)
 
 
-def changed_once(chunks: list[str], noted: list[tuple[int, int]], seed: int) -> tuple[str, dict[tuple[int, int], int]]:
-    """Return the page after five edits of noted blocks, or fewer if there are not as many sentences, five insertions and a
-    move, and the new line of each noted line.
-
-    A line is named by the number of its chunk, and its number in the chunk.
-    """
+def edit_page(chunks: list[str], noted: list[tuple[int, int]], seed: int) -> tuple[str, dict[tuple[int, int], int]]:
+    """Return the edited page, and the new line number of each noted line."""
     randomly = random.Random(seed)
     texts = [chunk.split("\n") for chunk in chunks]
     sentences = [each for each in noted if re.match(r"(\* |#+ |\d\. )?[A-Z].* .* ", texts[each[0]][each[1]])]
@@ -123,8 +119,8 @@ def changed_once(chunks: list[str], noted: list[tuple[int, int]], seed: int) -> 
 @pytest.mark.parametrize(
     "seed", [1, pytest.param(2, marks=pytest.mark.before_release), pytest.param(3, marks=pytest.mark.before_release)]
 )
-def test_forty_notes_are_placed_after_the_request_changed_once(demo: CommandLine, seed: int) -> None:
-    """30 comments and 10 suggestions: at least 39 on the right block, none sent, and none twice."""
+def test_notes_keep_their_blocks_after_the_page_was_edited(demo: CommandLine, seed: int) -> None:
+    """At least 39 of the 40 notes (30 comments, 10 suggestions) are on the right block. No note is sent or imported twice."""
     chunks: list[str] = []
     for name in PAGES:
         document = parse((DEMO / name).read_text())
@@ -143,7 +139,7 @@ def test_forty_notes_are_placed_after_the_request_changed_once(demo: CommandLine
     for each in chosen:
         number = max(number for number, first in enumerate(first_lines) if first < each["line"])
         places[each["block"]] = (number, each["line"] - 1 - first_lines[number])
-    changed, new_lines = changed_once(chunks, list(places.values()), seed)
+    changed, new_lines = edit_page(chunks, list(places.values()), seed)
     request.write(changed)
     notes = [
         {
@@ -193,7 +189,7 @@ def test_forty_notes_are_placed_after_the_request_changed_once(demo: CommandLine
         ("[" * 10_000, "notes.jsonl:2: "),
     ],
 )
-def test_file_that_is_not_understood_stores_nothing(octavo: Octavo, tmp_path: Path, row: str, says: str) -> None:
+def test_invalid_file_of_notes_stores_nothing(octavo: Octavo, tmp_path: Path, row: str, says: str) -> None:
     notes = tmp_path / "notes.jsonl"
     good = {"page": "concepts/time", "quote": "bad-time", "text": "Good.", "source": "claude"}
     notes.write_text(f"{json.dumps(good)}\n{row}\n")
@@ -218,7 +214,7 @@ def test_file_beyond_a_limit_is_refused(octavo: Octavo, tmp_path: Path, content:
     assert says in ran.err
 
 
-def test_notes_without_a_place_are_named_and_the_others_stay(demo: CommandLine) -> None:
+def test_notes_without_a_block_are_named_and_the_others_imported(demo: CommandLine) -> None:
     notes = demo.folder / "notes.jsonl"
     rows = (
         {"page": "concepts/time", "quote": "bad-time", "text": "Name the zone.", "source": "claude"},
@@ -235,6 +231,65 @@ def test_notes_without_a_place_are_named_and_the_others_stay(demo: CommandLine) 
     ran = demo.run("review", "harbour-api/7", "--demo", "--discard-proposed")
     assert (ran.code, ran.out) == (0, "Discarded 1 proposed note.\n")
     assert demo.run("review", "harbour-api/7", "--demo", "--json", "proposed").json == {"proposed": []}
+
+
+def reports_of(format_name: str, path: str, line: int, column: int) -> str:
+    """Return two findings in a format: on the words “a wrong one”, and on line 1, which the request did not add."""
+    if format_name == "vale":
+        action = {"Name": "replace", "Params": ["the wrong one"]}
+        found = {"Line": line, "Span": [column, column + 10], "Match": "a wrong one", "Action": action}
+        alert = {"Check": "House.Words", "Message": "Name it.", "Severity": "warning"}
+        return json.dumps({path: [{**alert, **found}, {**alert, "Line": 1, "Span": [3, 6], "Match": "Time"}]})
+    if format_name == "checkstyle":
+        first = f'<error line="{line}" column="{column}" message="Name it." source="House.Words"/>'
+        return f'<checkstyle><file name="{path}">{first}<error line="1" message="Name it."/></file></checkstyle>'
+    if format_name == "sarif":
+        regions = [{"startLine": line, "startColumn": column, "endColumn": column + 11}, {"startLine": 1}]
+        places = [{"artifactLocation": {"uri": path}, "region": each} for each in regions]
+        return json.dumps({"runs": [{"results": [
+            {"ruleId": "House.Words", "message": {"text": "Name it."}, "locations": [{"physicalLocation": each}]}
+            for each in places
+        ]}]})  # fmt: skip
+    ranges = [
+        {"start": {"line": line, "column": column}, "end": {"line": line, "column": column + 11}},
+        {"start": {"line": 1}},
+    ]
+    rows = [
+        {"message": "Name it.", "code": {"value": "House.Words"}, "location": {"path": path, "range": each}}
+        for each in ranges
+    ]
+    return json.dumps({"diagnostics": rows}) if format_name == "rdjson" else "\n".join(map(json.dumps, rows))
+
+
+def test_findings_of_linters_are_proposed_on_added_words(demo: CommandLine) -> None:
+    text = demo.run("show", "harbour-api/7:help/troubleshooting", "--demo", "--raw").out.split("\n")
+    number = next(number for number, line in enumerate(text, 1) if "a wrong one" in line)
+    column = text[number - 1].index("a wrong one") + 1
+    for format_name in ("vale", "sarif", "rdjson", "rdjsonl", "checkstyle"):
+        reports = reports_of(format_name, "docs/help/troubleshooting.md", number, column)
+        ran = demo.run(
+            "review", "harbour-api/7", "--demo", "--import", "-", "--format", format_name, "--source", format_name,
+            input=reports,
+        )  # fmt: skip
+        assert (ran.code, ran.out) == (0, "1 note: 1 proposed.\n"), format_name
+        assert ran.err == "octavo: 1 finding is not on added words and left out.\n"
+    review = demo.run("review", "harbour-api/7", "--demo", "--json", "pages,proposed", "--changed-only").json
+    (edited,) = (each["block"] for each in review["pages"][1]["blocks"] if each["change"] == "edited")
+    assert {(each["page"], each["block"]) for each in review["proposed"]} == {("help/troubleshooting", edited)}
+    texts = {each["source"]: each["text"] for each in review["proposed"]}
+    assert texts["sarif"] == "Name it. (House.Words)"
+    assert "```suggestion\n" in texts["vale"]
+    assert "adds the wrong one" in texts["vale"]
+
+
+def test_findings_that_are_not_understood_store_nothing(demo: CommandLine) -> None:
+    ran = demo.run("review", "harbour-api/7", "--demo", "--import", "-", "--format", "sarif", input="{}")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == "octavo: Could not read standard input as sarif: it has no runs.\n"
+    unknown = reports_of("vale", "concepts/tide.md", 3, 1)
+    ran = demo.run("review", "harbour-api/7", "--demo", "--import", "-", "--format", "vale", input=unknown)
+    assert (ran.code, ran.out) == (6, "2 notes: 0 proposed, 2 not placed.\n")
+    assert ran.err.splitlines()[0] == "octavo: concepts/tide.md:3: there is no page concepts/tide.md."
 
 
 def test_change_request_is_exported_by_block(demo: CommandLine) -> None:
@@ -260,7 +315,7 @@ def test_change_request_is_exported_by_block(demo: CommandLine) -> None:
         (["harbour-api/7", "--json", "--page", "nope"], 3, "Could not find page nope"),
     ],
 )
-def test_wrong_use_is_named(demo: CommandLine, arguments: list[str], code: int, says: str) -> None:
+def test_wrong_arguments_are_named(demo: CommandLine, arguments: list[str], code: int, says: str) -> None:
     ran = demo.run("review", *arguments, "--demo")
     assert (ran.code, ran.out) == (code, "")
     assert says in ran.err

@@ -1,4 +1,4 @@
-"""Being somebody else in the demo, from the command line and from the palette."""
+"""Switch the demo user, on the command line and in the command palette."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def environ(library: Path, tmp_path: Path) -> dict[str, str]:
     return {**folders, "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
 
 
-def test_one_becomes_somebody_else_without_leaving_the_terminal(environ: dict[str, str]) -> None:
+def test_palette_switches_the_demo_user_without_a_restart(environ: dict[str, str]) -> None:
     command = [sys.executable, "-m", "octavo", "demo", "--as", "reader", "--read-only"]
     with Terminal(command, environ) as app:
         app.wait_for("DEMO as reader", "read-only", "updated", limit=60)
@@ -43,13 +43,13 @@ def test_one_becomes_somebody_else_without_leaving_the_terminal(environ: dict[st
         assert app.end() == 0
 
 
-def test_nobody_is_called_otherwise_than_a_role(octavo: Octavo) -> None:
+def test_name_of_a_person_as_the_role_is_refused(octavo: Octavo) -> None:
     ran = octavo("demo", "--as", "mara")
     assert ran.code == 2
     assert "reviewer" in ran.err
 
 
-def test_in_a_folder_there_are_no_roles(octavo: Octavo, tmp_path: Path) -> None:
+def test_role_with_a_folder_is_refused(octavo: Octavo, tmp_path: Path) -> None:
     ran = octavo("serve", "--load", str(tmp_path), "--as", "reader")
     assert ran.code == 2
     assert "--as works only with the demo" in ran.err

@@ -1,4 +1,4 @@
-"""What is said of a bug that nobody caught holds no key, wherever it happens."""
+"""Tracebacks and log messages of unhandled errors contain no API key, in whichever thread or hook they occur."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ sys.exit(main())
         ("logging.getLogger('a.library').error('it had %s %d', KEY); return 0", 0),
     ],
 )
-def test_a_bug_is_seen_and_the_key_is_not(work: str, code: int) -> None:
+def test_unhandled_error_is_printed_without_the_key(work: str, code: int) -> None:
     command = [sys.executable, "-c", PROGRAM.format(key=KEY, work=work)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "OCTAVO_API_KEY": ""})
     assert ran.returncode == code, ran.stderr
@@ -64,7 +64,7 @@ def test_a_bug_is_seen_and_the_key_is_not(work: str, code: int) -> None:
         assert "in fail" in ran.stderr
 
 
-def test_every_key_that_is_taken_is_known(tmp_path: Path) -> None:
+def test_typed_and_generated_keys_are_redacted(tmp_path: Path) -> None:
     given = keys.parse_token("  Bearer a-key-that-looks-like-nothing ")
     made = PlatformFolder(tmp_path / "platform").key()
     for key in (given, made):

@@ -1,4 +1,4 @@
-"""The commands that write: they go through the outbox, so that nothing is lost and nothing is sent twice."""
+"""Commands that write use the outbox: no write is lost and no write is sent twice."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def demo(library: Path, tmp_path: Path) -> CommandLine:
 
 
 @contextmanager
-def served(home: CommandLine, role: str = "creator") -> Iterator[CommandLine]:
-    """Serve the demo of `home`, and yield a command line that is signed in with a role, with folders of its own."""
+def sign_in_as(home: CommandLine, role: str = "creator") -> Iterator[CommandLine]:
+    """Serve the demo of `home` and yield a command line with its own folders that is signed in with a role."""
     command = home.command("serve", "--as", role)
     with subprocess.Popen(command, env=home.environ, stdout=subprocess.PIPE, text=True) as serving:
         assert serving.stdout is not None
@@ -46,8 +46,8 @@ def served(home: CommandLine, role: str = "creator") -> Iterator[CommandLine]:
             serving.terminate()
 
 
-def texts(home: CommandLine, ref: str) -> list[str]:
-    """Return the texts of the threads at a place."""
+def thread_texts(home: CommandLine, ref: str) -> list[str]:
+    """Return the texts of the threads that `octavo show` lists for a REF."""
     return [each["text"] for each in home.run("show", ref, "--threads", "--json", "text").json]
 
 
@@ -75,30 +75,30 @@ def test_thread_is_reopened_and_gets_a_reaction(demo: CommandLine) -> None:
     assert demo.run("outbox", "--demo").out == ""
 
 
-def test_pending_comments_and_suggestions_go_with_the_review(demo: CommandLine, tmp_path: Path) -> None:
+def test_review_sends_pending_comments_and_suggestions(demo: CommandLine, tmp_path: Path) -> None:
     wording = tmp_path / "new-wording.md"
     wording.write_text("From March to October?\n")
     page = demo.run("diff", "limpet/2", "--name-only", "--demo").out.splitlines()[0]
     place = ("limpet/2", "--page", page, "--line", "3")
     kept = demo.run("comment", *place, "--suggest", str(wording), "--pending", "--demo", "--json")
     assert (kept.code, kept.json["status"]) == (0, "pending")
-    assert texts_of_demo(demo, "limpet/2") == []
+    assert suggestion_texts(demo, "limpet/2") == []
     listed = demo.run("outbox", "list", "--demo", "--json", "state,action").json
     assert listed == [{"state": "pending", "action": "comment"}]
     approved = demo.run("review", "limpet/2", "--approve", "-m", "Good.", "--demo")
     assert (approved.code, approved.out) == (0, "Approved limpet/2 with 1 comment.\n")
-    assert any("```suggestion" in each for each in texts_of_demo(demo, "limpet/2"))
+    assert any("```suggestion" in each for each in suggestion_texts(demo, "limpet/2"))
 
 
-def texts_of_demo(demo: CommandLine, ref: str) -> list[str]:
-    """Return the suggestions in the threads at a place in the demo."""
+def suggestion_texts(demo: CommandLine, ref: str) -> list[str]:
+    """Return the texts of the suggestions in the threads that `octavo show` lists for a REF of the demo."""
     rows = demo.run("show", ref, "--threads", "--json", "text,suggestion", "--demo").json
     return [each["text"] for each in rows if each["suggestion"] is not None]
 
 
 def test_review_of_an_edited_change_request_is_blocked(demo: CommandLine) -> None:
     assert demo.run("show", "harbour-api/7", "--demo").code == 0
-    with served(demo) as other:
+    with sign_in_as(demo) as other:
         changes = json.dumps(
             {"changes": [{"operation": "update_page", "page": "harbour-api-page-12", "title": "Time"}]}
         )
@@ -114,7 +114,7 @@ def test_review_of_an_edited_change_request_is_blocked(demo: CommandLine) -> Non
     assert demo.run("review", "harbour-api/7", "--approve", "--demo").code == 0
 
 
-def test_once_writes_a_single_time(demo: CommandLine) -> None:
+def test_once_option_writes_a_single_time(demo: CommandLine) -> None:
     first = demo.run("comment", "handbook/2", "-m", "Only once", "--once", "build 7", "--demo")
     again = demo.run("comment", "handbook/2", "-m", "Only once", "--once", "build 7", "--demo")
     assert (first.code, again.code) == (0, 0)
@@ -144,7 +144,7 @@ def test_once_writes_a_single_time(demo: CommandLine) -> None:
         (("outbox", "discard"), 2, "octavo outbox retry ID"),
     ],
 )
-def test_mistakes_write_nothing(demo: CommandLine, arguments: tuple[str, ...], code: int, said: str) -> None:
+def test_wrong_arguments_write_nothing(demo: CommandLine, arguments: tuple[str, ...], code: int, said: str) -> None:
     ran = demo.run(*arguments, "--demo")
     assert (ran.code, ran.out) == (code, "")
     assert said in ran.err
@@ -171,8 +171,8 @@ def test_read_only_refuses_every_write(demo: CommandLine, arguments: tuple[str, 
         ("reader", 5, 5),
     ],
 )
-def test_role_may_write_what_the_app_allows(demo: CommandLine, role: str, comments: int, reviews: int) -> None:
-    with served(demo, role) as home:
+def test_role_may_write_the_same_as_in_the_app(demo: CommandLine, role: str, comments: int, reviews: int) -> None:
+    with sign_in_as(demo, role) as home:
         commented = home.run("comment", "harbour-api/7", "-m", f"From a {role}")
         reviewed = home.run("review", "harbour-api/7", "--approve")
     assert (commented.code, reviewed.code) == (comments, reviews)
@@ -180,8 +180,8 @@ def test_role_may_write_what_the_app_allows(demo: CommandLine, role: str, commen
         assert ran.code == 0 or "your role in Harbour API does not let you" in ran.err
 
 
-def test_lost_response_is_looked_for_and_not_sent_twice(demo: CommandLine) -> None:
-    with served(demo) as home, DroppingProxy(home.environ["OCTAVO_BASE_URL"]).running() as proxy:
+def test_write_with_a_lost_response_is_found_and_not_sent_twice(demo: CommandLine) -> None:
+    with sign_in_as(demo) as home, DroppingProxy(home.environ["OCTAVO_BASE_URL"]).running() as proxy:
         through = {"OCTAVO_BASE_URL": proxy.origin}
         proxy.drops_writes = proxy.is_down_after_write = True
         lost = home.run("comment", "handbook/2", "-m", "Sent once", "--wait", "4", environ=through)
@@ -192,12 +192,12 @@ def test_lost_response_is_looked_for_and_not_sent_twice(demo: CommandLine) -> No
         proxy.drops_writes = False
         later = home.run("comment", "handbook/2", "-m", "Another one", environ=through)
         assert later.code == 0, later.err
-        assert texts(home, "handbook/2").count("Sent once") == 1
+        assert thread_texts(home, "handbook/2").count("Sent once") == 1
         assert len(proxy.writes) == 2
 
 
-def test_killed_command_loses_and_repeats_nothing(demo: CommandLine) -> None:
-    with served(demo) as home, DroppingProxy(home.environ["OCTAVO_BASE_URL"]).running() as proxy:
+def test_killed_command_loses_and_repeats_no_write(demo: CommandLine) -> None:
+    with sign_in_as(demo) as home, DroppingProxy(home.environ["OCTAVO_BASE_URL"]).running() as proxy:
         through = {"OCTAVO_BASE_URL": proxy.origin}
         proxy.drops_writes = proxy.is_down_after_write = True
         command = home.command("comment", "handbook/2", "-m", "Survives")
@@ -207,12 +207,12 @@ def test_killed_command_loses_and_repeats_nothing(demo: CommandLine) -> None:
         proxy.drops_writes = False
         later = home.run("comment", "handbook/2", "-m", "Another one", environ=through)
         assert later.code == 0, later.err
-        assert texts(home, "handbook/2").count("Survives") == 1
+        assert thread_texts(home, "handbook/2").count("Survives") == 1
         assert home.run("outbox").out == ""
 
 
 def test_comment_without_a_connection_stays_in_the_outbox(demo: CommandLine) -> None:
-    with served(demo) as home:
+    with sign_in_as(demo) as home:
         assert home.run("show", "handbook/2").code == 0
         refused = home.run("comment", "handbook/2", "-m", "x", environ={"OCTAVO_BASE_URL": "http://127.0.0.1:9"})
     assert refused.code == 1

@@ -1,4 +1,4 @@
-"""Backends for the keyring library."""
+"""Storage backends for the keyring library."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Memory(KeyringBackend):
     priority = 1
 
     def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]  # the library does not say
+        super().__init__()  # type: ignore[no-untyped-call]  # the library has no types
         self.kept: dict[tuple[str, str], str] = {}
         self.calls: list[str] = []
 
@@ -76,7 +76,7 @@ class Chain(KeyringBackend):
     priority = 10
 
     def __init__(self, backends: Iterable[KeyringBackend]) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]  # the library does not say
+        super().__init__()  # type: ignore[no-untyped-call]  # the library has no types
         self.backends = list(backends)
 
     def get_password(self, service: str, username: str) -> str | None:

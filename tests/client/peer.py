@@ -14,8 +14,8 @@ KEY_TEXT = "gb_api_0123456789abcdefghij"
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A request. Header names are in lower case."""
+class ReceivedRequest:
+    """A request that the server received. Header names are in lower case."""
 
     method: str
     target: str
@@ -51,14 +51,18 @@ def reply(
 
 
 class Peer:
-    """A server: `answer(asked)` returns the bytes of the response. Empty bytes close the connection."""
+    """A server: `answer(request)` returns the bytes of the response. Empty bytes close the connection."""
 
     def __init__(
-        self, answer: Callable[[Asked], Reply], *, tls: ssl.SSLContext | None = None, idle: float | None = None
+        self,
+        answer: Callable[[ReceivedRequest], Reply],
+        *,
+        tls: ssl.SSLContext | None = None,
+        idle: float | None = None,
     ) -> None:
         """`idle`: seconds until an idle connection is closed."""
         self.answer = answer
-        self.asked: list[Asked] = []
+        self.requests: list[ReceivedRequest] = []
         self.connections = 0
         self.open = 0
         self.port = 0
@@ -90,9 +94,9 @@ class Peer:
         self.connections += 1
         self.open += 1
         try:
-            while (asked := await asyncio.wait_for(_request(reader), self._idle)) is not None:
-                self.asked.append(asked)
-                answer = self.answer(asked)
+            while (request := await asyncio.wait_for(_request(reader), self._idle)) is not None:
+                self.requests.append(request)
+                answer = self.answer(request)
                 if isinstance(answer, bytes):
                     if not answer:
                         return
@@ -111,7 +115,7 @@ class Peer:
             writer.close()
 
 
-async def _request(reader: asyncio.StreamReader) -> Asked | None:
+async def _request(reader: asyncio.StreamReader) -> ReceivedRequest | None:
     try:
         head = await reader.readuntil(b"\r\n\r\n")
     except asyncio.IncompleteReadError:
@@ -119,7 +123,7 @@ async def _request(reader: asyncio.StreamReader) -> Asked | None:
     first, *lines = head.decode("latin-1").split("\r\n")
     method, target, _ = first.split(" ", 2)
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)}
-    return Asked(method, target, headers, await reader.readexactly(int(headers.get("content-length", "0"))))
+    return ReceivedRequest(method, target, headers, await reader.readexactly(int(headers.get("content-length", "0"))))
 
 
 def _ends_with_close(answer: Reply) -> bool:

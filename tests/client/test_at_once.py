@@ -1,4 +1,4 @@
-"""Several requests at once: those that share an answer, those that wait their turn, those that are given up."""
+"""Concurrent requests: shared responses, the request queue, and cancellation."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from tests.client.conftest import Connect, Time
 from tests.client.test_client import ME, POST
 
 
-class Gate:
-    """An application that answers when it is let."""
+class BlockedApp:
+    """An ASGI application that sends no response before `open` is set."""
 
     def __init__(self) -> None:
         self.open = asyncio.Event()
         self.inside = 0
         self.most = 0
-        self.asked: list[str] = []
+        self.requests: list[str] = []
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        self.asked.append(f"{scope['method']} {scope['path']}")
+        self.requests.append(f"{scope['method']} {scope['path']}")
         self.inside += 1
         self.most = max(self.most, self.inside)
         try:
@@ -37,22 +37,22 @@ class Gate:
         await send({"type": "http.response.body", "body": b'{"id":"mia","postedBy":{"id":"mia"}}'})
 
 
-async def settle() -> None:
-    """Let everything that can go on go on."""
+async def run_ready_tasks() -> None:
+    """Run the event loop until no task can continue."""
     for _ in range(20):
         await asyncio.sleep(0)
 
 
 async def test_simultaneous_equal_reads_are_one_request(connect: Connect) -> None:
-    gate = Gate()
+    gate = BlockedApp()
     client = connect("http://octavo.local", transport=gate)
     tasks = [asyncio.create_task(client(ME)) for _ in range(5)]
-    await settle()
+    await run_ready_tasks()
     gate.open.set()
     assert [(await task).id for task in tasks] == ["mia"] * 5
-    assert len(gate.asked) == 1
+    assert len(gate.requests) == 1
     await client(ME)
-    assert len(gate.asked) == 2
+    assert len(gate.requests) == 2
 
 
 async def test_shared_request_keeps_no_context_of_its_caller(connect: Connect) -> None:
@@ -69,48 +69,48 @@ async def test_shared_request_keeps_no_context_of_its_caller(connect: Connect) -
     assert seen == [None]
 
 
-async def test_waiting_time_of_a_request_is_known(connect: Connect, time: Time) -> None:
-    gate = Gate()
+async def test_client_reports_the_longest_running_request(connect: Connect, time: Time) -> None:
+    gate = BlockedApp()
     client = connect("http://octavo.local", transport=gate)
     assert client.waited == 0
     asking = asyncio.create_task(client(ME))
-    await settle()
+    await run_ready_tasks()
     time.seconds += 7
     later = asyncio.create_task(client(POST))
-    await settle()
-    assert client.waited == 7, "the longest counts"
+    await run_ready_tasks()
+    assert client.waited == 7, "the longest wait counts"
     gate.open.set()
     await asyncio.gather(asking, later)
     assert client.waited == 0
 
 
 async def test_equal_writes_are_sent_separately(connect: Connect) -> None:
-    gate = Gate()
+    gate = BlockedApp()
     gate.open.set()
     client = connect("http://octavo.local", transport=gate)
     await asyncio.gather(client(POST), client(POST))
-    assert len(gate.asked) == 2
+    assert len(gate.requests) == 2
 
 
 async def test_canceled_caller_does_not_cancel_the_shared_request(connect: Connect) -> None:
-    gate = Gate()
+    gate = BlockedApp()
     client = connect("http://octavo.local", transport=gate)
     first, second = asyncio.create_task(client(ME)), asyncio.create_task(client(ME))
-    await settle()
+    await run_ready_tasks()
     first.cancel()
-    await settle()
+    await run_ready_tasks()
     gate.open.set()
     assert (await second).id == "mia"
     assert first.cancelled()
 
 
 async def test_request_without_callers_is_canceled(connect: Connect) -> None:
-    gate = Gate()
+    gate = BlockedApp()
     client = connect("http://octavo.local", transport=gate)
     task = asyncio.create_task(client(ME))
-    await settle()
+    await run_ready_tasks()
     task.cancel()
-    await settle()
+    await run_ready_tasks()
     assert gate.inside == 0
     assert client.activity[-1].error == "The API request was canceled."
     gate.open.set()
@@ -118,17 +118,17 @@ async def test_request_without_callers_is_canceled(connect: Connect) -> None:
 
 
 async def test_read_after_a_write_does_not_share_an_earlier_read(connect: Connect) -> None:
-    gate = Gate()
+    gate = BlockedApp()
     client = connect("http://octavo.local", transport=gate)
     before, write = asyncio.create_task(client(ME)), asyncio.create_task(client(POST))
-    await settle()
+    await run_ready_tasks()
     write.cancel()
-    await settle()
+    await run_ready_tasks()
     after = asyncio.create_task(client(ME))
-    await settle()
+    await run_ready_tasks()
     gate.open.set()
     await asyncio.gather(before, after)
-    assert gate.asked.count("GET /v1/user") == 2
+    assert gate.requests.count("GET /v1/user") == 2
 
 
 async def test_failure_is_raised_for_all_callers(connect: Connect) -> None:
@@ -143,10 +143,10 @@ async def test_failure_is_raised_for_all_callers(connect: Connect) -> None:
 
 
 async def test_six_requests_run_at_once(connect: Connect) -> None:
-    gate = Gate()
+    gate = BlockedApp()
     client = connect("http://octavo.local", transport=gate)
     tasks = [asyncio.create_task(client(users.Get(user_id=f"n{n}"))) for n in range(10)]
-    await settle()
+    await run_ready_tasks()
     assert gate.inside == 6
     gate.open.set()
     await asyncio.gather(*tasks)
@@ -162,19 +162,19 @@ async def test_application_without_a_response_is_a_lost_response(connect: Connec
 
 
 async def test_closed_client_cancels_running_requests(connect: Connect) -> None:
-    gate = Gate()
+    gate = BlockedApp()
     client = connect("http://octavo.local", transport=gate)
     task = asyncio.create_task(client(ME))
-    await settle()
+    await run_ready_tasks()
     await client.aclose()
-    await settle()
+    await run_ready_tasks()
     assert task.cancelled()
     assert gate.inside == 0
 
 
 @pytest.mark.parametrize("turns", range(6))
 async def test_close_waits_for_canceled_requests_to_release_resources(connect: Connect, turns: int) -> None:
-    given_back: list[str] = []
+    released: list[str] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         try:
@@ -182,63 +182,63 @@ async def test_close_waits_for_canceled_requests_to_release_resources(connect: C
         finally:
             await asyncio.sleep(0)
             await asyncio.sleep(0)
-            given_back.append("the connection")
+            released.append("the connection")
 
     client = connect("http://octavo.local", transport=app)
     task = asyncio.create_task(client(ME))
-    await settle()
-    task.cancel()  # who asked leaves, and a few turns later the client is closed: whoever gives back is told only once
+    await run_ready_tasks()
+    task.cancel()  # The caller cancels some turns before the client closes: resources are released once, and aclose() waits until then.
     for _ in range(turns):
         await asyncio.sleep(0)
     await client.aclose()
-    assert given_back == ["the connection"]
+    assert released == ["the connection"]
 
 
-async def ask_patiently(client: Any, op: Any, is_waited_for: IsWaitedFor = lambda: False) -> Any:
+async def send_in_background(client: Any, op: Any, is_waited_for: IsWaitedFor = lambda: False) -> Any:
     with with_urgency(is_waited_for):
         return await client(op)
 
 
 async def test_urgent_requests_go_before_background_requests(connect: Connect) -> None:
-    gate = Gate()
+    gate = BlockedApp()
     client = connect("http://octavo.local", transport=gate)
-    tasks = [asyncio.create_task(ask_patiently(client, users.Get(user_id=f"n{n}"))) for n in range(40)]
-    await settle()
-    assert gate.inside == 4, "there is room for who waits"
+    tasks = [asyncio.create_task(send_in_background(client, users.Get(user_id=f"n{n}"))) for n in range(40)]
+    await run_ready_tasks()
+    assert gate.inside == 4, "two slots stay free for urgent requests"
     tasks.append(asyncio.create_task(client(ME)))
-    await settle()
-    assert gate.asked[4:] == ["GET /v1/user"]
+    await run_ready_tasks()
+    assert gate.requests[4:] == ["GET /v1/user"]
     tasks += [asyncio.create_task(client(users.Get(user_id=f"w{n}"))) for n in range(3)]
-    await settle()
+    await run_ready_tasks()
     assert gate.inside == 6
     gate.open.set()
     await asyncio.gather(*tasks)
-    assert gate.asked[5:8] == [f"GET /v1/users/w{n}" for n in range(3)]
+    assert gate.requests[5:8] == [f"GET /v1/users/w{n}" for n in range(3)]
     assert gate.most == 6
 
 
 async def test_queued_request_becomes_urgent_with_its_caller(connect: Connect) -> None:
-    gate = Gate()
+    gate = BlockedApp()
     client = connect("http://octavo.local", transport=gate)
-    tasks = [asyncio.create_task(ask_patiently(client, users.Get(user_id=f"n{n}"))) for n in range(40)]
-    await settle()
+    tasks = [asyncio.create_task(send_in_background(client, users.Get(user_id=f"n{n}"))) for n in range(40)]
+    await run_ready_tasks()
     tasks.append(asyncio.create_task(client(users.Get(user_id="n39"))))
-    await settle()
-    assert gate.asked[4:] == ["GET /v1/users/n39"]
+    await run_ready_tasks()
+    assert gate.requests[4:] == ["GET /v1/users/n39"]
     gate.open.set()
     await asyncio.gather(*tasks)
-    assert len(gate.asked) == 40
+    assert len(gate.requests) == 40
 
 
 async def test_canceled_request_in_the_queue_frees_its_slot(connect: Connect) -> None:
-    gate = Gate()
+    gate = BlockedApp()
     client = connect("http://octavo.local", transport=gate)
-    tasks = [asyncio.create_task(ask_patiently(client, users.Get(user_id=f"n{n}"))) for n in range(12)]
-    await settle()
+    tasks = [asyncio.create_task(send_in_background(client, users.Get(user_id=f"n{n}"))) for n in range(12)]
+    await run_ready_tasks()
     for each in (*tasks[:2], *tasks[5:8]):
         each.cancel()
-    await settle()
+    await run_ready_tasks()
     assert gate.inside == 4
     gate.open.set()
     await asyncio.gather(*tasks, return_exceptions=True)
-    assert gate.asked == [f"GET /v1/users/n{n}" for n in (0, 1, 2, 3, 4, 8, 9, 10, 11)]
+    assert gate.requests == [f"GET /v1/users/n{n}" for n in (0, 1, 2, 3, 4, 8, 9, 10, 11)]

@@ -1,4 +1,4 @@
-"""Bodies that are too large, damaged or cut short."""
+"""Response bodies that are too large, damaged or truncated."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from octavo.client.carrier import Answer
 from octavo.client.client import raw_request
 from octavo.client.policy import Truncated
 from tests.client.conftest import Connect, Time
-from tests.client.peer import Asked, Peer, Reply, reply
-from tests.client.test_client import MIA, always
+from tests.client.peer import Peer, ReceivedRequest, Reply, reply
+from tests.client.test_client import MIA, answer_in_turn
 
 ME = users.Me()
 
 
 class Source:
-    """Chunks, and how many bytes of them were taken."""
+    """Chunks of a response body. `taken` counts the bytes that were read."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
         self._chunks = chunks
@@ -45,16 +45,16 @@ class Source:
             yield chunk
 
 
-def turn() -> body.LargeTurn:
+def large_turn() -> body.LargeTurn:
     return body.LargeTurn(asyncio.Lock())
 
 
-def pieces(data: bytes, size: int) -> list[bytes]:
+def split(data: bytes, size: int) -> list[bytes]:
     return [data[at : at + size] for at in range(0, len(data), size)]
 
 
-def bomb(mib: int) -> Iterable[bytes]:
-    """Zeros, zipped."""
+def compression_bomb(mib: int) -> Iterable[bytes]:
+    """Return zeros that are compressed with gzip."""
     squeeze = zlib.compressobj(9, wbits=31)
     for _ in range(mib):
         yield squeeze.compress(bytes(MIB))
@@ -64,21 +64,23 @@ def bomb(mib: int) -> Iterable[bytes]:
 @settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=5000), st.integers(1, 400))
 async def test_body_is_read_completely(content: bytes, size: int) -> None:
-    assert await body.read(Source(pieces(content, size)).answer(), 5000, "x", turn()) == content
-    assert await body.read(Source(pieces(gzip.compress(content), size)).answer("gzip"), 6000, "x", turn()) == content
+    assert await body.read(Source(split(content, size)).answer(), 5000, "x", large_turn()) == content
+    assert (
+        await body.read(Source(split(gzip.compress(content), size)).answer("gzip"), 6000, "x", large_turn()) == content
+    )
 
 
-async def test_a_bomb_is_not_unpacked() -> None:
-    source = Source(bomb(1024))
+async def test_compression_bomb_is_not_decompressed() -> None:
+    source = Source(compression_bomb(1024))
     with pytest.raises(BadResponse, match="larger than 8 MiB"):
-        await body.read(source.answer("gzip"), LIST_CAP, "x", turn())
+        await body.read(source.answer("gzip"), LIST_CAP, "x", large_turn())
     assert source.taken < 64 * 1024
 
 
 async def test_endless_body_is_refused() -> None:
     source = Source(repeat(bytes(65536)))
     with pytest.raises(BadResponse, match="larger than 8 MiB"):
-        await body.read(source.answer(), LIST_CAP, "x", turn())
+        await body.read(source.answer(), LIST_CAP, "x", large_turn())
     assert source.taken <= LIST_CAP + 65536
 
 
@@ -86,7 +88,7 @@ async def test_empty_compressed_blocks_count_by_their_raw_size() -> None:
     empty_block = b"\x00\x00\x00\xff\xff"
     source = Source(chain([gzip.compress(b"")[:10]], repeat(empty_block * 1000)))
     with pytest.raises(BadResponse, match="larger than 8 MiB"):
-        await body.read(source.answer("gzip"), LIST_CAP, "x", turn())
+        await body.read(source.answer("gzip"), LIST_CAP, "x", large_turn())
 
 
 @pytest.mark.parametrize("length", [str(LIST_CAP + 1), "9" * 5000])
@@ -94,32 +96,32 @@ async def test_body_with_a_large_content_length_is_not_read(length: str) -> None
     source = Source([b"x"])
     answer = source.answer(**{"content-length": length})
     with pytest.raises(BadResponse, match="larger than 8 MiB"):
-        await body.read(answer, LIST_CAP, "x", turn())
+        await body.read(answer, LIST_CAP, "x", large_turn())
     assert source.taken == 0
 
 
 @pytest.mark.parametrize("encoding", ["gzip, gzip", "br", "deflate", "zstd", "gzip,br", "nonsense"])
 async def test_nested_encodings_are_refused(encoding: str) -> None:
     with pytest.raises(BadResponse, match="unsupported encoding"):
-        await body.read(Source([gzip.compress(gzip.compress(b"{}"))]).answer(encoding), LIST_CAP, "x", turn())
+        await body.read(Source([gzip.compress(gzip.compress(b"{}"))]).answer(encoding), LIST_CAP, "x", large_turn())
 
 
-async def test_damage_is_noticed() -> None:
+async def test_damaged_body_is_an_error() -> None:
     good = gzip.compress(b'{"id":"mia"}' * 100)
     for bad in (b"not gzip at all", good[:20] + b"\x00" + good[21:], good + b"more", good + good):
         with pytest.raises(BadResponse):
-            await body.read(Source(pieces(bad, 7)).answer("gzip"), LIST_CAP, "x", turn())
+            await body.read(Source(split(bad, 7)).answer("gzip"), LIST_CAP, "x", large_turn())
 
 
-async def test_a_body_cut_short_is_noticed() -> None:
+async def test_truncated_body_is_an_error() -> None:
     good = gzip.compress(bytes(range(256)) * 20)
     for length in range(len(good)):
         with pytest.raises(Truncated):
-            await body.read(Source([good[:length]]).answer("gzip"), LIST_CAP, "x", turn())
+            await body.read(Source([good[:length]]).answer("gzip"), LIST_CAP, "x", large_turn())
 
 
-def cut(how: str) -> bytes:
-    """A whole answer of `MIA` but for its end."""
+def truncated_response(how: str) -> bytes:
+    """Return a response for `ME` without its end."""
     content = b'{"id":"mia","displayName":"Mia"}'
     if how == "gzip":
         return reply(200, None, [("content-encoding", "gzip")], body=gzip.compress(content * 200)[:-12])
@@ -130,21 +132,21 @@ def cut(how: str) -> bytes:
 
 @pytest.mark.parametrize("how", ["gzip", "chunked", "content-length"])
 async def test_truncated_response_is_requested_again(connect: Connect, time: Time, how: str) -> None:
-    async with Peer(always(cut(how), reply(200, MIA))) as peer:
+    async with Peer(answer_in_turn(truncated_response(how), reply(200, MIA))) as peer:
         assert (await connect(peer.origin)(ME)).name == "Mia"
-    async with Peer(always(cut(how))) as peer:
+    async with Peer(answer_in_turn(truncated_response(how))) as peer:
         with pytest.raises(BadResponse, match="is incomplete") as caught:
             await connect(peer.origin)(ME)
-    assert caught.value.trace.attempts == len(peer.asked) == 4
+    assert caught.value.trace.attempts == len(peer.requests) == 4
 
 
-async def test_a_large_error_body_does_not_hide_the_status(connect: Connect) -> None:
+async def test_large_error_body_does_not_hide_the_status(connect: Connect) -> None:
     async def endless() -> AsyncIterator[bytes]:
         yield b"HTTP/1.1 403 X\r\ntransfer-encoding: chunked\r\n\r\n"
         while True:
             yield b"10000\r\n" + b"x" * 65536 + b"\r\n"
 
-    def answer(asked: Asked) -> Reply:
+    def answer(request: ReceivedRequest) -> Reply:
         return endless()
 
     async with Peer(answer) as peer:
@@ -165,22 +167,22 @@ async def test_list_has_a_lower_size_limit_than_a_page() -> None:
 @pytest.mark.parametrize("size", [40 * MIB, PAGE_CAP - 64])
 async def test_simultaneous_compression_bombs_take_the_memory_of_one(connect: Connect, size: int) -> None:
     unpacked = b'{"id":"s","title":"' + b"a" * size + b'"}'
-    bytes_of_bomb = reply(200, None, [("content-encoding", "gzip")], body=gzip.compress(unpacked))
+    bomb_response = reply(200, None, [("content-encoding", "gzip")], body=gzip.compress(unpacked))
     del unpacked
-    async with Peer(lambda asked: bytes_of_bomb) as peer:
+    async with Peer(lambda _: bomb_response) as peer:
         client = connect(peer.origin)
 
         async def peak(numbers: range) -> int:
             tracemalloc.reset_peak()
-            asked = (client.raw(raw_request(spaces.Get(at=SpaceRef(space_id=f"s{number}")))) for number in numbers)
+            responses = (client.raw(raw_request(spaces.Get(at=SpaceRef(space_id=f"s{number}")))) for number in numbers)
 
             async def sizes(each: Awaitable[Any]) -> int:
                 try:
                     return len((await each).value["title"])
-                except BadResponse:  # it is too large
+                except BadResponse:  # A bomb that is too large has no title.
                     return 0
 
-            assert set(await asyncio.gather(*map(sizes, asked))) == {size if size < PAGE_CAP else 0}
+            assert set(await asyncio.gather(*map(sizes, responses))) == {size if size < PAGE_CAP else 0}
             return tracemalloc.get_traced_memory()[1]
 
         tracemalloc.start()

@@ -1,4 +1,4 @@
-"""What comes back for an operation, over a real socket."""
+"""Results and errors of operations over a real socket."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from octavo.api.operation import Operation
 from octavo.api.places import OrganizationRef, SpaceRef
 from octavo.client.client import Client, raw_request
 from tests.client.conftest import NOON, Connect, Time
-from tests.client.peer import KEY_TEXT, Asked, Peer, Reply, reply
+from tests.client.peer import KEY_TEXT, Peer, ReceivedRequest, Reply, reply
 
 HERE = SpaceRef(space_id="s1")
 ORGANIZATION = OrganizationRef(organization_id="o1")
@@ -41,13 +41,13 @@ COMMENT = {"object": "comment", "id": "c1", "postedBy": MIA, "body": {"markdown"
 DELETE = comments.Delete(at=HERE, comment_id="c1")
 
 
-def always(*replies: Reply) -> Callable[[Asked], Reply]:
-    """The replies in turn, the last one for ever."""
+def answer_in_turn(*replies: Reply) -> Callable[[ReceivedRequest], Reply]:
+    """Return an answer function that sends the replies in turn, then repeats the last reply."""
     left = list(replies)
     return lambda _: left.pop(0) if len(left) > 1 else left[0]
 
 
-async def failure(connect: Connect, peer: Peer, op: Operation[Any] = ME, **options: Any) -> ApiError:
+async def call_and_catch(connect: Connect, peer: Peer, op: Operation[Any] = ME, **options: Any) -> ApiError:
     with pytest.raises(ApiError) as caught:
         await connect(peer.origin, **options)(op)
     return caught.value
@@ -62,55 +62,59 @@ def test_http_library_is_imported_at_the_first_request() -> None:
         "print([name for name in ('httpx', 'httpcore', 'keyring', 'truststore', 'ssl') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert set(eval(done.stdout)) <= {"ssl"}  # asyncio brings ssl
+    assert set(eval(done.stdout)) <= {"ssl"}  # asyncio imports ssl.
 
 
-async def test_no_module_is_looked_for_at_each_request(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Finder:
+async def test_second_request_imports_no_module(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    class RecordingFinder:
         looked_for: ClassVar[list[str]] = []
 
         @classmethod
         def find_spec(cls, name: str, path: object = None, target: object = None) -> None:
             cls.looked_for.append(name)
 
-    async with Peer(always(reply(200, MIA))) as peer:
+    async with Peer(answer_in_turn(reply(200, MIA))) as peer:
         client = connect(peer.origin)
         await client(ME)
-        monkeypatch.setattr(sys, "meta_path", [Finder, *sys.meta_path])
+        monkeypatch.setattr(sys, "meta_path", [RecordingFinder, *sys.meta_path])
         await client(ME)
-    assert Finder.looked_for == []
+    assert RecordingFinder.looked_for == []
 
 
 async def test_operation_is_sent_and_its_response_returned(connect: Connect) -> None:
-    async with Peer(always(reply(200, COMMENT))) as peer:
+    async with Peer(answer_in_turn(reply(200, COMMENT))) as peer:
         comment = await connect(peer.origin)(POST)
     assert (comment.id, comment.posted_by.name) == ("c1", "Mia")
-    (asked,) = peer.asked
-    assert (asked.method, asked.target, asked.json) == ("POST", "/v1/spaces/s1/comments", {"body": {"markdown": "hi"}})
-    assert asked.headers["authorization"] == f"Bearer {KEY_TEXT}"
-    assert asked.headers["content-type"] == "application/json"
-    assert asked.headers["accept-encoding"] == "gzip"
-    assert asked.headers["user-agent"].startswith("octavo/")
+    (request,) = peer.requests
+    assert (request.method, request.target, request.json) == (
+        "POST",
+        "/v1/spaces/s1/comments",
+        {"body": {"markdown": "hi"}},
+    )
+    assert request.headers["authorization"] == f"Bearer {KEY_TEXT}"
+    assert request.headers["content-type"] == "application/json"
+    assert request.headers["accept-encoding"] == "gzip"
+    assert request.headers["user-agent"].startswith("octavo/")
 
 
-async def test_any_letter_travels(connect: Connect) -> None:
+async def test_all_unicode_characters_are_sent_unchanged(connect: Connect) -> None:
     text = '"\\ \u2028 é 漢 🙂 \x00 \x7f'
-    async with Peer(always(reply(200, COMMENT))) as peer:
+    async with Peer(answer_in_turn(reply(200, COMMENT))) as peer:
         await connect(peer.origin)(comments.Create(at=HERE, body={"markdown": text}))
-    assert peer.asked[0].json["body"]["markdown"] == text
+    assert peer.requests[0].json["body"]["markdown"] == text
 
 
-async def test_without_a_key_none_is_sent(connect: Connect) -> None:
-    async with Peer(always(reply(200, MIA))) as peer:
+async def test_client_without_a_key_sends_no_authorization(connect: Connect) -> None:
+    async with Peer(answer_in_turn(reply(200, MIA))) as peer:
         await connect(peer.origin, None)(ME)
-    assert "authorization" not in peer.asked[0].headers
+    assert "authorization" not in peer.requests[0].headers
 
 
 @pytest.mark.parametrize("status", [200, 202, 204, 205])
 @pytest.mark.parametrize("body", [b"", b"<html>gone</html>", b"x" * 200_000])
 async def test_delete_ignores_its_response_body(connect: Connect, status: int, body: bytes) -> None:
-    def answer(asked: Asked) -> Reply:
-        return reply(status, body=b"" if status == 204 else body) if asked.method == "DELETE" else reply(200, MIA)
+    def answer(request: ReceivedRequest) -> Reply:
+        return reply(status, body=b"" if status == 204 else body) if request.method == "DELETE" else reply(200, MIA)
 
     async with Peer(answer) as peer:
         client = connect(peer.origin)
@@ -121,28 +125,28 @@ async def test_delete_ignores_its_response_body(connect: Connect, status: int, b
 
 async def test_delete_succeeds_with_a_truncated_body(connect: Connect) -> None:
     cut_short = reply(205, None, [("content-length", "99"), ("connection", "close")], body=b"x")
-    async with Peer(always(cut_short)) as peer:
+    async with Peer(answer_in_turn(cut_short)) as peer:
         await connect(peer.origin)(DELETE)
-    assert len(peer.asked) == 1
+    assert len(peer.requests) == 1
 
 
 async def test_raw_response_keeps_unknown_fields(connect: Connect) -> None:
-    async with Peer(always(reply(200, {**MIA, "shoe": {"size": 38}}))) as peer:
+    async with Peer(answer_in_turn(reply(200, {**MIA, "shoe": {"size": 38}}))) as peer:
         assert (await connect(peer.origin).raw(raw_request(ME))).value["shoe"] == {"size": 38}
 
 
 async def test_raw_response_of_an_empty_body_is_none(connect: Connect) -> None:
-    async with Peer(always(reply(204), reply(200, body=b""))) as peer:
+    async with Peer(answer_in_turn(reply(204), reply(200, body=b""))) as peer:
         client = connect(peer.origin)
         assert (await client.raw(raw_request(DELETE))).value is None
         assert (await client.raw(raw_request(DELETE))).value is None
 
 
-def list_of(pages: dict[str, Any]) -> Callable[[Asked], Reply]:
-    """Pages by the cursor they are asked with."""
+def answer_with_pages(pages: dict[str, Any]) -> Callable[[ReceivedRequest], Reply]:
+    """Return an answer function that sends the page for the cursor in the URL."""
 
-    def answer(asked: Asked) -> Reply:
-        cursor = asked.target.partition("page=")[2].partition("&")[0]
+    def answer(request: ReceivedRequest) -> Reply:
+        cursor = request.target.partition("page=")[2].partition("&")[0]
         return reply(200, pages[cursor])
 
     return answer
@@ -153,9 +157,9 @@ def page(*ids: str, following: str | None = None) -> dict[str, Any]:
     return {"items": items, **({"next": {"page": following}} if following else {})}
 
 
-async def test_each_reads_to_the_end_and_past_an_empty_page(connect: Connect) -> None:
+async def test_pages_are_read_to_the_end_and_past_an_empty_page(connect: Connect) -> None:
     pages = {"": page("a", "b", following="1"), "1": page(following="2"), "2": page("b", "c")}
-    async with Peer(list_of(pages)) as peer:
+    async with Peer(answer_with_pages(pages)) as peer:
         client = connect(peer.origin)
         found = [each.id async for page in client.pages(spaces.List(at=ORGANIZATION)) for each in page.items]
         raw = [each["id"] async for each in client.raw_each(raw_request(spaces.List(at=ORGANIZATION)))]
@@ -167,12 +171,12 @@ async def test_cursor_never_changes_the_url(connect: Connect) -> None:
         "": page("a", following="http://elsewhere.example/x?y"),
         "http%3A%2F%2Felsewhere.example%2Fx%3Fy": page("b"),
     }
-    async with Peer(list_of(pages)) as peer:
+    async with Peer(answer_with_pages(pages)) as peer:
         found = [
             each.id async for page in connect(peer.origin).pages(spaces.List(at=ORGANIZATION)) for each in page.items
         ]
     assert found == ["a", "b"]
-    assert all(asked.target.startswith("/v1/orgs/o1/") for asked in peer.asked)
+    assert all(request.target.startswith("/v1/orgs/o1/") for request in peer.requests)
 
 
 async def test_list_that_repeats_pages_ends_with_its_items(connect: Connect) -> None:
@@ -182,7 +186,7 @@ async def test_list_that_repeats_pages_ends_with_its_items(connect: Connect) -> 
         async for page in client.pages(spaces.List(at=ORGANIZATION)):
             found.extend(each.id for each in page.items)
 
-    async with Peer(list_of({"": page("a", following="1"), "1": page("b", following="1")})) as peer:
+    async with Peer(answer_with_pages({"": page("a", following="1"), "1": page("b", following="1")})) as peer:
         with pytest.raises(PaginationError, match="same part of the list twice"):
             await read(connect(peer.origin))
     assert found == ["a", "b"]
@@ -191,7 +195,7 @@ async def test_list_that_repeats_pages_ends_with_its_items(connect: Connect) -> 
 async def test_one_bad_item_does_not_hide_the_others(connect: Connect) -> None:
     items: list[dict[str, Any]] = [{"id": f"s{n}", "title": "x"} for n in range(100)]
     items[7] = {"id": {"not": "an id"}, "title": "x"}
-    async with Peer(always(reply(200, {"items": items}))) as peer:
+    async with Peer(answer_in_turn(reply(200, {"items": items}))) as peer:
         found = await connect(peer.origin)(spaces.List(at=ORGANIZATION))
     assert (len(found.items), found.unreadable) == (99, 1)
 
@@ -213,16 +217,18 @@ async def test_one_bad_item_does_not_hide_the_others(connect: Connect) -> None:
         (599, ServerError, Outcome.UNKNOWN),
     ],
 )
-async def test_a_status_becomes_an_error(connect: Connect, status: int, kind: type[ApiError], outcome: Outcome) -> None:
+async def test_status_determines_the_error_class(
+    connect: Connect, status: int, kind: type[ApiError], outcome: Outcome
+) -> None:
     said = {"error": {"code": status, "message": "The space is asleep"}}
-    async with Peer(always(reply(status, said, [("x-request-id", "r\x1b-1")]))) as peer:
-        error = await failure(connect, peer, POST)
+    async with Peer(answer_in_turn(reply(status, said, [("x-request-id", "r\x1b-1")]))) as peer:
+        error = await call_and_catch(connect, peer, POST)
     assert isinstance(error, kind)
     assert error.outcome is outcome
     assert status == 429 or "The space is asleep." in str(error)
     assert (error.trace.status, error.trace.method, error.trace.request_id) == (status, "POST", "r␛-1")
     assert error.trace.route == "/v1/spaces/{spaceId}/comments"
-    assert error.trace.attempts == len(peer.asked) == (4 if status == 429 else 1)
+    assert error.trace.attempts == len(peer.requests) == (4 if status == 429 else 1)
 
 
 @pytest.mark.parametrize(
@@ -244,17 +250,17 @@ async def test_a_status_becomes_an_error(connect: Connect, status: int, kind: ty
     ids=range(12),
 )
 @pytest.mark.parametrize("kind", ["application/json", "text/html", ""])
-async def test_any_error_body_gives_a_sentence(connect: Connect, body: bytes, kind: str) -> None:
-    async with Peer(always(reply(404, None, [("content-type", kind)], body=body))) as peer:
-        error = await failure(connect, peer)
+async def test_any_error_body_gives_a_readable_message(connect: Connect, body: bytes, kind: str) -> None:
+    async with Peer(answer_in_turn(reply(404, None, [("content-type", kind)], body=body))) as peer:
+        error = await call_and_catch(connect, peer)
     assert isinstance(error, NotFound)
     assert str(error).startswith(f"127.0.0.1:{peer.port} could not find this")
 
 
 async def test_error_message_of_the_server_is_sanitized(connect: Connect) -> None:
     hostile = f"\x1b]52;c;aGk=\x07[@click=app.quit]x[/] \u202eevil {KEY_TEXT} " + "y" * 1000
-    async with Peer(always(reply(400, {"error": {"code": 400, "message": hostile}}))) as peer:
-        sentence = str(await failure(connect, peer))
+    async with Peer(answer_in_turn(reply(400, {"error": {"code": 400, "message": hostile}}))) as peer:
+        sentence = str(await call_and_catch(connect, peer))
     assert sentence.isprintable()
     assert len(sentence) <= 300
     assert KEY_TEXT not in sentence
@@ -265,76 +271,76 @@ async def test_malformed_response_is_an_error(connect: Connect) -> None:
     bodies = [b"", b"null", b"[]", b"<html>", b'{"displayName":"no id"}', b'{"id":NaN}']
     bodies += [b"[" * 100_000, b'\xef\xbb\xbf{"id":"x"}', b'{"id":' + b"9" * 1_000_000 + b"}", b'{"id":"x"']
     for body in bodies:
-        async with Peer(always(reply(200, body=body))) as peer:
-            error = await failure(connect, peer)
+        async with Peer(answer_in_turn(reply(200, body=body))) as peer:
+            error = await call_and_catch(connect, peer)
             assert isinstance(error, BadResponse), body[:40]
             assert error.trace.route == "/v1/user"
-            assert len(peer.asked) == 1
+            assert len(peer.requests) == 1
 
 
 async def test_error_of_a_malformed_response_does_not_quote_it(connect: Connect) -> None:
-    async with Peer(always(reply(200, {"displayName": ["very private"]}))) as peer:
-        error = await failure(connect, peer)
+    async with Peer(answer_in_turn(reply(200, {"displayName": ["very private"]}))) as peer:
+        error = await call_and_catch(connect, peer)
     assert "private" not in str(error)
     assert "users.Me" in str(error)
 
 
-async def test_a_large_answer_is_read_beside_the_event_loop(connect: Connect) -> None:
+async def test_large_list_is_read_completely(connect: Connect) -> None:
     items = [{"id": f"s{n}", "title": "x" * 500} for n in range(1000)]
-    async with Peer(always(reply(200, {"items": items}, zipped=True))) as peer:
+    async with Peer(answer_in_turn(reply(200, {"items": items}, zipped=True))) as peer:
         found = await connect(peer.origin)(spaces.List(at=ORGANIZATION))
         raw = (await connect(peer.origin).raw(raw_request(spaces.List(at=ORGANIZATION)))).value
     assert len(found.items) == len(raw["items"]) == 1000
 
 
-async def test_a_read_is_tried_again_and_a_write_is_not(connect: Connect, time: Time) -> None:
-    async with Peer(always(reply(503), reply(502), reply(200, MIA))) as peer:
+async def test_read_is_retried_and_write_is_not(connect: Connect, time: Time) -> None:
+    async with Peer(answer_in_turn(reply(503), reply(502), reply(200, MIA))) as peer:
         assert (await connect(peer.origin)(ME)).id == "mia"
-    assert len(peer.asked) == 3
+    assert len(peer.requests) == 3
     assert time.slept == [0.5, 1.0]
-    async with Peer(always(reply(503))) as peer:
-        error = await failure(connect, peer, POST)
-    assert len(peer.asked) == 1
+    async with Peer(answer_in_turn(reply(503))) as peer:
+        error = await call_and_catch(connect, peer, POST)
+    assert len(peer.requests) == 1
     assert "reported an error (503)" in str(error)
 
 
 async def test_write_refused_with_429_is_retried_after_the_given_time(connect: Connect, time: Time) -> None:
-    async with Peer(always(reply(429, None, [("retry-after", "3")]), reply(200, COMMENT))) as peer:
+    async with Peer(answer_in_turn(reply(429, None, [("retry-after", "3")]), reply(200, COMMENT))) as peer:
         assert (await connect(peer.origin)(POST)).id == "c1"
     assert time.slept == [3.5]
 
 
 async def test_long_retry_after_is_raised_and_not_awaited(connect: Connect, time: Time) -> None:
-    async with Peer(always(reply(429, None, [("retry-after", "61")]))) as peer:
-        error = await failure(connect, peer)
+    async with Peer(answer_in_turn(reply(429, None, [("retry-after", "61")]))) as peer:
+        error = await call_and_catch(connect, peer)
     assert isinstance(error, RateLimited)
     assert error.trace.retry_at == NOON + timedelta(seconds=61)
-    assert (len(peer.asked), time.slept) == (1, [])
+    assert (len(peer.requests), time.slept) == (1, [])
     assert "received too many API requests. Try again at " in str(error)
 
 
-async def test_a_wait_beyond_all_calendars_is_no_trouble(connect: Connect) -> None:
-    async with Peer(always(reply(429, None, [("retry-after", "999999999")]))) as peer:
-        error = await failure(connect, peer)
+async def test_excessive_retry_after_is_limited_to_a_day(connect: Connect) -> None:
+    async with Peer(answer_in_turn(reply(429, None, [("retry-after", "999999999")]))) as peer:
+        error = await call_and_catch(connect, peer)
     assert isinstance(error, RateLimited)
-    assert error.trace.retry_at == NOON + timedelta(days=1), "who asks for thirty years is asked again tomorrow"
+    assert error.trace.retry_at == NOON + timedelta(days=1), "a wait of thirty years is cut to one day"
     assert "received too many API requests. Try again tomorrow at " in str(error)
 
 
 async def test_many_failing_calls_stay_within_the_budget(connect: Connect, time: Time) -> None:
-    async with Peer(always(reply(503))) as peer:
+    async with Peer(answer_in_turn(reply(503))) as peer:
         client = connect(peer.origin, rng=lambda: 0.0)
         for _ in range(200):
             with pytest.raises(ServerError):
                 await client(ME)
             time.seconds += 10 / 200
-    assert len(peer.asked) <= 215
+    assert len(peer.requests) <= 215
 
 
-async def test_limits_are_remembered(connect: Connect) -> None:
+async def test_rate_limits_of_a_response_are_kept(connect: Connect) -> None:
     headers = [("x-ratelimit-limit", "100"), ("x-ratelimit-remaining", "4")]
     headers += [("x-ratelimit-reset", str(int(NOON.timestamp()) + 30)), ("date", "Mon, 04 May 2026 12:00:00 GMT")]
-    async with Peer(always(reply(200, MIA, headers), reply(200, MIA))) as peer:
+    async with Peer(answer_in_turn(reply(200, MIA, headers), reply(200, MIA))) as peer:
         client = connect(peer.origin)
         assert client.limits is None
         await client(ME)
@@ -347,7 +353,7 @@ async def test_limits_are_remembered(connect: Connect) -> None:
 
 async def test_activity_has_routes_and_no_values(connect: Connect) -> None:
     seen: list[Activity] = []
-    async with Peer(always(reply(200, MIA), reply(503), reply(404))) as peer:
+    async with Peer(answer_in_turn(reply(200, MIA), reply(503), reply(404))) as peer:
         client = connect(peer.origin, on_activity=seen.append)
         await client(ME)
         with pytest.raises(NotFound):
@@ -389,19 +395,19 @@ async def test_activity_keeps_the_last_two_hundred_requests(connect: Connect) ->
 async def test_invalid_operation_is_refused_before_it_is_sent(
     connect: Connect, op: Operation[Any], sentence: str
 ) -> None:
-    async with Peer(always()) as peer:
-        error = await failure(connect, peer, op)
+    async with Peer(answer_in_turn()) as peer:
+        error = await call_and_catch(connect, peer, op)
         assert isinstance(error, Invalid)
         assert sentence in str(error)
         assert error.outcome is Outcome.REFUSED
-        assert peer.asked == []
+        assert peer.requests == []
 
 
 async def test_closed_client_sends_nothing(connect: Connect) -> None:
-    async with Peer(always(reply(200, MIA))) as peer:
+    async with Peer(answer_in_turn(reply(200, MIA))) as peer:
         client = connect(peer.origin)
         await client(ME)
         await client.aclose()
         with pytest.raises(LocalFailure, match="was closed"):
             await client(ME)
-        assert len(peer.asked) == 1
+        assert len(peer.requests) == 1

@@ -25,13 +25,13 @@ from tests.client.conftest import KEY
 from tests.client.peer import KEY_TEXT
 
 ORIGIN = "https://api.example.com"
-NULL = keyring.backends.null.Keyring()  # type: ignore[no-untyped-call]  # the library does not say
-FAIL = keyring.backends.fail.Keyring()  # type: ignore[no-untyped-call]  # the library does not say
+NULL = keyring.backends.null.Keyring()  # type: ignore[no-untyped-call]  # the library has no types
+FAIL = keyring.backends.fail.Keyring()  # type: ignore[no-untyped-call]  # the library has no types
 
 
 @pytest.fixture(autouse=True)
-def own_keyring(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Whatever a test chooses, the one of before is back at its end. No keyring of this machine is asked."""
+def restore_keyring(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Restore the former keyring backend after each test. No test uses the keyring of this machine."""
     monkeypatch.delenv("PYTHON_KEYRING_BACKEND", raising=False)
     monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/nonexistent")
@@ -40,27 +40,27 @@ def own_keyring(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     keyring.core._keyring_backend = before
 
 
-def using(backend: KeyringBackend, seconds: float = 3.0) -> Keyring:
+def keyring_with(backend: KeyringBackend, seconds: float = 3.0) -> Keyring:
     keyring.set_keyring(backend)
     return Keyring(trusted=HERE, seconds=seconds)
 
 
-def text(key: SecretStr | None) -> str | None:
+def text_of(key: SecretStr | None) -> str | None:
     return None if key is None else key.get_secret_value()
 
 
 def test_key_is_stored_returned_and_deleted() -> None:
-    store = using(Memory())
+    store = keyring_with(Memory())
     assert store.get(ORIGIN, "work") is None
     store.put(ORIGIN, "work", KEY)
-    assert text(store.get(ORIGIN, "work")) == KEY_TEXT
+    assert text_of(store.get(ORIGIN, "work")) == KEY_TEXT
     assert store.delete(ORIGIN, "work")
     assert store.get(ORIGIN, "work") is None
     assert not store.delete(ORIGIN, "work")
 
 
 def test_key_belongs_to_its_origin_and_profile() -> None:
-    store = using(Memory())
+    store = keyring_with(Memory())
     store.put(ORIGIN, "work", KEY)
     assert store.get("https://evil.example", "work") is None
     assert store.get(ORIGIN + ":8443", "work") is None
@@ -101,7 +101,7 @@ def test_encrypting_backends_are_trusted_by_exact_module() -> None:
 
 def test_first_trusted_backend_of_a_chain_is_used() -> None:
     plain, good = elsewhere(Memory), Memory()
-    using(Chain([plain, good])).put(ORIGIN, "work", KEY)
+    keyring_with(Chain([plain, good])).put(ORIGIN, "work", KEY)
     assert (plain.calls, len(good.kept)) == ([], 1)
 
 
@@ -126,12 +126,12 @@ def test_missing_backend_is_no_store() -> None:
 
 def test_key_that_cannot_be_read_back_is_reported() -> None:
     with pytest.raises(StoreUnavailable, match="could not read the API key back"):
-        using(Forgetful()).put(ORIGIN, "work", KEY)
+        keyring_with(Forgetful()).put(ORIGIN, "work", KEY)
 
 
 def test_refusing_backend_is_named_and_not_quoted() -> None:
     with pytest.raises(StoreUnavailable, match="The keyring is locked") as caught:
-        using(Locked()).put(ORIGIN, "work", KEY)
+        keyring_with(Locked()).put(ORIGIN, "work", KEY)
     error: BaseException | None = caught.value
     assert KEY_TEXT not in str(error)
     assert caught.value.__suppress_context__
@@ -139,7 +139,7 @@ def test_refusing_backend_is_named_and_not_quoted() -> None:
 
 def test_blocked_keyring_times_out() -> None:
     backend = Waiting()
-    store = using(backend, seconds=0.05)
+    store = keyring_with(backend, seconds=0.05)
     with pytest.raises(StoreTimeout, match="did not respond within 0"):
         store.get(ORIGIN, "work")
     with pytest.raises(StoreTimeout):
@@ -161,20 +161,20 @@ def test_keyring_prompt_is_announced_and_awaited(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("octavo.client.credentials.SECONDS", 0.01)
     backend, said = Waiting(), list[str]()
 
-    def told(sentence: str) -> None:
+    def on_prompt(sentence: str) -> None:
         said.append(sentence)
         backend.answered.set()
 
     keyring.set_keyring(backend)
-    store = Keyring(trusted=HERE).patient(told)
+    store = Keyring(trusted=HERE).patient(on_prompt)
     assert store.get(ORIGIN, "work") is None
     assert said == [STILL_WAITING]
     assert store.get(ORIGIN, "work") is None
-    assert len(said) == 1, "one that answers at once is not told of"
+    assert len(said) == 1, "an immediate response is not announced"
 
 
 def test_patient_store_has_a_longer_timeout() -> None:
-    store = using(Memory())
+    store = keyring_with(Memory())
     assert store._seconds == 3.0
     assert store.patient()._seconds == 60.0
     assert store.patient()._trusted is HERE
@@ -182,7 +182,7 @@ def test_patient_store_has_a_longer_timeout() -> None:
 
 async def test_blocked_keyring_does_not_block_the_event_loop() -> None:
     backend = Waiting()
-    store = using(backend)
+    store = keyring_with(backend)
     asking = asyncio.create_task(run_in_thread(lambda: store.get(ORIGIN, "work")))
     for _ in range(100):
         await asyncio.sleep(0)
@@ -224,7 +224,7 @@ async def test_thread_result_or_error_reaches_the_caller() -> None:
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o777 & ~0o700])
-def test_key_files_are_their_owners_alone(tmp_path: Path, umask: int) -> None:
+def test_key_files_are_private(tmp_path: Path, umask: int) -> None:
     before = os.umask(umask)
     try:
         KeyFiles(tmp_path / "a" / "keys").put(ORIGIN, "work", KEY)
@@ -238,7 +238,7 @@ def test_key_file_belongs_to_its_origin(tmp_path: Path) -> None:
     files = KeyFiles(tmp_path)
     assert files.get(ORIGIN, "work") is None
     files.put(ORIGIN, "work", KEY)
-    assert text(files.get(ORIGIN, "work")) == KEY_TEXT
+    assert text_of(files.get(ORIGIN, "work")) == KEY_TEXT
     assert files.get("https://evil.example", "work") is None
     assert files.delete(ORIGIN, "work")
     assert not files.delete(ORIGIN, "work")
@@ -285,7 +285,7 @@ def test_malformed_key_file_is_reported(tmp_path: Path, kept: str) -> None:
         KeyFiles(tmp_path).get(ORIGIN, "work")
 
 
-def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_failed_write_leaves_the_file_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "file"
     write_private(path, "before")
     with pytest.raises(UnicodeEncodeError):
@@ -319,7 +319,7 @@ def test_pasted_key_is_accepted(given: str) -> None:
         "bearer ",
     ],
 )
-def test_invalid_key_is_refused_without_an_echo(given: str) -> None:
+def test_invalid_key_is_refused_and_not_printed(given: str) -> None:
     with pytest.raises(ValueError) as caught:
         keys.parse_token(given)
     error = str(caught.value)
@@ -328,7 +328,7 @@ def test_invalid_key_is_refused_without_an_echo(given: str) -> None:
     assert caught.value.__context__ is None
 
 
-def test_little_is_shown_of_a_key() -> None:
+def test_only_the_end_of_a_long_key_is_shown() -> None:
     assert keys.ending(KEY) == "ghij"
     assert keys.ending(SecretStr("12345678")) == ""
     assert len(keys.fingerprint(KEY)) == 8

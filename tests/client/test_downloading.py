@@ -6,23 +6,23 @@ from octavo.api.errors import ApiError, BadResponse, NotFound
 from octavo.client.client import Client
 from octavo.client.transfers import HOPS
 from tests.client.conftest import Connect
-from tests.client.peer import KEY_TEXT, Asked, Peer, Reply, reply
+from tests.client.peer import KEY_TEXT, Peer, ReceivedRequest, Reply, reply
 
 
-async def taken(client: Client, url: str, most: int = 1000) -> bytes:
+async def download(client: Client, url: str, most: int = 1000) -> bytes:
     return b"".join([chunk async for chunk in client.download(url, most)])
 
 
 async def test_download_from_the_server_sends_the_key_and_follows_redirects(connect: Connect) -> None:
-    def answer(asked: Asked) -> Reply:
-        assert asked.headers["authorization"] == f"Bearer {KEY_TEXT}"
-        if asked.target == "/files/a%20b.png?x=1":
+    def answer(request: ReceivedRequest) -> Reply:
+        assert request.headers["authorization"] == f"Bearer {KEY_TEXT}"
+        if request.target == "/files/a%20b.png?x=1":
             return reply(302, headers=[("location", "/there")])
-        assert asked.target == "/there"
+        assert request.target == "/there"
         return reply(body=b"bytes")
 
     async with Peer(answer) as peer:
-        assert await taken(connect(peer.origin), f"{peer.origin}/files/a b.png?x=1") == b"bytes"
+        assert await download(connect(peer.origin), f"{peer.origin}/files/a b.png?x=1") == b"bytes"
 
 
 @pytest.mark.parametrize(
@@ -41,19 +41,19 @@ async def test_download_from_the_server_sends_the_key_and_follows_redirects(conn
     ],
 )
 async def test_other_hosts_are_not_contacted_for_downloads(connect: Connect, url: str, says: str) -> None:
-    async with Peer(lambda asked: reply(302, headers=[("location", url)] if asked.target == "/on" else ())) as peer:
+    async with Peer(lambda request: reply(302, headers=[("location", url)] if request.target == "/on" else ())) as peer:
         client = connect(peer.origin)
         with pytest.raises(BadResponse, match=says):
-            await taken(client, url)
+            await download(client, url)
         if url:
             with pytest.raises(BadResponse, match=says):
-                await taken(client, f"{peer.origin}/on")
+                await download(client, f"{peer.origin}/on")
 
 
 async def test_download_larger_than_its_limit_is_refused(connect: Connect) -> None:
-    def answer(asked: Asked) -> Reply:
+    def answer(request: ReceivedRequest) -> Reply:
         body = b"x" * 1001
-        if asked.target == "/chunked":
+        if request.target == "/chunked":
             return reply(headers=[("transfer-encoding", "chunked")], body=b"3e9\r\n" + body + b"\r\n0\r\n\r\n")
         return reply(body=body)
 
@@ -61,22 +61,22 @@ async def test_download_larger_than_its_limit_is_refused(connect: Connect) -> No
         client = connect(peer.origin)
         for path in ("/declared", "/chunked"):
             with pytest.raises(BadResponse, match="the download limit"):
-                await taken(client, peer.origin + path)
+                await download(client, peer.origin + path)
 
 
 async def test_refused_and_circular_downloads_are_reported(connect: Connect) -> None:
-    asked_for: list[str] = []
+    targets: list[str] = []
 
-    def answer(asked: Asked) -> Reply:
-        asked_for.append(asked.target)
-        if asked.target == "/gone":
+    def answer(request: ReceivedRequest) -> Reply:
+        targets.append(request.target)
+        if request.target == "/gone":
             return reply(404, {"error": {"message": "There is no file."}})
         return reply(302, headers=[("location", "/round")])
 
     async with Peer(answer) as peer:
         client = connect(peer.origin)
         with pytest.raises(NotFound, match="There is no file"):
-            await taken(client, f"{peer.origin}/gone")
+            await download(client, f"{peer.origin}/gone")
         with pytest.raises(ApiError, match="too many redirects"):
-            await taken(client, f"{peer.origin}/round")
-    assert asked_for.count("/round") == HOPS + 1
+            await download(client, f"{peer.origin}/round")
+    assert targets.count("/round") == HOPS + 1

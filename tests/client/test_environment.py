@@ -1,4 +1,4 @@
-"""A strange environment starts or gives a sentence that names the variable."""
+"""Unusual environment variables: the client starts, or the error names the variable."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def test_invalid_proxy_variable_is_named(
 async def test_invalid_no_proxy_entry_is_named(connect: Connect, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("NO_PROXY", value)
     monkeypatch.setenv("HTTPS_PROXY", NOBODY)
-    # Some versions of the HTTP library can read it: then the proxy is asked.
+    # Some versions of httpx accept the entry; the client then tries the proxy.
     with pytest.raises((NotSent, LocalFailure), match=r"NO_PROXY|the proxy in HTTPS_PROXY"):
         await connect(FAR_AWAY)(ME)
 
@@ -119,21 +119,23 @@ async def test_requests_to_this_machine_use_no_proxy(connect: Connect, monkeypat
 async def test_proxy_is_used_except_for_no_proxy(
     connect: Connect, monkeypatch: pytest.MonkeyPatch, status: int, attempts: int
 ) -> None:
-    """It is asked to connect, and its refusal becomes a sentence; NO_PROXY goes past it."""
+    """The client sends CONNECT to the proxy and reports its refusal. NO_PROXY bypasses the proxy."""
     async with Peer(lambda _: reply(status, None, [("connection", "close")])) as proxy:
         monkeypatch.setenv("HTTPS_PROXY", proxy.origin)
         with pytest.raises(ApiError, match="The proxy for 192") as caught:
             await connect(FAR_AWAY)(ME)
-        assert [(asked.method, asked.target) for asked in proxy.asked] == [("CONNECT", "192.0.2.1:443")] * attempts
-        assert all("authorization" not in asked.headers for asked in proxy.asked)
+        assert [(request.method, request.target) for request in proxy.requests] == [
+            ("CONNECT", "192.0.2.1:443")
+        ] * attempts
+        assert all("authorization" not in request.headers for request in proxy.requests)
         assert caught.value.trace.attempts == attempts
         monkeypatch.setenv("NO_PROXY", "192.0.2.1")
         with pytest.raises(Unreachable):
             await connect(FAR_AWAY, deadline=0.05)(ME)
-        assert len(proxy.asked) == attempts
+        assert len(proxy.requests) == attempts
 
 
-def test_blame_names_only_variables_in_use() -> None:
+def test_environment_problem_names_only_variables_in_use() -> None:
     strange = {"HTTPS_PROXY": "foo://x", "SSL_CERT_FILE": "/nonexistent"}
     assert "HTTPS_PROXY" in environment_problem(proxies=True, certificates=True, environ=strange)
     assert "SSL_CERT_FILE" in environment_problem(proxies=False, certificates=True, environ=strange)

@@ -1,4 +1,4 @@
-"""A network that misbehaves, on real sockets. Waits and pauses are the clock's of the test; only the network is real."""
+"""Network faults on real sockets. Waits and retry pauses use the clock of the test."""
 
 from __future__ import annotations
 
@@ -15,59 +15,59 @@ from octavo.api.errors import ApiError, BadResponse, Lost, NotSent, Outcome, Tim
 from octavo.client import http
 from octavo.client.client import Client
 from tests.client.conftest import Connect
-from tests.client.peer import Asked, Peer, Reply, reply
+from tests.client.peer import Peer, ReceivedRequest, Reply, reply
 from tests.client.test_client import COMMENT, MIA, POST
 from tests.fault_proxy import TOXICS, FaultProxy, Kind, Toxic
 
 ME = users.Me()
 
 
-def answer(asked: Asked) -> Reply:
-    return reply(200, MIA if asked.method == "GET" else COMMENT)
+def answer(request: ReceivedRequest) -> Reply:
+    return reply(200, MIA if request.method == "GET" else COMMENT)
 
 
-def toxic(kind: Kind) -> Toxic:
+def toxic_of(kind: Kind) -> Toxic:
     return Toxic(kind, after={"cut_up": 60, "cut_down": 100}.get(kind, 0), seconds=0.001)
 
 
-PERMANENT = ("ok", "late", "drip")
-HOLES = ("hole_up", "hole_down")
+HARMLESS = ("ok", "late", "drip")
+SILENT = ("hole_up", "hole_down")
 
 
 @pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch, kind: Kind) -> None:
-    """Reading gives up after a tenth of a second instead of twenty, where the answer never comes whole."""
-    if kind in PERMANENT:
+def short_read_timeout(monkeypatch: pytest.MonkeyPatch, kind: Kind) -> None:
+    """Reduce the read timeout to 0.1 s for faults where the response never arrives completely."""
+    if kind in HARMLESS:
         return
     monkeypatch.setattr(http, "_TIMEOUT", httpx.Timeout(0.1))
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("short_read_timeout")
 @pytest.mark.parametrize("kind", TOXICS)
-async def test_a_read_survives_a_spoiled_connection(connect: Connect, kind: Kind) -> None:
-    async with Peer(answer) as peer, FaultProxy("127.0.0.1", peer.port, [toxic(kind)]) as proxy:
+async def test_read_succeeds_after_a_fault(connect: Connect, kind: Kind) -> None:
+    async with Peer(answer) as peer, FaultProxy("127.0.0.1", peer.port, [toxic_of(kind)]) as proxy:
         assert (await connect(proxy.origin)(ME)).id == "mia"
-    assert proxy.log == ([kind] if kind in PERMANENT else [kind, "ok"])
+    assert proxy.log == ([kind] if kind in HARMLESS else [kind, "ok"])
 
 
-@pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("kind", [kind for kind in TOXICS if kind not in PERMANENT])
-async def test_a_read_is_given_up_with_a_sentence(connect: Connect, kind: Kind) -> None:
-    async with Peer(answer) as peer, FaultProxy("127.0.0.1", peer.port, otherwise=lambda: toxic(kind)) as proxy:
+@pytest.mark.usefixtures("short_read_timeout")
+@pytest.mark.parametrize("kind", [kind for kind in TOXICS if kind not in HARMLESS])
+async def test_read_fails_with_a_message_after_four_faults(connect: Connect, kind: Kind) -> None:
+    async with Peer(answer) as peer, FaultProxy("127.0.0.1", peer.port, otherwise=lambda: toxic_of(kind)) as proxy:
         with pytest.raises(ApiError) as caught:
             await connect(proxy.origin)(ME)
     assert len(proxy.log) == caught.value.trace.attempts == 4
     assert str(caught.value).endswith("again.")
-    if kind in HOLES:
+    if kind in SILENT:
         assert isinstance(caught.value, TimedOut)
 
 
-@pytest.mark.usefixtures("quick")
+@pytest.mark.usefixtures("short_read_timeout")
 @pytest.mark.parametrize("kind", TOXICS)
-async def test_a_write_is_never_sent_twice(connect: Connect, kind: Kind) -> None:
-    async with Peer(answer) as peer, FaultProxy("127.0.0.1", peer.port, [toxic(kind)]) as proxy:
+async def test_write_is_never_sent_twice(connect: Connect, kind: Kind) -> None:
+    async with Peer(answer) as peer, FaultProxy("127.0.0.1", peer.port, [toxic_of(kind)]) as proxy:
         client = connect(proxy.origin)
-        if kind in PERMANENT:
+        if kind in HARMLESS:
             assert (await client(POST)).id == "c1"
         else:
             with pytest.raises((Lost, TimedOut, BadResponse)) as caught:
@@ -75,25 +75,25 @@ async def test_a_write_is_never_sent_twice(connect: Connect, kind: Kind) -> None
             assert caught.value.outcome is Outcome.UNKNOWN
             assert "Check the current state before you try again" in str(caught.value)
     assert proxy.log == [kind]
-    assert len(peer.asked) <= 1
+    assert len(peer.requests) <= 1
 
 
 async def test_unsent_write_is_sent_when_the_server_is_back(connect: Connect) -> None:
     peer = Peer(answer)
     async with peer:
         port = peer.port
-    revived = Peer(answer)
+    restarted_peer = Peer(answer)
     waits: list[float] = []
 
     async def sleep(seconds: float) -> None:
-        """The server comes back while the client waits."""
+        """Restart the server while the client waits."""
         waits.append(seconds)
         if len(waits) == 2:
-            revived._server = await asyncio.start_server(revived._accept, "127.0.0.1", port)
+            restarted_peer._server = await asyncio.start_server(restarted_peer._accept, "127.0.0.1", port)
 
     assert (await connect(f"http://127.0.0.1:{port}", sleep=sleep)(POST)).id == "c1"
-    assert (len(waits), len(revived.asked)) == (2, 1)
-    await revived.__aexit__()
+    assert (len(waits), len(restarted_peer.requests)) == (2, 1)
+    await restarted_peer.__aexit__()
 
 
 async def test_unreachable_server_is_reported(connect: Connect) -> None:
@@ -105,7 +105,7 @@ async def test_unreachable_server_is_reported(connect: Connect) -> None:
 
 
 async def test_dripping_response_ends_at_the_deadline(connect: Connect) -> None:
-    """Every byte comes in time, so that only the deadline can end it."""
+    """Each byte arrives within the read timeout, so only the deadline ends the request."""
 
     async def dripping() -> AsyncIterator[bytes]:
         yield b"HTTP/1.1 200 X\r\ncontent-length: 1000000\r\n\r\n"
@@ -119,7 +119,7 @@ async def test_dripping_response_ends_at_the_deadline(connect: Connect) -> None:
     assert caught.value.trace.route == "/v1/user"
 
 
-async def test_giving_up_leaks_no_connection(connect: Connect) -> None:
+async def test_canceled_requests_leak_no_connection(connect: Connect) -> None:
     async def slow() -> AsyncIterator[bytes]:
         await asyncio.sleep(0.001)
         yield reply(200, MIA)
@@ -134,7 +134,7 @@ async def test_giving_up_leaks_no_connection(connect: Connect) -> None:
 
 
 @pytest.mark.long
-async def test_giving_up_very_often_leaks_no_connection(connect: Connect) -> None:
+async def test_many_canceled_requests_leak_no_connection(connect: Connect) -> None:
     chance = random.Random(4)
     async with Peer(answer) as peer:
         client = connect(peer.origin)
@@ -144,7 +144,7 @@ async def test_giving_up_very_often_leaks_no_connection(connect: Connect) -> Non
 
 
 async def cancel_many(client: Client, count: int, chance: random.Random) -> None:
-    """Ask `count` times, and give up most of it at some point on the way."""
+    """Start `count` requests, and cancel most of them at random moments."""
     tasks: list[asyncio.Task[Any]] = []
     for n in range(count):
         tasks.append(asyncio.create_task(client(users.Get(user_id=f"c{n}"))))
@@ -163,14 +163,13 @@ async def test_idle_connections_close_before_the_server_closes_them(connect: Con
         await client(ME)
         carrier = client._carrier
         assert isinstance(carrier, http.HttpCarrier)
-        pool = carrier._http._transport._pool  # type: ignore[attr-defined]  # no other way to see what is configured
+        pool = carrier._http._transport._pool  # type: ignore[attr-defined]  # httpx does not publish its limits
         assert (pool._keepalive_expiry, pool._max_connections, pool._max_keepalive_connections) == (4.0, 8, 4)
 
 
 @pytest.mark.long
 async def test_no_write_is_lost_on_a_closing_connection(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The server closes idle connections after 0.4 s, and writes come right then. We leave them after half of that: so
-    long may a busy machine stand between the look at a connection and the write in it."""
+    """Writes start when the server closes idle connections, after 0.4 s. The client closes them after 0.2 s to leave a slow machine time."""
     monkeypatch.setattr(http, "_LIMITS", httpx.Limits(max_connections=8, keepalive_expiry=0.2))
 
     chance = random.Random(5)
@@ -184,4 +183,4 @@ async def test_no_write_is_lost_on_a_closing_connection(connect: Connect, monkey
                 await asyncio.sleep(0.395 + chance.random() * 0.01)
 
         await asyncio.gather(*(write_often() for _ in range(6)))
-        assert len(peer.asked) == 360
+        assert len(peer.requests) == 360

@@ -1,4 +1,4 @@
-"""What came as it was is not read again."""
+"""Responses with unchanged bytes are not parsed again."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ SPACE = SPECS[spaces.Get]
 BODY = b'{"object": "space", "id": "s", "title": "Handbook"}'
 
 
-async def test_the_same_bytes_again_are_the_same_answer() -> None:
+async def test_same_bytes_return_the_same_object() -> None:
     last = ParsedResponseCache()
     first = await last.read_as(SPACE, "/a", BODY, "host")
     assert first.title == "Handbook"
     assert await last.read_as(SPACE, "/a", BODY, "host") is first
-    assert await last.read_as(SPACE, "/b", BODY, "host") is not first, "elsewhere it is another answer"
+    assert await last.read_as(SPACE, "/b", BODY, "host") is not first, "each URL has its own response"
 
 
 async def test_changed_bytes_are_parsed_again() -> None:
@@ -38,7 +38,7 @@ async def test_unreferenced_response_is_not_kept() -> None:
 
 
 async def test_same_bytes_of_another_operation_are_parsed_separately() -> None:
-    """The words of a page as they were written are no words to show, and those to show are never sent back."""
+    """Markdown for the screen is sanitized, Markdown for editing is not: the two must not be mixed up."""
     page = b'{"object": "page", "type": "document", "id": "p", "title": "Start", "markdown": "a\\u202eb"}'
     last = ParsedResponseCache()
     shown = await last.read_as(SPECS[content.GetPage], "/a", page, "host")

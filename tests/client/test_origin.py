@@ -1,4 +1,4 @@
-"""The key goes to its origin, and nowhere else."""
+"""The key is sent to its origin only."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from octavo.client.http import HttpCarrier, OriginAuth
 from octavo.client.origin import origin_of
 from octavo.client.policy import Unsendable
 from tests.client.conftest import KEY, Connect
-from tests.client.peer import KEY_TEXT, Asked, Peer, Reply, reply
+from tests.client.peer import KEY_TEXT, Peer, ReceivedRequest, Reply, reply
 from tests.client.test_client import COMMENT, MIA, POST
 
 ME = users.Me()
@@ -94,7 +94,7 @@ def test_base_url_is_normalized(given: str, origin: str) -> None:
 )
 def test_invalid_base_url_is_refused_with_a_sentence(given: str) -> None:
     if given == "https://x\n":
-        assert origin_of(given) == "https://x"  # white space around it is not part of it
+        assert origin_of(given) == "https://x"  # White space around a URL is ignored.
         return
     with pytest.raises(ValueError) as caught:
         origin_of(given)
@@ -108,7 +108,7 @@ def test_invalid_base_url_is_refused_with_a_sentence(given: str) -> None:
 
 @settings(max_examples=300, deadline=None)
 @given(st.text(max_size=40), st.sampled_from(["", "http://", "https://"]))
-def test_any_text_is_an_origin_or_a_sentence(text: str, scheme: str) -> None:
+def test_any_text_is_an_origin_or_a_readable_error(text: str, scheme: str) -> None:
     try:
         origin = origin_of(scheme + text)
     except ValueError as error:
@@ -135,7 +135,7 @@ def test_any_text_is_an_origin_or_a_sentence(text: str, scheme: str) -> None:
         lambda: comments.Get(at=HERE, comment_id=""),
     ],
 )
-def test_an_id_cannot_climb(op: Any) -> None:
+def test_id_cannot_leave_its_path(op: Any) -> None:
     with pytest.raises(ValidationError):
         op()
 
@@ -193,10 +193,10 @@ OPERATIONS: tuple[Operation[Any], ...] = (
 
 @asynccontextmanager
 async def two_peers(status: int, location: str) -> AsyncIterator[tuple[Peer, Peer]]:
-    """One that sends on everything that is not under /moved, to `location` with the port of either filled in."""
+    """Yield two servers. The first redirects to `location`, with the ports filled in, except below /moved."""
 
-    def answer(asked: Asked) -> Reply:
-        if asked.target.startswith("/moved"):
+    def answer(request: ReceivedRequest) -> Reply:
+        if request.target.startswith("/moved"):
             return reply(200, {**COMMENT, **MIA})
         where = location.format(here=here.port, there=there.port)
         return reply(status, None, [("location", where)])
@@ -231,7 +231,7 @@ async def test_redirect_to_another_origin_is_not_followed(connect: Connect, stat
             with pytest.raises(BadResponse, match="redirects"):
                 await client(op)
     assert there.connections == 0
-    assert len(here.asked) == len(OPERATIONS)
+    assert len(here.requests) == len(OPERATIONS)
 
 
 @pytest.mark.parametrize(
@@ -247,14 +247,14 @@ async def test_redirect_within_the_origin_is_followed_for_reads_only(
         for op in OPERATIONS[1:]:
             with pytest.raises(BadResponse):
                 await client(op)
-    assert [asked.target for asked in here.asked if asked.target.startswith("/moved")] == ["/moved?a=b"]
+    assert [request.target for request in here.requests if request.target.startswith("/moved")] == ["/moved?a=b"]
 
 
 async def test_circular_redirect_is_refused(connect: Connect) -> None:
     async with Peer(lambda _: reply(302, None, [("location", "/v1/user")])) as peer:
         with pytest.raises(BadResponse, match="too many redirects"):
             await connect(peer.origin)(ME)
-    assert len(peer.asked) == 4
+    assert len(peer.requests) == 4
 
 
 @pytest.mark.parametrize("status", [300, 304, 305, 306, 399])
@@ -262,7 +262,7 @@ async def test_other_redirect_statuses_are_refused(connect: Connect, status: int
     async with Peer(lambda _: reply(status, None, [("location", "/v1/user")])) as peer:
         with pytest.raises(BadResponse):
             await connect(peer.origin)(ME)
-    assert len(peer.asked) == 1
+    assert len(peer.requests) == 1
 
 
 async def test_cookies_are_not_stored(connect: Connect) -> None:
@@ -270,12 +270,12 @@ async def test_cookies_are_not_stored(connect: Connect) -> None:
         client = connect(peer.origin)
         await client(ME)
         await client(ME)
-    assert all("cookie" not in asked.headers for asked in peer.asked)
+    assert all("cookie" not in request.headers for request in peer.requests)
 
 
 async def test_two_accounts_of_one_server_never_mix(connect: Connect) -> None:
-    def answer(asked: Asked) -> Reply:
-        return reply(200, {"id": asked.headers["authorization"].rpartition("-")[2]})
+    def answer(request: ReceivedRequest) -> Reply:
+        return reply(200, {"id": request.headers["authorization"].rpartition("-")[2]})
 
     async with Peer(answer) as peer:
         clients = {name: connect(peer.origin, SecretStr(f"key-of-{name}")) for name in ("ada", "mia")}
@@ -284,8 +284,8 @@ async def test_two_accounts_of_one_server_never_mix(connect: Connect) -> None:
                 assert (await client(ME)).id == name
 
 
-async def test_the_errors_of_the_library_stay_inside(connect: Connect) -> None:
-    """Whatever its transport raises, an ApiError comes out."""
+async def test_errors_of_httpx_become_api_errors(connect: Connect) -> None:
+    """Each error of the transport becomes an ApiError."""
     kinds = [
         *(httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ReadTimeout, httpx.WriteTimeout),
         *(httpx.ReadError, httpx.WriteError, httpx.CloseError, httpx.RemoteProtocolError, httpx.LocalProtocolError),
@@ -294,17 +294,17 @@ async def test_the_errors_of_the_library_stay_inside(connect: Connect) -> None:
     cases: tuple[tuple[Operation[Any], bool], ...] = ((ME, False), (POST, True))
     for kind in kinds:
 
-        class Broken(httpx.AsyncBaseTransport):
-            asked = 0
+        class FailingTransport(httpx.AsyncBaseTransport):
+            calls = 0
 
             async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-                Broken.asked += 1
-                raise kind("secret detail", request=request)  # noqa: B023  # it is called within the loop
+                FailingTransport.calls += 1
+                raise kind("secret detail", request=request)  # noqa: B023  # called within the same iteration
 
         for op, write in cases:
-            Broken.asked = 0
+            FailingTransport.calls = 0
             with pytest.raises(ApiError) as caught:
-                await connect("http://api.test", transport=Broken())(op)
+                await connect("http://api.test", transport=FailingTransport())(op)
             assert "secret" not in str(caught.value)
             assert str(caught.value).endswith(".")
             left = kind in (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
@@ -314,4 +314,4 @@ async def test_the_errors_of_the_library_stay_inside(connect: Connect) -> None:
                 httpx.DecodingError,
                 httpx.TooManyRedirects,
             )
-            assert Broken.asked == (1 if permanent or (write and not left) else 4), kind
+            assert FailingTransport.calls == (1 if permanent or (write and not left) else 4), kind

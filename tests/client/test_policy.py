@@ -52,12 +52,12 @@ def decide_after_status(status: int, headers: dict[str, str] | None = None, **ch
         "now": NOON,
         "rng": lambda: 0.5,
     }
-    return policy.decide_after_status(status, headers or {}, **{**facts, **changes})  # type: ignore[arg-type]  # facts by name
+    return policy.decide_after_status(status, headers or {}, **{**facts, **changes})  # type: ignore[arg-type]  # keyword arguments of any type
 
 
 def decide_after_error(error: ApiError, **changes: object) -> policy.Decision:
     facts: dict[str, object] = {"method": "GET", "attempt": 1, "elapsed": 0.0, "deadline": 30.0, "rng": lambda: 0.5}
-    return policy.decide_after_error(error, **{**facts, **changes})  # type: ignore[arg-type]  # facts by name
+    return policy.decide_after_error(error, **{**facts, **changes})  # type: ignore[arg-type]  # keyword arguments of any type
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -87,7 +87,7 @@ def test_write_is_retried_only_if_it_was_never_sent(error: ApiError, read: bool,
     assert all(decide_after_error(error, method=method).retry is write for method in WRITES)
 
 
-def test_four_attempts_are_enough() -> None:
+def test_no_retry_after_four_attempts() -> None:
     assert [decide_after_status(503, attempt=attempt).retry for attempt in (1, 2, 3, 4, 5)] == [
         True,
         True,
@@ -109,7 +109,7 @@ def test_waits_are_uniform() -> None:
     draws = random.Random(1)
     waits = sorted(decide_after_status(503, attempt=3, rng=draws.random).delay / 2.0 for _ in range(10_000))
     distance = max(max(abs(wait - n / 10_000), abs(wait - (n + 1) / 10_000)) for n, wait in enumerate(waits))
-    assert distance < 1.63 / math.sqrt(10_000)  # Kolmogorov and Smirnov, at one in a hundred
+    assert distance < 1.63 / math.sqrt(10_000)  # Kolmogorov–Smirnov test at the 1 % level.
     assert waits[-1] < 1.0
 
 
@@ -180,21 +180,21 @@ def test_retry_after_is_parsed_or_ignored(headers: dict[str, str], seconds: floa
 
 @settings(max_examples=300, deadline=None)
 @given(*[st.one_of(st.text(max_size=40), st.sampled_from(ODD_VALUES), st.integers().map(str))] * 4)
-def test_no_header_makes_trouble(wait: str, milliseconds: str, reset: str, date: str) -> None:
+def test_any_header_gives_no_wait_or_a_finite_wait(wait: str, milliseconds: str, reset: str, date: str) -> None:
     headers = {"retry-after": wait, "retry-after-ms": milliseconds, "date": date}
     headers |= {"x-ratelimit-reset": reset, "x-ratelimit-remaining": "0", "x-ratelimit-limit": wait}
     for kept in (headers, {**headers, "retry-after-ms": ""}, {**headers, "retry-after-ms": "", "retry-after": ""}):
-        asked = policy.requested_wait(kept, NOON)
-        assert asked is None or (math.isfinite(asked) and asked >= 0)
+        wait_seconds = policy.requested_wait(kept, NOON)
+        assert wait_seconds is None or (math.isfinite(wait_seconds) and wait_seconds >= 0)
     policy.limits(headers, NOON)
 
 
 @pytest.mark.long
 @settings(max_examples=20_000, deadline=None)
 @given(st.one_of(st.text(max_size=40), st.sampled_from(ODD_VALUES)))
-def test_no_wait_makes_trouble(value: str) -> None:
-    asked = policy.requested_wait({"retry-after": value, "date": value}, NOON)
-    assert asked is None or (math.isfinite(asked) and asked >= 0)
+def test_any_retry_after_gives_no_wait_or_a_finite_wait(value: str) -> None:
+    wait_seconds = policy.requested_wait({"retry-after": value, "date": value}, NOON)
+    assert wait_seconds is None or (math.isfinite(wait_seconds) and wait_seconds >= 0)
 
 
 @settings(max_examples=500, deadline=None)
@@ -206,7 +206,7 @@ def test_no_wait_makes_trouble(value: str) -> None:
     st.one_of(st.integers(0, 90).map(str), st.text(max_size=10)),
     st.floats(0, 1, exclude_max=True),
 )
-def test_decisions_keep_their_promises(
+def test_retries_stay_within_attempts_deadline_and_method(
     method: str, attempt: int, elapsed: float, status: int, wait: str, chance: float
 ) -> None:
     headers = {"retry-after": wait}
@@ -221,21 +221,21 @@ def test_decisions_keep_their_promises(
 
 @pytest.mark.parametrize("skew", [timedelta(hours=-1), timedelta(0), timedelta(hours=1)])
 def test_rate_limit_reset_uses_the_clock_of_the_server(skew: timedelta) -> None:
-    theirs = NOON + skew
+    server_now = NOON + skew
     headers = {
-        "date": format_datetime(theirs, usegmt=True),
+        "date": format_datetime(server_now, usegmt=True),
         "x-ratelimit-remaining": "0",
-        "x-ratelimit-reset": str(int(theirs.timestamp()) + 12),
+        "x-ratelimit-reset": str(int(server_now.timestamp()) + 12),
     }
     assert policy.requested_wait(headers, NOON) == 12.0
     limits = policy.limits(headers, NOON)
     assert limits is not None
     assert limits.reset == NOON + timedelta(seconds=12)
-    headers = {"date": headers["date"], "retry-after": format_datetime(theirs + timedelta(seconds=5), usegmt=True)}
+    headers = {"date": headers["date"], "retry-after": format_datetime(server_now + timedelta(seconds=5), usegmt=True)}
     assert policy.requested_wait(headers, NOON) == 5.0
 
 
-def test_retries_cannot_become_a_storm(time: Time) -> None:
+def test_retry_budget_limits_retries_per_second(time: Time) -> None:
     budget = Budget(time.clock)
     taken = 0
     for _ in range(200):
@@ -244,7 +244,7 @@ def test_retries_cannot_become_a_storm(time: Time) -> None:
     assert 10 <= taken <= 15
 
 
-def test_the_budget_fills_up_again_and_not_further(time: Time) -> None:
+def test_retry_budget_refills_up_to_ten(time: Time) -> None:
     budget = Budget(time.clock)
     assert [budget.take() for _ in range(11)] == [True] * 10 + [False]
     time.seconds += 2
@@ -269,6 +269,6 @@ def test_quarter_of_the_rate_limit_is_reserved_for_the_user(
     limit: int | None, remaining: int | None, seconds: float
 ) -> None:
     assert policy.background_wait(Limits(limit, remaining, NOON + timedelta(minutes=5)), NOON) == seconds
-    assert policy.background_wait(Limits(limit, remaining, NOON), NOON) == 0.0, "they are given anew by now"
-    assert policy.background_wait(Limits(limit, remaining, None), NOON) == 0.0, "nobody knows until when"
+    assert policy.background_wait(Limits(limit, remaining, NOON), NOON) == 0.0, "the limit was reset at this time"
+    assert policy.background_wait(Limits(limit, remaining, None), NOON) == 0.0, "the time of the reset is unknown"
     assert policy.background_wait(None, NOON) == 0.0

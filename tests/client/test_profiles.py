@@ -40,13 +40,13 @@ def test_any_user_name_survives_the_profile_file(name: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["current = ", "\x00", "[profiles", "current = 'x'\ncurrent = 'x'"])
-def test_a_broken_file_is_a_sentence_and_is_set_aside(tmp_path: Path, text: str) -> None:
+def test_damaged_file_is_reported_and_kept_as_a_copy(tmp_path: Path, text: str) -> None:
     path = tmp_path / "profiles.toml"
     path.write_text(text)
     found = profiles.read(path)
     assert (found.entries, found.current) == ({}, "")
     assert found.problem.startswith(f"Could not read the profiles: {path}: ")
-    assert "(at " in found.problem, "where in the file"
+    assert "(at " in found.problem, "the message names the line"
     assert found.problem.endswith(
         "Correct the file, or sign in again: octavo auth login. When you sign in, Octavo keeps the current file as profiles.unreadable."
     )
@@ -94,7 +94,9 @@ def test_all_problems_of_the_profiles_are_reported(tmp_path: Path) -> None:
 
 def test_environment_key_needs_readable_profiles(tmp_path: Path) -> None:
     path = tmp_path / "profiles.toml"
-    path.write_text('current = "work"\n[profiles.work]\norigin = "https://own.example"\n')  # store is missing
+    path.write_text(
+        'current = "work"\n[profiles.work]\norigin = "https://own.example"\n'
+    )  # The profile lacks its store.
     known = profiles.read(path)
     with pytest.raises(
         ValueError, match="Or use --base-url or OCTAVO_BASE_URL to name the server that OCTAVO_API_KEY belongs to"
@@ -199,7 +201,7 @@ def test_unreadable_profile_file_is_kept_until_replaced(tmp_path: Path) -> None:
     found = profiles.read(path)
     tmp_path.chmod(0o500)
     try:
-        (tmp_path / "probe").touch()  # root may write everywhere
+        (tmp_path / "probe").touch()  # Root can write to any folder.
     except PermissionError:
         with pytest.raises(OSError, match="denied"):
             profiles.write(path, found)

@@ -1,4 +1,4 @@
-"""A client that only reads: no operation that changes anything leaves it."""
+"""A read-only client sends no operation that changes something."""
 
 from __future__ import annotations
 
@@ -22,39 +22,43 @@ from tests.walk import furnish
 WHY = "It only reads here."
 
 
-def counted(platform: Platform, came: list[str]) -> Application:
-    """The platform, and a list of the methods it is asked with."""
+def recording_app(platform: Platform, methods: list[str]) -> Application:
+    """Return the platform as an application that appends the methods of requests to `came`."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
-        came.append(scope["method"])
+        methods.append(scope["method"])
         await platform(scope, receive, send)
 
     return app
 
 
-async def test_no_write_of_the_interface_is_sent() -> None:
-    platform, came = Platform(furnish(Clock())), list[str]()
-    client = Client("http://octavo.test", SecretStr("key-ada"), transport=counted(platform, came), read_only=WHY)
+async def test_read_only_client_sends_no_write() -> None:
+    platform, methods = Platform(furnish(Clock())), list[str]()
+    client = Client(
+        "http://octavo.test", SecretStr("key-ada"), transport=recording_app(platform, methods), read_only=WHY
+    )
     posts = [route for spec in load().values() for route in routes(spec) if spec.method != "GET"]
     writes = [route for route in posts if not issubclass(route.spec.operation, Listing)]
     assert len(writes) >= 99
     for route in writes:
-        op = route.spec.operation.model_construct()  # whatever it says: it is not even looked at
+        op = (
+            route.spec.operation.model_construct()
+        )  # Fields do not matter: the client refuses the operation before it encodes them.
         with pytest.raises(ReadOnly, match=WHY) as refused:
             await client(op)
-        assert refused.value.outcome is Outcome.REFUSED, "nobody waits, or tries again"
+        assert refused.value.outcome is Outcome.REFUSED, "a refused write is not retried"
     for method in ("POST", "PUT", "PATCH", "DELETE"):
         sent = outgoing_json(method, "/v1/user", b"{}")
         with pytest.raises(ReadOnly, match=WHY):
             await client.raw(RawRequest(sent, sent.target, is_read=False))
-    assert came == []
+    assert methods == []
     me = next(route for spec in load().values() for route in routes(spec) if spec.name == "users.Me")
     assert (await client(build(me, {}))).id == "ada"
-    assert came == ["GET"]
+    assert methods == ["GET"]
     words = search.InSite(at=SiteRef(organization_id="acme", site_id="none"), query="tide", scope=search.All())
     with pytest.raises(NotFound):
         await client(words)
-    assert came == ["GET", "POST"], "to search changes nothing"
+    assert methods == ["GET", "POST"], "a search is a POST that changes nothing"
     await client.aclose()
     platform.close()
     platform.world.store.close()

@@ -50,7 +50,7 @@ def test_text_with_the_shape_of_a_key_is_redacted(text: str, clean: str) -> None
     assert redact(text) == clean
 
 
-def test_long_text_is_redacted_in_time() -> None:
+def test_long_hostile_text_is_redacted_without_backtracking() -> None:
     for hostile in (
         "bearer " * 20_000,
         "://" * 40_000,
@@ -61,7 +61,7 @@ def test_long_text_is_redacted_in_time() -> None:
         redact(hostile)
 
 
-def test_logs_hold_no_key() -> None:
+def test_log_records_contain_no_key() -> None:
     remember_token(ODD)
     out = io.StringIO()
     handler = logging.StreamHandler(out)
@@ -81,15 +81,15 @@ def test_logs_hold_no_key() -> None:
     assert "it happened" in out.getvalue()
 
 
-async def test_session_logs_its_key_nowhere(
+async def test_requests_at_debug_level_log_no_key(
     connect: Connect, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """With every logger at DEBUG, in good and in bad answers, in errors and their tracebacks."""
+    """All loggers are at DEBUG, for valid and invalid responses, errors and tracebacks."""
     caplog.set_level(logging.DEBUG)
     for name in list(logging.root.manager.loggerDict):
         caplog.set_level(logging.DEBUG, name)
     for name in ("httpx", "httpcore"):
-        logging.getLogger(name).setLevel(logging.WARNING)  # as the module that imports them leaves them
+        logging.getLogger(name).setLevel(logging.WARNING)  # Octavo sets this level when it imports the libraries.
     seen: list[str] = []
     answers = [
         reply(200, MIA),

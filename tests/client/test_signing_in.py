@@ -1,4 +1,4 @@
-"""Signing in and out, on the embedded platform and a real backend of the keyring library."""
+"""Signing in and out, with the embedded platform and a real backend of the keyring library."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def files_in(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
-def key_of_person(name: str) -> SecretStr:
+def key_of(name: str) -> SecretStr:
     return SecretStr(f"gb_api_0123456789_{name}")
 
 
@@ -38,7 +38,7 @@ def key_of_person(name: str) -> SecretStr:
 def platform() -> Iterator[Platform]:
     world = small_world(Clock())
     for name in ("ada", "mia", "sam", "eve"):
-        world.store.add_key(key_of_person(name).get_secret_value(), name)
+        world.store.add_key(key_of(name).get_secret_value(), name)
     platform = Platform(world)
     yield platform
     platform.close()
@@ -64,24 +64,24 @@ SignIn = Callable[..., Awaitable[signing_in.SignedIn]]
 
 @pytest.fixture
 def sign_in(home: Home, platform: Platform, connect: Connect) -> SignIn:
-    async def go(person: str = "mia", origin: str = ORIGIN, **options: Any) -> signing_in.SignedIn:
-        def make(where: str, key: SecretStr) -> Client:
+    async def sign_in_as(person: str = "mia", origin: str = ORIGIN, **options: Any) -> signing_in.SignedIn:
+        def make_client(where: str, key: SecretStr) -> Client:
             return connect(where, key, transport=platform)
 
-        return await login(home, origin, key_of_person(person), connect=make, **options)
+        return await login(home, origin, key_of(person), connect=make_client, **options)
 
-    return go
+    return sign_in_as
 
 
 async def test_check_returns_the_user_of_a_key(connect: Connect, platform: Platform) -> None:
-    identity = await check(connect(ORIGIN, key_of_person("mia"), transport=platform))
+    identity = await check(connect(ORIGIN, key_of("mia"), transport=platform))
     assert identity.user.name == "Mia Lund"
     assert identity.facts == ("You are Mia Lund, mia@acme.example.", "1 organization: Acme.")
     assert [each.id for each in identity.organizations] == ["acme"]
 
 
 async def test_missing_permissions_of_a_key_are_reported(connect: Connect, platform: Platform) -> None:
-    client = connect(ORIGIN, key_of_person("sam"), transport=platform)
+    client = connect(ORIGIN, key_of("sam"), transport=platform)
     acme = (await client(organizations.List())).items[0]
     identity = await check(client)
     expected = (
@@ -99,8 +99,8 @@ async def test_missing_permissions_of_a_key_are_reported(connect: Connect, platf
     )
 
 
-async def test_a_stranger_has_no_organization(connect: Connect, platform: Platform) -> None:
-    identity = await check(connect(ORIGIN, key_of_person("eve"), transport=platform))
+async def test_user_without_an_organization_is_told_so(connect: Connect, platform: Platform) -> None:
+    identity = await check(connect(ORIGIN, key_of("eve"), transport=platform))
     assert identity.facts[1] == "This API key does not give access to any organization."
 
 
@@ -111,9 +111,9 @@ async def test_rejected_key_is_not_stored(sign_in: SignIn, home: Home, memory: M
     assert memory.kept == {}
 
 
-async def test_signing_in_keeps_the_key_and_makes_a_profile(sign_in: SignIn, home: Home, memory: Memory) -> None:
+async def test_sign_in_stores_the_key_and_creates_a_profile(sign_in: SignIn, home: Home, memory: Memory) -> None:
     signed = await sign_in()
-    key = key_of_person("mia")
+    key = key_of("mia")
     assert signed.notice == ""
     assert signed.profile == Profile("default", ORIGIN, "keyring", "mia", "Mia Lund", signed.profile.fingerprint)
     assert memory.kept == {(f"octavo:{ORIGIN}", "default"): key.get_secret_value()}
@@ -139,13 +139,13 @@ async def test_same_account_keeps_its_profile_and_another_gets_a_new_one(sign_in
 
 
 async def test_key_without_a_keyring_is_for_this_session(sign_in: SignIn, home: Home, tmp_path: Path) -> None:
-    keyring.set_keyring(keyring.backends.fail.Keyring())  # type: ignore[no-untyped-call]  # the library does not say
+    keyring.set_keyring(keyring.backends.fail.Keyring())  # type: ignore[no-untyped-call]  # the library has no types
     signed = await sign_in()
     assert signed.profile.store == "session"
     assert "OCTAVO_API_KEY" in signed.notice
     assert "--insecure-storage" in signed.notice
     everything = b"".join(path.read_bytes() for path in files_in(tmp_path))
-    assert key_of_person("mia").get_secret_value().encode() not in everything
+    assert key_of("mia").get_secret_value().encode() not in everything
     assert token_of(home, resolve(home.read(), {})) is None
 
 
@@ -162,7 +162,7 @@ async def test_blocked_keyring_is_not_replaced(sign_in: SignIn, home: Home, monk
 async def test_key_file_is_used_on_request(sign_in: SignIn, home: Home, memory: Memory, tmp_path: Path) -> None:
     assert (await sign_in(insecure_storage=True)).profile.store == "file"
     assert memory.calls == []
-    assert token_of(home, resolve(home.read(), {})) == key_of_person("mia")
+    assert token_of(home, resolve(home.read(), {})) == key_of("mia")
     assert (await sign_in()).profile.store == "keyring"
     assert list((tmp_path / "data" / "keys").iterdir()) == []
 
@@ -172,7 +172,7 @@ async def test_key_may_be_for_this_session_only(sign_in: SignIn, memory: Memory)
     assert (signed.profile.store, signed.notice, memory.calls) == ("session", "", [])
 
 
-async def test_signing_out_deletes_the_key_and_then_the_profile(sign_in: SignIn, home: Home, memory: Memory) -> None:
+async def test_sign_out_deletes_the_key_and_then_the_profile(sign_in: SignIn, home: Home, memory: Memory) -> None:
     await sign_in("mia")
     await sign_in("ada")
     out = logout(home)
@@ -195,7 +195,7 @@ async def test_sign_out_without_the_keyring_says_where_the_key_is(sign_in: SignI
     assert memory.kept, "it is still where it was"
 
 
-async def test_switching_changes_the_current_profile(sign_in: SignIn, home: Home) -> None:
+async def test_switch_changes_the_current_profile(sign_in: SignIn, home: Home) -> None:
     await sign_in("mia")
     await sign_in("ada")
     assert switch(home, "default").user_id == "mia"
@@ -220,14 +220,14 @@ async def test_status_shows_the_store_and_a_masked_key(sign_in: SignIn, home: Ho
         "Set OCTAVO_API_KEY to the API key, or unlock the keyring in your keyring app "
         "(for example Passwords and Keys, or KWalletManager); over SSH, run: read -rs p; "
     )
-    given = {"OCTAVO_API_KEY": key_of_person("sam").get_secret_value(), "OCTAVO_BASE_URL": "https://there.example"}
+    given = {"OCTAVO_API_KEY": key_of("sam").get_secret_value(), "OCTAVO_BASE_URL": "https://there.example"}
     used = status(home, resolve(home.read(), given))[0]
     assert (used.profile, used.origin, used.source, used.ending) == (None, "https://there.example", "env", "_sam")
 
 
 async def test_replaced_key_in_the_keyring_is_not_used(sign_in: SignIn, home: Home, memory: Memory) -> None:
     await sign_in("mia")
-    memory.kept[f"octavo:{ORIGIN}", "default"] = key_of_person("ada").get_secret_value()
+    memory.kept[f"octavo:{ORIGIN}", "default"] = key_of("ada").get_secret_value()
     with pytest.raises(StoreUnavailable, match="is not the API key that you signed in with"):
         token_of(home, resolve(home.read(), {}))
 
@@ -241,7 +241,7 @@ def test_no_account_is_signed_in_at_first(home: Home) -> None:
     assert token_of(home, resolve(home.read(), {})) is None
 
 
-async def test_two_profiles_of_one_server_never_mix(
+async def test_two_profiles_of_one_server_keep_their_own_keys(
     sign_in: SignIn, home: Home, connect: Connect, platform: Platform
 ) -> None:
     await sign_in("mia")
@@ -253,7 +253,7 @@ async def test_two_profiles_of_one_server_never_mix(
             assert (await client(users.Me())).id == person
 
 
-def test_broken_profile_file_allows_to_sign_in_again(home: Home) -> None:
+def test_sign_in_works_with_a_damaged_profile_file(home: Home) -> None:
     home.profiles.parent.mkdir(parents=True)
     home.profiles.write_text("[[[")
     assert home.read().problem

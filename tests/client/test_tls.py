@@ -1,4 +1,4 @@
-"""Certificates, over real TLS."""
+"""TLS certificates on real connections."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.client.peer import Peer, reply
 from tests.client.test_client import MIA
 
 x509 = pytest.importorskip(
-    "cryptography.x509", reason="certificates are made with cryptography, which keyring brings on Linux"
+    "cryptography.x509", reason="cryptography creates the certificates; keyring installs it on Linux only"
 )
 
 ME = users.Me()
@@ -25,7 +25,7 @@ DAY = timedelta(days=1)
 
 
 class Authority:
-    """Signs certificates for this machine, and can be trusted by its file."""
+    """A certificate authority for this machine. `file` is its certificate."""
 
     def __init__(self, folder: Path) -> None:
         from cryptography.hazmat.primitives.asymmetric import ec
@@ -33,12 +33,12 @@ class Authority:
         self._folder = folder
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "Octavo test authority")])
-        certificate = self._signed(self._name, self._key, x509.BasicConstraints(ca=True, path_length=None), DAY)
+        certificate = self._sign(self._name, self._key, x509.BasicConstraints(ca=True, path_length=None), DAY)
         self.file = folder / "authority.pem"
         self.file.write_bytes(certificate)
 
     def server(self, address: str = "127.0.0.1", valid: timedelta = DAY) -> ssl.SSLContext:
-        """What a server needs that is called `address`."""
+        """Return the TLS settings of a server with a certificate for `address`."""
         from cryptography.hazmat.primitives import serialization
         from cryptography.hazmat.primitives.asymmetric import ec
 
@@ -48,12 +48,12 @@ class Authority:
         secret = key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
-        chain.write_bytes(secret + self._signed(x509.Name([]), key, names, valid))
+        chain.write_bytes(secret + self._sign(x509.Name([]), key, names, valid))
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(chain)
         return context
 
-    def _signed(self, subject, key, extension, valid: timedelta) -> bytes:  # type: ignore[no-untyped-def]  # cryptography may be missing
+    def _sign(self, subject, key, extension, valid: timedelta) -> bytes:  # type: ignore[no-untyped-def]  # cryptography may not be installed
         from cryptography.hazmat.primitives import hashes, serialization
 
         now = datetime.now(UTC)
@@ -76,7 +76,9 @@ def authority(tmp_path: Path) -> Authority:
     return Authority(tmp_path)
 
 
-async def failure(connect: Connect, server: ssl.SSLContext, ca_file: Path | None = None) -> tuple[ApiError, Peer]:
+async def call_and_catch(
+    connect: Connect, server: ssl.SSLContext, ca_file: Path | None = None
+) -> tuple[ApiError, Peer]:
     async with Peer(lambda _: reply(200, MIA), tls=server) as peer:
         with pytest.raises(ApiError) as caught:
             await connect(peer.origin, ca_file=ca_file)(ME)
@@ -96,18 +98,18 @@ async def test_environment_names_the_certificate_file(
         assert (await connect(peer.origin)(ME)).id == "mia"
 
 
-@pytest.mark.parametrize("trouble", ["unknown authority", "another address", "expired"])
+@pytest.mark.parametrize("problem", ["unknown authority", "another address", "expired"])
 async def test_invalid_certificate_is_reported_without_retries(
-    connect: Connect, authority: Authority, trouble: str
+    connect: Connect, authority: Authority, problem: str
 ) -> None:
-    address = "127.0.0.9" if trouble == "another address" else "127.0.0.1"
-    server = authority.server(address, -DAY if trouble == "expired" else DAY)
-    error, peer = await failure(connect, server, None if trouble == "unknown authority" else authority.file)
+    address = "127.0.0.9" if problem == "another address" else "127.0.0.1"
+    server = authority.server(address, -DAY if problem == "expired" else DAY)
+    error, peer = await call_and_catch(connect, server, None if problem == "unknown authority" else authority.file)
     assert isinstance(error, TlsError)
     assert error.outcome is Outcome.NOT_SENT
     assert error.trace.attempts == 1
     assert "The certificate of 127" in str(error)
-    assert peer.asked == []
+    assert peer.requests == []
 
 
 async def test_server_without_tls_is_reported_without_retries(connect: Connect) -> None:
@@ -129,7 +131,7 @@ async def test_server_without_tls_is_reported_without_retries(connect: Connect) 
 
 
 @pytest.mark.parametrize("address", ["127.0.0.9", "127.0.0.1"])
-async def test_certificate_is_checked_by_name_at_a_resolved_address(authority: Authority, address: str) -> None:
+async def test_certificate_is_checked_for_the_host_name_not_the_address(authority: Authority, address: str) -> None:
     from octavo.client.carrier import Outgoing
     from octavo.client.http import HttpCarrier
 
@@ -139,11 +141,11 @@ async def test_certificate_is_checked_by_name_at_a_resolved_address(authority: A
         if address == "127.0.0.9":
             async with carrier.send(Outgoing("GET", "/x")) as answer:
                 assert [chunk async for chunk in answer.chunks] == [b"bytes"]
-            assert peer.asked[0].headers["host"] == f"127.0.0.9:{port}"
-            assert "authorization" not in peer.asked[0].headers
+            assert peer.requests[0].headers["host"] == f"127.0.0.9:{port}"
+            assert "authorization" not in peer.requests[0].headers
         else:
             with pytest.raises(TlsError):
                 async with carrier.send(Outgoing("GET", "/x")):
                     pass
-            assert peer.asked == []
+            assert peer.requests == []
         await carrier.aclose()

@@ -10,7 +10,7 @@ from octavo.api.errors import ApiError, BadResponse, Lost, ReadOnly, Rejected
 from octavo.client import transfers
 from octavo.client.client import Client
 from tests.client.conftest import Connect
-from tests.client.peer import Asked, Peer, Reply, reply
+from tests.client.peer import Peer, ReceivedRequest, Reply, reply
 from tests.client.test_tls import Authority
 
 FILE = b"wOF2" + bytes(200_000)
@@ -21,15 +21,15 @@ async def parts() -> AsyncIterator[bytes]:
         yield FILE[start : start + (1 << 16)]
 
 
-async def put(client: Client, url: str) -> None:
+async def upload(client: Client, url: str) -> None:
     await client.upload(url, parts(), len(FILE), "font/woff2")
 
 
-async def test_a_file_is_put_once_and_without_the_key_to_our_own_server_too(connect: Connect) -> None:
-    asked: list[Asked] = []
+async def test_upload_is_sent_once_and_without_the_key(connect: Connect) -> None:
+    received: list[ReceivedRequest] = []
 
-    def answer(request: Asked) -> Reply:
-        asked.append(request)
+    def answer(request: ReceivedRequest) -> Reply:
+        received.append(request)
         if request.target == "/on":
             return reply(307, headers=[("location", "/there")])
         if request.target == "/no":
@@ -38,50 +38,50 @@ async def test_a_file_is_put_once_and_without_the_key_to_our_own_server_too(conn
 
     async with Peer(answer) as peer:
         client = connect(peer.origin)
-        await put(client, f"{peer.origin}/there?signed=1")
-        assert (asked[0].method, asked[0].target, asked[0].body) == ("PUT", "/there?signed=1", FILE)
-        assert asked[0].headers["content-length"] == str(len(FILE))
-        assert asked[0].headers["content-type"] == "font/woff2"
+        await upload(client, f"{peer.origin}/there?signed=1")
+        assert (received[0].method, received[0].target, received[0].body) == ("PUT", "/there?signed=1", FILE)
+        assert received[0].headers["content-length"] == str(len(FILE))
+        assert received[0].headers["content-type"] == "font/woff2"
         with pytest.raises(BadResponse, match="does not follow"):
-            await put(client, f"{peer.origin}/on")
+            await upload(client, f"{peer.origin}/on")
         with pytest.raises(Rejected, match="It waited too long"):
-            await put(client, f"{peer.origin}/no")
+            await upload(client, f"{peer.origin}/no")
         with pytest.raises(Lost):
-            await put(client, f"{peer.origin}/gone")
-        assert [each.target for each in asked] == ["/there?signed=1", "/on", "/no", "/gone"]
-        assert not any("authorization" in each.headers for each in asked)
+            await upload(client, f"{peer.origin}/gone")
+        assert [each.target for each in received] == ["/there?signed=1", "/on", "/no", "/gone"]
+        assert not any("authorization" in each.headers for each in received)
         with pytest.raises(ReadOnly):
-            await put(connect(peer.origin, read_only="This is to be read only."), f"{peer.origin}/there")
-        assert len(asked) == 4
+            await upload(connect(peer.origin, read_only="This session is read-only."), f"{peer.origin}/there")
+        assert len(received) == 4
 
 
 async def test_upload_to_another_host_never_sends_the_key(
     connect: Connect, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[Asked] = []
+    received: list[ReceivedRequest] = []
     authority = Authority(tmp_path)
-    # The one thing that is not as outside: a host of the internet is one of this machine.
+    # Only this check is replaced: the test server stands for a public host.
     monkeypatch.setattr(transfers, "is_public", lambda place: True)
 
-    def answer(request: Asked) -> Reply:
-        asked.append(request)
+    def answer(request: ReceivedRequest) -> Reply:
+        received.append(request)
         return reply(403, {"error": {"message": "No."}}) if request.target == "/no" else reply()
 
     async with Peer(answer, tls=authority.server()) as store:
         port = store.origin.rpartition(":")[2]
         client = connect("https://api.example.com", ca_file=authority.file)
-        await put(client, f"https://127.0.0.1:{port}/bucket/key?X-Signature=abc")
+        await upload(client, f"https://127.0.0.1:{port}/bucket/key?X-Signature=abc")
         with pytest.raises(Rejected, match="responded with status 403"):
-            await put(client, f"https://127.0.0.1:{port}/no")
-    assert [each.target for each in asked] == ["/bucket/key?X-Signature=abc", "/no"]
-    assert asked[0].body == FILE
-    assert not any("authorization" in each.headers for each in asked)
+            await upload(client, f"https://127.0.0.1:{port}/no")
+    assert [each.target for each in received] == ["/bucket/key?X-Signature=abc", "/no"]
+    assert received[0].body == FILE
+    assert not any("authorization" in each.headers for each in received)
 
 
 @pytest.mark.parametrize("url", ["http://elsewhere.example/x", "https://127.0.0.1:9/x", "https://", "file:///x"])
 async def test_upload_to_a_forbidden_address_is_refused(connect: Connect, url: str) -> None:
     with pytest.raises(ApiError):
-        await put(connect("https://api.example.com"), url)
+        await upload(connect("https://api.example.com"), url)
 
 
 async def test_stopped_upload_sends_no_more(connect: Connect) -> None:
@@ -95,7 +95,7 @@ async def test_stopped_upload_sends_no_more(connect: Connect) -> None:
         finally:
             gone.set()
 
-    async with Peer(lambda asked: reply()) as peer:
+    async with Peer(lambda _: reply()) as peer:
         sending = asyncio.ensure_future(connect(peer.origin).upload(f"{peer.origin}/x", endless(), 1 << 30, "a/b"))
         await begun.wait()
         sending.cancel()

@@ -16,11 +16,11 @@ from octavo.files.local_changes import LocalFiles
 from octavo.files.pull import pull
 from octavo.files.pulled_folder import PulledFolder
 from octavo.files.space_reader import SpaceReader
-from tests.data.conftest import client, clock, drafts, gate, live, outbox, platform, shelf, state, user
+from tests.data.conftest import cache, client, clock, drafts, gate, live, outbox, platform, state, user
 from tests.server.asking import Ask
 from tests.server.writing import Desk
 
-__all__ = ["client", "clock", "drafts", "gate", "live", "outbox", "platform", "shelf", "state", "user"]
+__all__ = ["cache", "client", "clock", "drafts", "gate", "live", "outbox", "platform", "state", "user"]
 
 HOME = "# Home\n\nWelcome.\n"
 SETUP = "# Setup\n\nInstall it.\n\nThen start it.\n"
@@ -29,7 +29,7 @@ USAGE = "# Usage\n\nPress a key.\n"
 
 @dataclass
 class PulledSide:
-    """A folder that is pulled from the space of a desk."""
+    """A folder that is pulled from a space."""
 
     desk: Desk
     top: Path
@@ -72,7 +72,7 @@ class PulledSide:
         self.write(path, text.replace(old, new, 1))
 
     def files(self) -> dict[str, str]:
-        """Texts by path, without the state."""
+        """Return the text of each file by path, without the folder `.octavo`."""
         return {
             path.relative_to(self.top).as_posix(): path.read_bytes().decode("utf-8", "replace")
             for path in sorted(self.top.rglob("*"))
@@ -82,7 +82,7 @@ class PulledSide:
 
 @pytest.fixture
 def ask(platform: object) -> Ask:
-    return Ask(platform)  # type: ignore[arg-type]  # the fixture of that name is a Platform
+    return Ask(platform)  # type: ignore[arg-type]  # the fixture `platform` is a Platform
 
 
 @pytest.fixture
@@ -93,13 +93,13 @@ async def desk(ask: Ask) -> Desk:
 
 @pytest.fixture
 def folder_of(desk: Desk, tmp_path: Path, live: Live, client: Client) -> Callable[[str], PulledSide]:
-    """Returns a folder that nothing is pulled to yet."""
+    """Return a function that names a folder into which nothing is pulled yet."""
     return lambda name: PulledSide(desk, tmp_path / name, live, client)
 
 
 @pytest.fixture
 async def docs(folder_of: Callable[[str], PulledSide]) -> PulledSide:
-    """A folder that is pulled."""
+    """Return a pulled folder."""
     side = folder_of("docs")
     await side.pull()
     return side

@@ -16,7 +16,7 @@ from tests.server.writing import Desk, insert, update
 async def propose(
     side: PulledSide, subject: str = "Better words", *, draft: bool = False
 ) -> tuple[ProposalPlan, ChangeRequest]:
-    """Propose the changes of a folder, which must be possible."""
+    """Propose the changes of a folder. Fails if the plan is blocked."""
     proposal = Proposal(side.folder, side.live, side.client.download, subject)
     plan = await proposal.plan()
     assert plan.blocked == []
@@ -28,7 +28,7 @@ async def text_of(desk: Desk, at: ChangeRequestRef, title: str) -> str:
     return page.markdown or ""
 
 
-async def test_edited_page_is_proposed_with_only_what_changed(docs: PulledSide, desk: Desk) -> None:
+async def test_edited_page_is_proposed_with_only_its_changes(docs: PulledSide, desk: Desk) -> None:
     docs.edit("setup.md", "Install", "Download")
     plan, request = await propose(docs)
     assert plan.summary == "1 page edited"
@@ -78,7 +78,7 @@ async def test_merged_proposal_leaves_no_changes(docs: PulledSide, desk: Desk) -
     assert docs.status() == []
 
 
-async def test_proposal_again_sends_nothing_twice(docs: PulledSide, desk: Desk) -> None:
+async def test_second_proposal_sends_no_change_twice(docs: PulledSide, desk: Desk) -> None:
     docs.edit("setup.md", "Install", "Download")
     docs.write("more.md", "# More\n\nText.\n")
     docs.edit("SUMMARY.md", "* [Setup]", "* [More](more.md)\n* [Setup]")
@@ -117,7 +117,7 @@ async def test_changes_on_main_are_merged_into_the_proposal(docs: PulledSide, de
     assert await desk.outline(at) in ("Home Help Usage Setup", "Home Usage Help Setup")
 
 
-async def test_contradiction_with_main_blocks_the_proposal(docs: PulledSide, desk: Desk) -> None:
+async def test_conflict_with_main_blocks_the_proposal(docs: PulledSide, desk: Desk) -> None:
     await desk.publish(update(await desk.id("Setup"), SETUP.replace("Install it.", "Fetch it.")))
     docs.edit("setup.md", "Install it.", "Download it.")
     plan = await Proposal(docs.folder, docs.live, docs.client.download, "x").plan()
@@ -125,7 +125,7 @@ async def test_contradiction_with_main_blocks_the_proposal(docs: PulledSide, des
     assert (await desk.ask(change_requests.List(at=desk.space, status="draft"))).items == ()
 
 
-async def test_what_the_api_does_not_take_is_named(docs: PulledSide) -> None:
+async def test_change_that_the_api_does_not_support_is_named(docs: PulledSide) -> None:
     docs.write("setup.md", f"---\nlayout:\n  title:\n    visible: false\n---\n\n{SETUP}")
     docs.write("SUMMARY.md", docs.read("SUMMARY.md") + "\n## More\n\n* [Site](https://example.com)\n")
     docs.write("note.md", "# Note\n")

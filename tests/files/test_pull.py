@@ -1,16 +1,20 @@
-"""`pull`: a space becomes a folder, and later changes of both sides are merged."""
+"""`pull`: a space becomes a folder. Later pulls merge the changes of both sides."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from octavo.api import content
+from octavo.api.operation import Operation
 from octavo.documents.conflict_markers import find_markers
 from octavo.files.folder_merge import PullConflict
+from octavo.files.pull import pull
 from octavo.files.pulled_folder import NotPulled, PulledFolder
+from octavo.files.space_reader import SpaceReader
 from tests.files.conftest import HOME, SETUP, PulledSide
 from tests.server.writing import Desk, insert, update
 
@@ -70,7 +74,7 @@ async def test_changes_of_both_sides_are_merged(docs: PulledSide, desk: Desk) ->
     assert docs.status() == ["M setup.md", "M usage.md"]
 
 
-async def test_contradiction_is_marked_and_the_file_is_copied(docs: PulledSide, desk: Desk) -> None:
+async def test_conflict_is_marked_and_the_file_is_copied(docs: PulledSide, desk: Desk) -> None:
     await desk.publish(update(await desk.id("Setup"), SETUP.replace("Install it.", "Download it.")))
     docs.edit("setup.md", "Install it.", "Compile it.")
     mine = docs.read("setup.md")
@@ -136,7 +140,7 @@ async def test_file_moves_with_its_page(docs: PulledSide, desk: Desk) -> None:
     assert docs.status() == ["M first-steps.md"]
 
 
-async def test_line_ends_of_a_file_stay(docs: PulledSide, desk: Desk) -> None:
+async def test_line_endings_of_a_file_stay(docs: PulledSide, desk: Desk) -> None:
     (docs.top / "setup.md").write_bytes(b"\xef\xbb\xbf" + SETUP.replace("\n", "\r\n").encode())
     assert docs.status() == []
     await desk.publish(update(await desk.id("Setup"), "# Setup\n\nNew.\n"))
@@ -199,3 +203,23 @@ async def test_older_revision_can_be_pulled(
     old = folder_of("old")
     await old.pull(first)
     assert old.files() == docs.files()
+
+
+async def test_page_without_text_is_named_and_its_file_stays(docs: PulledSide, desk: Desk) -> None:
+    await desk.publish(update(await desk.id("Setup"), "# Setup\n\nInstall Octavo.\n"), insert("# New\n\nWords.\n"))
+    unreadable = {await desk.id("Setup"), await desk.id("New")}
+
+    async def send_without_text(op: Operation[Any]) -> Any:
+        response = await docs.live.send(op)
+        is_unreadable = isinstance(op, content.GetRawPage) and op.page_id in unreadable
+        return response.model_copy(update={"markdown": None}) if is_unreadable else response
+
+    reader = SpaceReader(send_without_text, docs.client.download, desk.space)
+    result = await pull(docs.folder, reader)
+    assert [f"{each.path}: {each.message}" for each in result.skipped] == [
+        "setup.md: Skipped a page: the API does not return its text.",
+        "new.md: Skipped a page: the API does not return its text.",
+    ]
+    assert docs.read("setup.md") == SETUP
+    assert not (docs.top / "new.md").exists()
+    assert docs.status() == []

@@ -1,4 +1,4 @@
-"""Random edits in two folders of one space, through pull, propose and merge: no word is lost, doubled or invented."""
+"""Random edits in two folders of one space, with pull, propose and merge: no word is lost, duplicated or invented."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CONFLICT = re.compile(r"^<<<<<<< yours\n(.*?)^=======\n(.*?)^>>>>>>> main\n", r
 
 @dataclass
 class Words:
-    """Words that occur once each, and what happened to them."""
+    """Unique words, and what happened to each."""
 
     count: int = 0
     written: set[str] = field(default_factory=set)
@@ -50,7 +50,7 @@ class Editor:
     log: list[str] = field(default_factory=list)
 
     def edit(self) -> None:
-        """Make one edit that is possible."""
+        """Make one random edit that is possible."""
         kinds = [self._add_words, self._add_words, self._add_paragraph, self._delete_paragraph, self._retitle]
         kinds += [self._add_page, self._delete_page, self._move_page, self._rename_file, self._describe]
         while not self.random.choice(kinds)():
@@ -63,7 +63,7 @@ class Editor:
         return LocalFiles.read(self.side.folder).entries
 
     def _paragraphs(self, path: str) -> tuple[list[str], int]:
-        """The blocks of a page, and the number of one of its paragraphs. -1 if it has none."""
+        """Return the blocks of a page and the index of a random paragraph. The index is -1 without a paragraph."""
         blocks = self.side.read(path).rstrip("\n").split("\n\n")
         plain = [number for number, block in enumerate(blocks) if not block.startswith(("#", "---"))]
         return blocks, self.random.choice(plain) if plain else -1
@@ -80,14 +80,14 @@ class Editor:
         words.insert(self.random.randint(0, len(words)), self.words.new())
         blocks[number] = " ".join(words)
         self._write(path, blocks)
-        return self._said(f"{words} in {path}")
+        return self._log_edit(f"{words} in {path}")
 
     def _add_paragraph(self) -> bool:
         path = self.random.choice(self._pages())
         blocks, number = self._paragraphs(path)
         blocks.insert(number + 1 if number >= 0 else len(blocks), f"Also {self.words.new()} and {self.words.new()}.")
         self._write(path, blocks)
-        return self._said(f"{blocks[number + 1]} in {path}")
+        return self._log_edit(f"{blocks[number + 1]} in {path}")
 
     def _delete_paragraph(self) -> bool:
         path = self.random.choice(self._pages())
@@ -97,7 +97,7 @@ class Editor:
         gone = blocks.pop(number)
         self.words.deleted |= {*WORD.findall(gone)}
         self._write(path, blocks)
-        return self._said(f"deleted {gone} in {path}")
+        return self._log_edit(f"deleted {gone} in {path}")
 
     def _retitle(self) -> bool:
         path = self.random.choice(self._pages())
@@ -107,7 +107,7 @@ class Editor:
             return False
         self.words.deleted |= {*WORD.findall(title[0])}
         self.side.write(path, text.replace(title[0], f"# Title {self.words.new()}", 1))
-        return self._said(f"retitled {path}")
+        return self._log_edit(f"retitled {path}")
 
     def _describe(self) -> bool:
         path = self.random.choice(self._pages())
@@ -115,7 +115,7 @@ class Editor:
         if text.startswith("---"):
             return False
         self.side.write(path, f"---\ndescription: About {self.words.new()}\n---\n\n{text}")
-        return self._said(f"described {path}")
+        return self._log_edit(f"described {path}")
 
     def _add_page(self) -> bool:
         entries = self._entries()
@@ -125,7 +125,7 @@ class Editor:
         siblings = self.random.choice([entries, *(each.children for each in walk_entries(entries))])
         siblings.insert(self.random.randint(0, len(siblings)), Entry("document", f"Page {word}", Path(path)))
         self.side.write("SUMMARY.md", write_summary(entries))
-        return self._said(f"added {path}")
+        return self._log_edit(f"added {path}")
 
     def _delete_page(self) -> bool:
         entries = self._entries()
@@ -140,7 +140,7 @@ class Editor:
             if page in siblings:
                 siblings.remove(page)
         self.side.write("SUMMARY.md", write_summary(entries))
-        return self._said(f"deleted {page.path}")
+        return self._log_edit(f"deleted {page.path}")
 
     def _move_page(self) -> bool:
         entries = self._entries()
@@ -152,7 +152,7 @@ class Editor:
         siblings = self.random.choice(targets)
         siblings.insert(self.random.randint(0, len(siblings)), page)
         self.side.write("SUMMARY.md", write_summary(entries))
-        return self._said(f"moved {page.path}")
+        return self._log_edit(f"moved {page.path}")
 
     def _rename_file(self) -> bool:
         entries = self._entries()
@@ -162,15 +162,15 @@ class Editor:
         (self.side.top / page.path).rename(self.side.top / new)
         old, page.path = page.path, new
         self.side.write("SUMMARY.md", write_summary(entries))
-        return self._said(f"renamed {old} to {new}")
+        return self._log_edit(f"renamed {old} to {new}")
 
-    def _said(self, sentence: str) -> bool:
+    def _log_edit(self, sentence: str) -> bool:
         self.log.append(f"{self.side.top.name}: {sentence}")
         return True
 
 
-async def settle(side: PulledSide) -> None:
-    """Pull, and resolve every conflict: your side, and the other words of main."""
+async def pull_and_resolve(side: PulledSide) -> None:
+    """Pull, and resolve each conflict with your text and the missing words of main."""
     await side.pull()
     for path in (change.split(" ", 1)[1] for change in side.status() if change.startswith("!")):
         side.write(path, _CONFLICT.sub(_resolved, side.read(path)))
@@ -184,7 +184,7 @@ def _resolved(conflict: re.Match[str]) -> str:
 
 
 async def publish(side: PulledSide, desk: Desk) -> None:
-    """Propose the changes of a folder, and merge them."""
+    """Propose the changes of a folder, and merge the change request."""
     proposal = Proposal(side.folder, side.live, side.client.download, "Random edits")
     plan = await proposal.plan()
     assert plan.blocked == []
@@ -195,8 +195,8 @@ async def publish(side: PulledSide, desk: Desk) -> None:
         assert merged.result == "merge"
 
 
-async def words_of(desk: Desk) -> Counter[str]:
-    """How often each word occurs in the pages of main, once for a title that is also a heading."""
+async def count_words(desk: Desk) -> Counter[str]:
+    """Return how often each word occurs on main. A title that is also a heading counts once."""
     found: Counter[str] = Counter()
     for page in (await desk.tree()).walk():
         whole = await desk.page(page.title)
@@ -206,7 +206,7 @@ async def words_of(desk: Desk) -> Counter[str]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_no_word_is_lost_doubled_or_invented(
+async def test_random_edits_lose_duplicate_or_invent_no_word(
     ask: Ask, folder_of: Callable[[str], PulledSide], desk: Desk, seed: int
 ) -> None:
     await run(folder_of, desk, seed)
@@ -227,13 +227,13 @@ async def run(folder_of: Callable[[str], PulledSide], desk: Desk, seed: int) -> 
             logs += editor.log
         told = f"round {number}: " + "\n".join(logs)
         first, second = random.sample([left, right], 2)
-        await settle(first)
+        await pull_and_resolve(first)
         await publish(first, desk)
-        await settle(second)
+        await pull_and_resolve(second)
         await publish(second, desk)
-        await settle(first)
-        await settle(second)
-        found = await words_of(desk)
+        await pull_and_resolve(first)
+        await pull_and_resolve(second)
+        found = await count_words(desk)
         assert set(found) <= words.written, told
         assert {word for word, count in found.items() if count > 1} == set(), told
         assert words.written - set(found) <= words.deleted, told

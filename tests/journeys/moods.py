@@ -18,18 +18,18 @@ from octavo.server.app import Platform
 
 
 @dataclass(frozen=True)
-class Mood:
+class Fault:
     """A fault: the status and the body of a response. With status 0, there is no response. Without a body, the
     response is an error with a message."""
 
     status: int = 0
     body: bytes | None = None
     headers: tuple[tuple[str, str], ...] = ()
-    late: float = 0.0
+    delay: float = 0.0
     """Delay in seconds, after which the platform responds normally."""
-    only: str = ""
+    method: str = ""
     """Method of the requests that get the fault. If empty, all requests get the fault."""
-    acts: bool = False
+    writes_anyway: bool = False
     """Whether the platform handles the request, so that only its response is lost."""
 
     async def answer(self, send: Send) -> None:
@@ -44,25 +44,25 @@ class Mood:
 
 
 @dataclass
-class Moody:
-    """An ASGI application in front of the platform. While `mood` is None, there are no faults."""
+class FaultyServer:
+    """An ASGI application in front of the platform. While `fault` is None, the platform responds normally."""
 
     platform: ASGIApp
-    mood: Mood | None = None
-    asked: list[str] = field(default_factory=list)
+    fault: Fault | None = None
+    faulted_requests: list[str] = field(default_factory=list)
     """Methods and paths of the requests that got a fault."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        mood = self.mood
-        if mood is not None and mood.only in ("", scope["method"]):
-            self.asked.append(f"{scope['method']} {scope['path']}")
-            if mood.acts:
+        fault = self.fault
+        if fault is not None and fault.method in ("", scope["method"]):
+            self.faulted_requests.append(f"{scope['method']} {scope['path']}")
+            if fault.writes_anyway:
                 await self.platform(scope, receive, _discard)
-                return await mood.answer(send)
-            if not mood.late:
+                return await fault.answer(send)
+            if not fault.delay:
                 await _read_request(receive)
-                return await mood.answer(send)
-            await asyncio.sleep(mood.late)
+                return await fault.answer(send)
+            await asyncio.sleep(fault.delay)
         await self.platform(scope, receive, send)
 
 

@@ -454,10 +454,16 @@ class Stage:
         start: str = "content",
         origin: str = "https://api.example.com",
         longest: float = LONGEST,
-        ways: SignInMethods | None = None,
+        sign_in_methods: SignInMethods | None = None,
     ) -> AsyncIterator[Run]:
-        """Open the app with or without a session. `ways` are the methods to sign in, by default those for `origin`."""
-        app = JourneyApp(settings, ways or sessions.Ways(settings, origin), session, start=start, check_interval=None)
+        """Open the app with or without a session. `sign_in_methods` are by default those for `origin`."""
+        app = JourneyApp(
+            settings,
+            sign_in_methods or sessions.sign_in_methods(settings, origin),
+            session,
+            start=start,
+            check_interval=None,
+        )
         app.notices = NoticeBoard(self.clock.seconds)
         short_texts.clock = self.clock
         async with app.run_test(size=size) as pilot:

@@ -14,7 +14,7 @@ from octavo.server.demo.people import ORGANIZATION
 from octavo.tui.resources import space_resources
 from tests.journeys.managed import NOOR
 from tests.journeys.stage import Run, Stage
-from tests.journeys.test_resources import browser, open_kind, titles
+from tests.journeys.test_resources import browser, open_table, titles
 
 HERE = OrganizationRef(organization_id=ORGANIZATION)
 PRODUCTS = CollectionRef(collection_id="products")
@@ -25,7 +25,7 @@ async def open_item(run: Run, kind: str, name: str) -> None:
     """Open the item with this name in the table of a resource."""
     view = browser(run)
     depth = len(view.levels)
-    await open_kind(run, kind)
+    await open_table(run, kind)
     view.rows.focus()
     await run.press("/", *name, "enter", "enter")
     await run.until(lambda: len(view.levels) == depth + 1, f"go into {name}")
@@ -78,9 +78,9 @@ async def test_explained_role_of_each_member_matches_the_server(stage: Stage) ->
 async def test_team_role_in_a_collection_lets_members_merge_in_its_spaces(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_item(run, "collections", "Products")
-        await open_kind(run, "members who can merge")
+        await open_table(run, "members who can merge")
         assert "Yuki Tanabe" not in titles(run)
-        await open_kind(run, "teams")
+        await open_table(run, "teams")
         await run.press("ctrl+n")
         await run.see("Assign a role")
         await run.press("enter")
@@ -117,7 +117,7 @@ async def test_team_role_in_a_collection_lets_members_merge_in_its_spaces(stage:
         await run.until(lambda: titles(run) == ["Harbour software"], "the team is there")
         await run.press("escape", "escape")
         await open_item(run, "spaces", "Harbour API")
-        await open_kind(run, "members who can merge")
+        await open_table(run, "members who can merge")
         await run.until(lambda: "Yuki Tanabe" in titles(run), "she may")
         await select_row(run, "Yuki Tanabe")
         await run.see(

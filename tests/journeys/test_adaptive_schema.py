@@ -9,7 +9,7 @@ from octavo.api import adaptive_schema
 from octavo.server.demo.library import SITE
 from tests.journeys.stage import Stage
 from tests.journeys.test_managing_spaces import NOOR
-from tests.journeys.test_resources import open_kind
+from tests.journeys.test_resources import open_table
 
 SCHEMA = {
     "type": "object",
@@ -41,7 +41,7 @@ async def test_schema_errors_show_their_position_and_claims_test_conditions(stag
         assert (await run.ask(adaptive_schema.Get(at=SITE), NOOR)).json_schema == SCHEMA
         await run.press("ctrl+n")
         await run.hear("The adaptive schema already exists. Press e to edit it.")
-        await open_kind(run, "conditions")
+        await open_table(run, "conditions")
         view.rows.focus()  # type: ignore[attr-defined]  # The screen is the resource browser.
         await run.press("enter")
         await run.see(

@@ -13,9 +13,9 @@ from octavo.tui.resources.form import FormDialog
 from tests.journeys.managed import NOOR
 from tests.journeys.stage import Stage
 from tests.journeys.test_access import open_item, select_row
-from tests.journeys.test_managing_spaces import content, make_space, to_spaces
-from tests.journeys.test_resources import browser, open_kind
-from tests.journeys.test_site_structure import into_structure, to_part
+from tests.journeys.test_managing_spaces import content, create_space, focus_space_tree
+from tests.journeys.test_resources import browser, open_table
+from tests.journeys.test_site_structure import open_structure, select_part
 
 NARROW = (80, 24)
 
@@ -26,8 +26,8 @@ async def test_redirect_shows_the_title_of_its_page(stage: Stage) -> None:
         api = next(each for each in spaces if each.space is not None and each.space.id == "harbour-api")
         to = redirects.ToPage(site_space_id=api.id, page_id="harbour-api-page-27")
         await run.ask(redirects.Create(at=SITE, source="/old/tides", destination=to), NOOR)
-        await into_structure(run)
-        await open_kind(run, "redirects")
+        await open_structure(run)
+        await open_table(run, "redirects")
         await run.see("/old/tides             Predictions")
         await select_row(run, "/old/tides")
         await run.press("space")
@@ -41,8 +41,8 @@ async def test_form_shows_known_values_and_no_placeholders_for_unknown_ones(stag
         await run.press("e")
         await run.see("Default section       unchanged", "Default space         unchanged")
         await run.press("escape")
-        await into_structure(run)
-        await to_part(run, "Instruments", "section")
+        await open_structure(run)
+        await select_part(run, "Instruments", "section")
         await run.press("e")
         await run.see("Default space         Limpet manual ▾", "Icon                  ruler")
         await run.press("tab", "tab", "tab", "tab")
@@ -52,14 +52,14 @@ async def test_form_shows_known_values_and_no_placeholders_for_unknown_ones(stag
 @pytest.mark.before_release
 async def test_option_for_null_shows_what_it_means(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin", size=NARROW) as run:
-        await open_kind(run, "members")
+        await open_table(run, "members")
         await run.press("e", "enter")
         await run.see("Guest       can access only spaces where they have a role")
         await run.press("up", "up", "up", "up", "up", "up", "up", "up", "enter")
         await run.see("Guest ▾")
         await run.press("ctrl+b", "escape")
         await open_item(run, "collections", "Products")
-        await open_kind(run, "teams")
+        await open_table(run, "teams")
         await run.press("ctrl+n", "enter")
         await run.see("none        removes the assigned role")
 
@@ -67,7 +67,7 @@ async def test_option_for_null_shows_what_it_means(stage: Stage) -> None:
 @pytest.mark.before_release
 async def test_long_text_in_a_form_ends_with_an_ellipsis(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin", size=NARROW) as run:
-        await open_kind(run, "OpenAPI specifications")
+        await open_table(run, "OpenAPI specifications")
         await run.press("ctrl+n")
         await run.see("a link, for example https://example.com/pag…")
         await run.press("escape")
@@ -83,7 +83,7 @@ async def test_chosen_file_fills_the_only_field_that_accepts_a_file(
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "tides.json").write_text('{"openapi": "3.0.3"}')
     async with stage.play(NOOR, start="admin", size=NARROW) as run:
-        await open_kind(run, "OpenAPI specifications")
+        await open_table(run, "OpenAPI specifications")
         await run.press("ctrl+n", *"tides", "tab", "ctrl+f")
         await run.see("Text: choose a file")
         await run.type("tides.json")
@@ -97,14 +97,14 @@ async def test_chosen_file_fills_the_only_field_that_accepts_a_file(
 @pytest.mark.before_release
 async def test_read_only_table_says_where_to_create_items(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
-        await open_kind(run, "spaces")
+        await open_table(run, "spaces")
         for key in ("ctrl+n", "e", "X"):
             await run.press(key)
             await run.hear(
                 "To create, edit, or delete spaces, go to the list of spaces. Press 2, then press esc until the list appears."
             )
         await open_item(run, "collections", "Products")
-        await open_kind(run, "members who can merge")
+        await open_table(run, "members who can merge")
         await run.press("ctrl+n")
         await run.hear("To change roles, press ] to go to Members or Teams.")
 
@@ -113,9 +113,9 @@ async def test_read_only_table_says_where_to_create_items(stage: Stage) -> None:
 async def test_assigning_a_role_clears_the_count_of_members_who_can_merge(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await open_item(run, "collections", "Products")
-        await open_kind(run, "members who can merge")
+        await open_table(run, "members who can merge")
         await run.see("Members who can mer… 2")
-        await open_kind(run, "teams")
+        await open_table(run, "teams")
         await run.press("ctrl+n", "enter")
         await run.type("creator")
         await run.press("enter", "tab", "enter")
@@ -125,7 +125,7 @@ async def test_assigning_a_role_clears_the_count_of_members_who_can_merge(stage:
         await run.hear("Assigned the Creator role to 1 team.")
         await run.see("Teams                1")
         await run.gone("Members who can mer… 2")
-        await open_kind(run, "members who can merge")
+        await open_table(run, "members who can merge")
         await run.see("Members who can me… 22")
 
 
@@ -138,9 +138,9 @@ async def test_share_link_without_a_url_says_why(stage: Stage) -> None:
         await run.until(
             lambda: getattr(browser(run).rows.item, "published", True) is False, "see that it is not published"
         )
-        await into_structure(run)
+        await open_structure(run)
         await run.see("not published,", "public")
-        await open_kind(run, "share links")
+        await open_table(run, "share links")
         await run.press("ctrl+n", *"Pilots", "ctrl+s")
         await run.hear("Created Pilots.")
         await run.see("available after the site is", "no: the audience is “public”")
@@ -153,15 +153,15 @@ async def test_imported_pages_are_opened_and_a_deleted_space_is_reported(
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "tides.md").write_text("# Tides\n\nTwice a day.\n")
     async with stage.play(NOOR, size=NARROW) as run:
-        await make_space(run, "Almanac")
-        await to_spaces(run, "Almanac")
+        await create_space(run, "Almanac")
+        await focus_space_tree(run, "Almanac")
         await run.press("a", "enter")
         await run.see("Import pages into Almanac")
         await run.type("~/tides.md")
         await run.press("ctrl+s")
         await run.hear("Imported 1 page into Almanac.")
         await run.see("Twice a day.")
-        await to_spaces(run, "Almanac")
+        await focus_space_tree(run, "Almanac")
         await run.press("M")
         await run.type("Company")
         await run.press("enter")
@@ -169,7 +169,7 @@ async def test_imported_pages_are_opened_and_a_deleted_space_is_reported(
         await run.press("enter")
         await run.hear("Moved Almanac to Company.")
         await run.see("u undo")
-        await to_spaces(run, "Almanac")
+        await focus_space_tree(run, "Almanac")
         await run.press("X", *"Almanac", "enter")
         await run.hear("Deleted Almanac.")
         await run.until(lambda: content(run).open_space.space is None, "leave it")
@@ -180,7 +180,7 @@ async def test_imported_pages_are_opened_and_a_deleted_space_is_reported(
 @pytest.mark.before_release
 async def test_details_do_not_repeat_facts(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
-        await open_kind(run, "OpenAPI specifications")
+        await open_table(run, "OpenAPI specifications")
         await select_row(run, "harbour")
         await run.see("latest version", "harbour-3, processed")
         assert "\n".join(run.lines).count("harbour-3, processed") == 1

@@ -17,8 +17,8 @@ from octavo.tui.resources.table import facts_of
 from tests.journeys.managed import NOOR
 from tests.journeys.stage import Stage
 from tests.journeys.test_access import HERE, open_item, select_row
-from tests.journeys.test_managing_spaces import make_space, of, to_spaces
-from tests.journeys.test_resources import open_kind, titles
+from tests.journeys.test_managing_spaces import create_space, focus_space_tree, space_on_server
+from tests.journeys.test_resources import open_table, titles
 
 SIZES = pytest.mark.parametrize(
     "size", [pytest.param((120, 36), id="wide", marks=pytest.mark.long), pytest.param((80, 24), id="narrow")]
@@ -39,7 +39,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @SIZES
 async def test_invited_member_becomes_a_reviewer(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(NOOR, start="admin", size=size) as run:
-        await open_kind(run, "members")
+        await open_table(run, "members")
         await run.press("ctrl+n")
         await run.see("Each person will get an email")
         await run.press(*"ann@harbour.example", "enter", *"bo@harbour.example", "ctrl+s")
@@ -65,7 +65,7 @@ async def test_invited_member_becomes_a_reviewer(stage: Stage, size: tuple[int, 
 async def test_space_explains_the_access_of_a_team_through_its_collection(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(NOOR, start="admin", size=size) as run:
         await open_item(run, "collections", "Instruments")
-        await open_kind(run, "teams")
+        await open_table(run, "teams")
         await run.press("ctrl+n")
         await run.see("The role applies to this space or collection and to everything in it.")
         await run.press("enter")
@@ -79,7 +79,7 @@ async def test_space_explains_the_access_of_a_team_through_its_collection(stage:
         given = (await run.ask(permissions.ListTeams(at=CollectionRef(collection_id="instruments")), NOOR)).items
         assert ("field-crew", "create") in {(each.team.id, each.permission) for each in given}
         await open_item(run, "spaces", "Limpet manual")
-        await open_kind(run, "members who can merge")
+        await open_table(run, "members who can merge")
         await select_row(run, "Elin Brandt")
         await run.see("Elin Brandt can merge", "Field crew")
 
@@ -88,7 +88,7 @@ async def test_space_explains_the_access_of_a_team_through_its_collection(stage:
 @SIZES
 async def test_saml_certificate_is_replaced_from_a_file(stage: Stage, home: Path, size: tuple[int, int]) -> None:
     async with stage.play(NOOR, start="admin", size=size) as run:
-        await open_kind(run, "SAML providers")
+        await open_table(run, "SAML providers")
         await run.press("ctrl+n", *"Harbour ID", "tab", *"urn:harbour", "tab")
         await run.press("ctrl+f", "ctrl+u", *"~/first.pem", "enter", "tab", *"https://id.example/sso", "ctrl+s")
         await run.hear("Created Harbour ID.")
@@ -103,14 +103,14 @@ async def test_saml_certificate_is_replaced_from_a_file(stage: Stage, home: Path
 @pytest.mark.before_release
 async def test_import_detects_the_format_of_the_file(stage: Stage, home: Path) -> None:
     async with stage.play(NOOR, size=(80, 24)) as run:
-        await make_space(run, "Almanac")
-        await to_spaces(run, "Almanac")
+        await create_space(run, "Almanac")
+        await focus_space_tree(run, "Almanac")
         await run.press("a", "enter")
         await run.press(*"~/tides.md")
         await run.see("Markdown")
         await run.press("ctrl+s")
         await run.hear("Imported 1 page into Almanac.")
-        space = await of(run, "Almanac")
+        space = await space_on_server(run, "Almanac")
         pages = (await run.ask(content.ListPages(at=SpaceRef(space_id=space.id)), NOOR)).pages
         assert "Tides" in [each.title for each in pages]
 
@@ -130,7 +130,7 @@ async def test_new_site_form_starts_with_title_and_audience(stage: Stage) -> Non
 @pytest.mark.before_release
 async def test_cursor_starts_at_the_end_of_a_draft(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
-        await open_kind(run, "members")
+        await open_table(run, "members")
         await run.press("ctrl+n", *"ann@harbour.example", "enter", *"bo@harbour", "escape", "ctrl+n")
         await run.see("This is your draft")
         await run.press(*".example")
@@ -156,7 +156,7 @@ async def test_members_join_and_leave_a_team_in_one_request(stage: Stage) -> Non
         before = [each.organization.user for each in (await run.ask(teams.ListMembers(**at), NOOR)).items]
         everybody = [each.user for each in (await run.ask(organizations.ListMembers(at=HERE, limit=1000), NOOR)).items]
         new = next(each for each in everybody if each not in before)
-        await open_kind(run, "teams")
+        await open_table(run, "teams")
         await select_row(run, "Field crew")
         await run.press("a", "enter")
         await run.see("Add or remove several members")

@@ -14,8 +14,8 @@ from octavo.api.places import SpaceRef
 from octavo.tui.core.routes import ToAccess, ToActivity, ToCollection, ToPage, ToSearch, ToThread
 from tests.idle_work import MAX_IDLE_SHARE, processor_share, work_counted
 from tests.journeys.stage import Run, Stage
-from tests.journeys.test_reviewing import open_one
-from tests.journeys.test_typed_ahead import written
+from tests.journeys.test_reviewing import open_change_request
+from tests.journeys.test_typed_ahead import field_texts
 
 TURNS = pytest.mark.parametrize("turns", [0, *(pytest.param(turns, marks=pytest.mark.long) for turns in (1, 2, 4))])
 """Number of passes of the event loop between two clicks."""
@@ -79,7 +79,7 @@ async def test_text_typed_after_a_click_goes_to_the_clicked_dialog(stage: Stage)
         for letter in "squid":
             run.send_key(letter)
         await run.settle()
-        assert written(run) == ["squid"]
+        assert field_texts(run) == ["squid"]
 
 
 async def test_click_right_after_the_key_of_a_dialog_does_not_close_the_dialog(stage: Stage) -> None:
@@ -128,7 +128,7 @@ async def test_resize_to_one_cell_and_back_restores_screen_and_focus(stage: Stag
 async def test_app_is_idle_after_many_resizes_and_view_switches(stage: Stage, seed: int) -> None:
     random = Random(seed)
     async with stage.play(start="changes", every_frame=True) as run:
-        await open_one(run, "classic")
+        await open_change_request(run, "classic")
         await run.see("0 of 60 viewed")
         for turn in range(16):
             run.send_size(random.randint(40, 160), random.randint(10, 50))

@@ -15,8 +15,8 @@ from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.core.connection import Subscriptions
 from octavo.tui.core.session import Session
 from tests.journeys.stage import Stage
-from tests.journeys.test_reviewing import open_one
-from tests.journeys.test_suggesting import seven, suggest
+from tests.journeys.test_reviewing import open_change_request
+from tests.journeys.test_suggesting import ref_of_seven, suggest
 
 KEYS_BY_SCREEN: dict[str, dict[str, tuple[str, ...]]] = {
     "changes": {"change request": ("enter",)},
@@ -126,8 +126,8 @@ class SlowUnmount(Widget):
 @pytest.mark.before_release
 async def test_suggestion_diff_of_a_closed_thread_is_not_shown(stage: Stage) -> None:
     async with stage.play(start="changes", every_frame=True) as run:
-        await suggest(run, await seven(run), "All times in requests", "All times are in UTC.")
-        await open_one(run, "refused")
+        await suggest(run, await ref_of_seven(run), "All times in requests", "All times are in UTC.")
+        await open_change_request(run, "refused")
         await run.see("● 2 open", "− All times")
         await run.press("enter", "t", "enter")
         await run.see("Suggested change", "Tomás Okafor · just now · open", "− All times in requests and answers")

@@ -26,7 +26,7 @@ from octavo.tui.widgets.confirm import ConfirmDialog
 from octavo.tui.widgets.text_inputs import TextEditor
 from tests.journeys.managed import BARE, NOOR, TELLING, Forms, Written, changes
 from tests.journeys.stage import Run, Stage
-from tests.journeys.test_resources import browser, is_answered, open_kind
+from tests.journeys.test_resources import browser, is_loaded, open_table
 from tests.tui.resources.test_declarations import all_of
 
 PARTS = {"section": "Section", "group": "Section group", "space": "Space"}
@@ -66,7 +66,7 @@ class TableVisitor:
         for kind in level.resources:
             if not kind.children and not self.is_new(kind, level):
                 continue
-            await open_kind(self.run, kind.plural)
+            await open_table(self.run, kind.plural)
             if self.is_new(kind, level):
                 await self.cover_resource(kind)
                 self.places.add(place(kind, level))
@@ -99,7 +99,7 @@ class TableVisitor:
         view.rows.focus()
         while len(view.levels) > depth:
             await self.run.press("escape")
-        await self.run.until(lambda: view.level.resource is kind and is_answered(view), f"come back to {kind.plural}")
+        await self.run.until(lambda: view.level.resource is kind and is_loaded(view), f"come back to {kind.plural}")
 
     async def cover_resource(self, kind: Resource[Any]) -> None:
         """Create, edit and delete an item. If the resource has only one item, create or edit the item."""

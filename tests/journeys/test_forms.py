@@ -22,7 +22,7 @@ from octavo.tui.resources.form_state import FormRequest
 from octavo.tui.resources.reference_lists import ReferenceList
 from octavo.tui.widgets.chooser import Choice
 from tests.journeys.stage import Run, Stage
-from tests.journeys.test_resources import open_kind
+from tests.journeys.test_resources import open_table
 
 NOOR = "noor-haddad"
 AT = OrganizationRef(organization_id="saltmarsh")
@@ -461,7 +461,7 @@ async def test_empty_form_creates_nothing_and_names_missing_fields(stage: Stage)
         assert not run.gate.sent(sites.Create)
         await run.press("escape", "6")
         for kind, said in (("invite links", "Fill in at least one field."), ("collections", "Title is required.")):
-            await open_kind(run, kind)
+            await open_table(run, kind)
             await run.press("ctrl+n")
             await run.see("Create  (ctrl+s)")
             await run.press("ctrl+s")
@@ -469,6 +469,6 @@ async def test_empty_form_creates_nothing_and_names_missing_fields(stage: Stage)
             await run.press("escape")
         assert not run.gate.sent(invites.CreateLink)
         assert not run.gate.sent(collections.Create)
-        await open_kind(run, "translations")
+        await open_table(run, "translations")
         await run.press("ctrl+n")
         await run.see("Source language", "Target language")

@@ -32,7 +32,7 @@ from octavo.tui.resources.site_checks import open_condition
 from octavo.tui.widgets.chooser import Choice
 from tests.data.sends import refuse_to_save
 from tests.journeys.stage import MARA, Run, Stage
-from tests.journeys.test_looking import look
+from tests.journeys.test_looking import open_first_image
 
 HARBOUR = SpaceRef(space_id="harbour-api")
 
@@ -41,7 +41,7 @@ Steps = Sequence[str | Callable[[Run], Awaitable[None]]]
 
 
 async def open_image(run: Run) -> None:
-    await look(run, "concepts/water-levels")
+    await open_first_image(run, "concepts/water-levels")
 
 
 async def open_footnote(run: Run) -> None:

@@ -7,7 +7,7 @@ import pytest
 from octavo.api import change_requests, comments, reviews
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from tests.journeys.stage import MARA, Run, Stage
-from tests.journeys.test_reviewing import open_one
+from tests.journeys.test_reviewing import open_change_request
 
 HARBOUR = SpaceRef(space_id="harbour-api")
 
@@ -27,7 +27,7 @@ async def add_pending_comment(run: Run, words: str) -> None:
 @pytest.mark.before_release
 async def test_pending_comments_are_edited_discarded_and_sent_with_the_review(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("− All times")
         await run.press("H")
         await run.hear(
@@ -48,7 +48,7 @@ async def test_pending_comments_are_edited_discarded_and_sent_with_the_review(st
         assert not run.gate.sent(comments.Create)
         await run.quit()
     async with stage.play(start="changes") as run:
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("◌ 3 pending comments", "pending comment")
         await run.press("H")
         await run.see("3 pending comments in your review of #7", "Time and time zones", "Say which zone.", "A third.")
@@ -87,7 +87,7 @@ async def test_pending_comments_are_edited_discarded_and_sent_with_the_review(st
 @pytest.mark.before_release
 async def test_review_with_pending_comments_can_be_undone_before_it_is_sent(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("− All times")
         await run.press("enter")
         await add_pending_comment(run, "Say which zone.")
@@ -110,7 +110,7 @@ async def test_review_with_pending_comments_can_be_undone_before_it_is_sent(stag
 @pytest.mark.before_release
 async def test_pending_comments_are_sent_without_a_review(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("− All times")
         await run.press("enter")
         await add_pending_comment(run, "Say which zone.")
@@ -123,7 +123,7 @@ async def test_pending_comments_are_sent_without_a_review(stage: Stage) -> None:
 
 async def test_pending_comment_can_be_edited_and_discarded_in_the_diff(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("− All times")
         await run.press("enter")
         await add_pending_comment(run, "Say which zone.")
@@ -145,7 +145,7 @@ async def test_pending_comment_can_be_edited_and_discarded_in_the_diff(stage: St
 @pytest.mark.before_release
 async def test_comments_stay_pending_when_the_change_request_was_edited(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("− All times")
         await run.press("enter")
         await add_pending_comment(run, "Say which zone.")
@@ -160,7 +160,7 @@ async def test_comments_stay_pending_when_the_change_request_was_edited(stage: S
 @pytest.mark.before_release
 async def test_submitted_review_can_be_withdrawn(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("✓ 1 approved")
         await run.press("w")
         await run.hear("You have not reviewed #7, or your review is outdated.")

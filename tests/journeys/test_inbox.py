@@ -396,7 +396,7 @@ async def test_discarding_an_unsent_draft_can_be_undone(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_a_refused_change_is_in_the_inbox_and_opens_the_activity_list(stage: Stage) -> None:
+async def test_rejected_write_is_in_the_inbox_and_opens_the_activity(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
         run.platform.refuse_next(comments.CreateReply, 403, "Not today.", times=9)
@@ -413,7 +413,7 @@ async def test_a_refused_change_is_in_the_inbox_and_opens_the_activity_list(stag
 
 
 @pytest.mark.before_release
-async def test_a_saved_filter_is_a_tab(stage: Stage) -> None:
+async def test_saved_filter_is_shown_as_a_tab(stage: Stage) -> None:
     saved = (InboxFilter("Manual", space="Limpet manual"),)
     async with stage.play(start="inbox", inbox_filters=saved) as run:
         await run.see("Manual 2")
@@ -423,13 +423,13 @@ async def test_a_saved_filter_is_a_tab(stage: Stage) -> None:
 
 @pytest.mark.before_release
 @pytest.mark.parametrize("kind", [reviews.List, reviews.ListRequested, comments.List])
-async def test_a_failed_list_is_reported_and_the_inbox_is_not_called_empty(
+async def test_inbox_with_a_failed_list_reports_the_error_and_is_not_empty(
     new_stage: Stage, kind: type[Operation[object]]
 ) -> None:
-    def stumble(platform: Platform) -> None:
+    def refuse_list(platform: Platform) -> None:
         platform.refuse_next(kind, 500, "The platform stumbled.", times=500)
 
-    async with new_stage.play(start="inbox", change=stumble) as run:
+    async with new_stage.play(start="inbox", change=refuse_list) as run:
         await run.see("Could not load", "r retry", "not loaded yet")
         assert "Nothing needs your attention" not in run.text
         run.accept()
@@ -471,21 +471,21 @@ async def test_keys_pressed_before_the_rows_report_loading(new_stage: Stage) -> 
 
 
 @pytest.mark.before_release
-async def test_curly_brackets_jump_between_headings(stage: Stage) -> None:
+async def test_curly_brackets_move_between_headings(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("17 of 17")
         rows = view(run).rows
-        begins = [index for index, first in enumerate(rows.first_lines) if first - 1 in rows.extra_lines]
-        assert len(begins) > 2
-        for index in begins[1:]:
+        headings = [index for index, first in enumerate(rows.first_lines) if first - 1 in rows.extra_lines]
+        assert len(headings) > 2
+        for index in headings[1:]:
             await run.press("}")
             assert rows.cursor == index
         await run.press("}")
-        assert rows.cursor == begins[-1], "there is no further heading"
+        assert rows.cursor == headings[-1], "there is no further heading"
         await run.press("{")
-        assert rows.cursor == begins[-2]
+        assert rows.cursor == headings[-2]
         await run.press("j", "{")
-        assert rows.cursor == begins[-2]
+        assert rows.cursor == headings[-2]
 
 
 @pytest.mark.before_release
@@ -514,7 +514,7 @@ async def test_start_in_another_view_shows_the_cached_count(stage: Stage) -> Non
 
 
 @pytest.mark.before_release
-async def test_the_inbox_is_counted_in_the_background(
+async def test_inbox_count_is_updated_in_the_background(
     stage: Stage,
 ) -> None:
     async with stage.play(start="inbox") as run:
@@ -559,16 +559,17 @@ async def test_filter_of_the_inbox_is_copied_as_settings(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_the_preview_of_a_row_is_loaded_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_preview_of_a_row_is_loaded_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     async with stage.play(start="inbox") as run:
         await run.quit()
-    monkeypatch.setattr("octavo.tui.inbox.inbox_screen.SELECTION_DELAY", 1.0)  # as where rows came once more meanwhile
+    # The delay is long enough for a second update of the rows.
+    monkeypatch.setattr("octavo.tui.inbox.inbox_screen.SELECTION_DELAY", 1.0)
     async with stage.play(start="inbox") as run:
         rows = view(run).rows.items
         at, title = next((row.target, row.title) for row in rows if isinstance(row.target, ChangeRequestRef))
         await select_row(run, title)
-        standings = view(run).statuses
-        await run.until(lambda: at.change_request_id in standings._followed, "come to rest")
+        statuses = view(run).statuses
+        await run.until(lambda: at.change_request_id in statuses._followed, "come to rest")
         asked = [op for op in run.gate.passed if getattr(op, "at", None) == at]
         assert [type(op) for op in asked] == [content.ListChanges], "the inbox found the reviews unchanged"
 

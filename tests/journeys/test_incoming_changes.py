@@ -1,4 +1,4 @@
-"""Before an update and a merge: the incoming diff, paragraphs merged word by word, and changes that main has already."""
+"""Update and merge dialogs show incoming changes, paragraphs merged word by word, and changes that main already has."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MINE = BASE.replace("20 cm", "21 cm")
 BOTH = "The probe reads 12 cm at low water and 21 cm at high water."
 
 
-async def test_the_incoming_diff_is_shown_page_by_page_before_an_update(stage: Stage) -> None:
+async def test_update_dialog_opens_the_incoming_changes(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
         await contest.publish(add_page(BASE), subject="Write down the stores")
@@ -34,7 +34,7 @@ async def test_the_incoming_diff_is_shown_page_by_page_before_an_update(stage: S
         assert not run.gate.sent(change_requests.UpdateFromMain)
 
 
-async def test_paragraph_merged_word_by_word_is_shown_before_the_merge(stage: Stage) -> None:
+async def test_dialogs_show_the_paragraph_that_was_merged_word_by_word(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
         await contest.publish(add_page(BASE), subject="Write down the stores")
@@ -58,8 +58,8 @@ async def test_paragraph_merged_word_by_word_is_shown_before_the_merge(stage: St
         assert BOTH in await contest.text("Stores")
 
 
-async def on_main(run: Run) -> Contest:
-    """A change request of which main has the only change, and a page that only main changed."""
+async def propose_change_already_in_main(run: Run) -> Contest:
+    """Create a change request whose only change is already in main, and change another page in main only."""
     contest = Contest(run)
     await contest.publish(add_page(BASE), add_page("# Tides\n\nLow at noon.\n"), subject="Write down the stores")
     stores, tides = [(await contest.page(title)).id for title in ("Stores", "Tides")]
@@ -73,7 +73,7 @@ async def on_main(run: Run) -> Contest:
 
 
 async def archive(run: Run, contest: Contest) -> None:
-    """Archive the change request from the dialog, and reopen it."""
+    """Archive the change request from the dialog, and reopen the change request."""
     before = await contest.text("Stores")
     await run.press("L")
     await run.see(f"Archive #{contest.number}", "The change request will move to the “Archived” tab.")
@@ -95,7 +95,7 @@ async def archive(run: Run, contest: Contest) -> None:
 @pytest.mark.parametrize("size", [(120, 36), (80, 24)])
 async def test_changes_already_in_main_are_archived_instead_of_merged(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:
-        contest = await on_main(run)
+        contest = await propose_change_already_in_main(run)
         await contest.open()
         await run.see("already in main (press L to archive)")
         await run.press("m")
@@ -109,7 +109,7 @@ async def test_changes_already_in_main_are_archived_instead_of_merged(stage: Sta
 
 async def test_update_dialog_offers_to_archive_changes_already_in_main(stage: Stage) -> None:
     async with stage.play(start="changes", size=(80, 24)) as run:
-        contest = await on_main(run)
+        contest = await propose_change_already_in_main(run)
         await contest.open()
         await run.press("U")
         await run.see("~ Stores   ~ Tides", "none: main already has the same changes", "L archive")
@@ -126,7 +126,7 @@ async def test_update_dialog_offers_to_archive_changes_already_in_main(stage: St
 
 async def test_update_that_leaves_no_changes_says_so(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        contest = await on_main(run)
+        contest = await propose_change_already_in_main(run)
         await contest.open()
         await run.press("U")
         await run.see("Main already has these changes")
@@ -142,14 +142,14 @@ async def test_update_that_leaves_no_changes_says_so(stage: Stage) -> None:
 
 async def test_list_marks_change_requests_that_are_already_in_main(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await on_main(run)
+        await propose_change_already_in_main(run)
         await run.press("3", "r")
         await run.press("/", *"recount", "enter")
         await run.see("✓ already in main", "✓ Main already has these changes.")
         assert "outdated" not in run.text
 
 
-async def test_the_head_of_a_change_request_follows_main(stage: Stage) -> None:
+async def test_header_of_a_change_request_is_updated_after_main_changed(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         contest = Contest(run)
         await contest.publish(add_page(BASE), add_page("# Tides\n\nLow at noon.\n"), subject="Write down the stores")

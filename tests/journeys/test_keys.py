@@ -23,17 +23,17 @@ from octavo.tui.widgets.text_inputs import SecretInput
 from tests.journeys.stage import Stage
 
 KEYMAP = Path(__file__).parent / "keymap.tsv"
-"""Keys and command ids, one row for each in the key map."""
-ALL: tuple[type[DOMNode], ...] = (Octavo, *KEYMAP_CONTEXTS, Chooser, FilterInput)
+"""The key map: a row for each context and key, with the ids of the commands."""
+CLASSES_WITH_KEYS: tuple[type[DOMNode], ...] = (Octavo, *KEYMAP_CONTEXTS, Chooser, FilterInput)
 
 
-def test_every_binding_has_an_id_a_name_and_a_sentence() -> None:
-    assert binding_faults(ALL) == []
+def test_every_binding_has_an_id_a_label_and_a_description() -> None:
+    assert binding_faults(CLASSES_WITH_KEYS) == []
 
 
-def test_each_id_belongs_to_one_command() -> None:
+def test_each_command_id_belongs_to_one_command() -> None:
     actions: defaultdict[str, set[str]] = defaultdict(set)
-    for place in ALL:
+    for place in CLASSES_WITH_KEYS:
         for binding in own_bindings(place):
             actions[binding.id or ""].add(f"{binding.action} {binding.description}")
     shared = {"list.previous_section", "list.next_section", "list.mine"}
@@ -42,7 +42,7 @@ def test_each_id_belongs_to_one_command() -> None:
 
 def test_keys_match_the_key_map() -> None:
     keys: defaultdict[str, set[str]] = defaultdict(set)
-    for place in ALL:
+    for place in CLASSES_WITH_KEYS:
         for binding in own_bindings(place):
             keys[binding.id or ""].add(binding.key)
     rows = list(csv.DictReader(KEYMAP.read_text(encoding="utf-8").splitlines(), delimiter="\t"))
@@ -50,12 +50,12 @@ def test_keys_match_the_key_map() -> None:
         known = {binding.key for binding in Binding.make_bindings([Binding(row["keys"], "")])}
         bound = set().union(*(keys[id] for id in row["ids"].split()))
         assert known <= bound, f"{row['context']}: {row['keys']} is not {row['ids']}, which is {bound}"
-    in_the_palette_only = {id for id, bound in keys.items() if all(key.startswith("palette.") for key in bound)}
-    assert keys.keys() - in_the_palette_only == {id for row in rows for id in row["ids"].split()}
+    only_in_palette = {id for id, bound in keys.items() if all(key.startswith("palette.") for key in bound)}
+    assert keys.keys() - only_in_palette == {id for row in rows for id in row["ids"].split()}
 
 
-def test_every_place_with_keys_is_in_the_key_map_and_the_help_topic() -> None:
-    of_lines_to_write_in = {SecretInput, TextButton}
+def test_every_class_with_keys_is_in_the_key_map() -> None:
+    input_widgets = {SecretInput, TextButton}
     modules = [each.name for each in walk_packages(tui.__path__, "octavo.tui.") if "__main__" not in each.name]
     places = {
         each
@@ -63,11 +63,11 @@ def test_every_place_with_keys_is_in_the_key_map_and_the_help_topic() -> None:
         for each in vars(module).values()
         if isinstance(each, type) and each.__module__ == module.__name__ and list(own_bindings(each))
     }
-    # The conflicts of one's own edit are those of a change request, whose sides have other names.
-    assert places - of_lines_to_write_in - {DraftConflictsScreen} <= set(ALL)
+    # The draft conflicts screen inherits its keys from the conflicts screen and only names the sides differently.
+    assert places - input_widgets - {DraftConflictsScreen} <= set(CLASSES_WITH_KEYS)
 
 
-def test_the_help_topic_lists_every_key() -> None:
+def test_help_topic_of_the_keys_lists_every_key() -> None:
     assert keys_as_markdown([Octavo, *KEYMAP_CONTEXTS]) in text_of("keys")
 
 
@@ -103,7 +103,7 @@ async def test_key_bar_offers_only_applicable_commands(
 
 
 @pytest.mark.parametrize("keys", [("a",), ("A",), ("E",), ("ctrl+n",), ("C",)])
-async def test_dialog_that_keeps_its_text_says_close_instead_of_cancel(stage: Stage, keys: tuple[str, ...]) -> None:
+async def test_dialog_that_keeps_its_text_shows_close_and_not_cancel(stage: Stage, keys: tuple[str, ...]) -> None:
     async with stage.play(start="changes") as run:
         await run.see("7 of 7")
         await run.press(*keys)
@@ -156,7 +156,7 @@ async def test_unknown_theme_is_reported_with_its_place_and_a_suggestion(stage: 
 @pytest.mark.before_release("60x12")
 @pytest.mark.parametrize(
     "size",
-    # The smallest: the others have more room.
+    # Ordinary runs use only the smallest size, because larger terminals have more space.
     [
         pytest.param((120, 36), marks=pytest.mark.long),
         pytest.param((80, 24), marks=pytest.mark.long),

@@ -1,4 +1,4 @@
-"""A part of the large demo: requests of a start, and waiting times of the user."""
+"""A small part of the large demo: the number of requests after a start, and the time that the user waits."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from tests.journeys.test_fresh import YUKI, SequentialPlatform, wait_for_backgro
 
 SHARE = 0.03
 pytestmark = pytest.mark.timeout(400)
-"""Hundreds of requests go to a platform in this process: on a machine that does much else that takes minutes."""
+"""These tests send hundreds of requests to a platform in this process, which takes minutes on a busy machine."""
 
 
 @pytest.fixture(scope="module")
-def part(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def large_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("large") / "platform.db"
     store = Store(path)
     demo.build(World(store, now=lambda: TODAY), today=TODAY, large=SHARE)
@@ -41,9 +41,9 @@ def part(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def stage(tmp_path: Path, part: Path) -> Iterator[Stage]:
+def stage(tmp_path: Path, large_library: Path) -> Iterator[Stage]:
     clock = short_texts.clock
-    yield Stage(tmp_path, part)
+    yield Stage(tmp_path, large_library)
     short_texts.clock = clock
 
 
@@ -52,28 +52,28 @@ def view(run: Run) -> InboxScreen:
     return run.app.screen
 
 
-def asked(run: Run, since: int = 0) -> Counter[str]:
+def count_requests(run: Run, since: int = 0) -> Counter[str]:
     """Return the number of requests of each operation."""
     return Counter(f"{type(op).__module__.rpartition('.')[2]}.{type(op).__name__}" for op in run.gate.passed[since:])
 
 
-def still_being_read(run: Run) -> int:
+def unloaded_reply_threads(run: Run) -> int:
     found = re.search(r"(?:not loaded yet|loading): replies in (\d+) threads?", run.text)
     return int(found[1]) if found else 0
 
 
-async def begun(run: Run) -> None:
-    """Let the first screen be there before anything is asked, as it is where a request takes a while."""
+async def open_gate_after_first_screen(run: Run) -> None:
+    """Let the first screen appear before any response arrives, as on a slow network."""
     await run.settle()
     run.gate.open()
     await run.settle()
 
 
-async def complete(stage: Stage) -> None:
-    """Let everything be read in an earlier run."""
+async def load_completely(stage: Stage) -> None:
+    """Load everything in an earlier run."""
     async with stage.play(start="inbox") as run:
         await wait_for_background_refresh(run)
-        assert still_being_read(run) == 0
+        assert unloaded_reply_threads(run) == 0
         await run.quit()
 
 
@@ -90,48 +90,48 @@ async def test_first_start_loads_relevant_items_first(stage: Stage, monkeypatch:
         )
         monkeypatch.setattr(sync_queue, "LATER_INTERVAL", timedelta())
         assert view(run).rows.cursor == 0, "what came in above left the cursor at the top"
-        first = asked(run)
+        first = count_requests(run)
         me = run.app.workspace.me
         assert me is not None
         assert feed.snapshot is not None
         left = feed.snapshot.unknown.replies
         assert left > 0
         assert feed.snapshot.unknown.summary == f"loading: replies in {left} threads"
-        threads = [thread for op in run.gate.sent(comments.List) for thread in _read(run, op)]
+        threads = [thread for op in run.gate.sent(comments.List) for thread in threads_in_response(run, op)]
         sure = sum(thread.replies > 0 and thread.posted_by.id == me.id for thread in threads)
         assert first["comments.ListReplies"] - 20 < sum(thread.replies > 0 for thread in threads) - left
         assert sure <= first["comments.ListReplies"]
         shown = view(run).rows.item
         await run.settle()
-        assert still_being_read(run) == 0
+        assert unloaded_reply_threads(run) == 0
         replies = [op for op in run.gate.sent(comments.ListReplies) if op.limit == PAGE_LIMIT]
         assert len(replies) == len({(op.at, op.comment_id) for op in replies}), "each once"
         assert view(run).rows.item == shown
         before = len(run.gate.passed)
         await wait_for_background_refresh(run)
-        assert asked(run, before)["comments.ListReplies"] == 0, "all is known"
-        assert asked(run, before).total() <= 20, asked(run, before)
+        assert count_requests(run, before)["comments.ListReplies"] == 0, "all is known"
+        assert count_requests(run, before).total() <= 20, count_requests(run, before)
 
 
-def _read(run: Run, op: comments.List) -> tuple[comments.Comment, ...]:
+def threads_in_response(run: Run, op: comments.List) -> tuple[comments.Comment, ...]:
     value = run.app.session.live.peek(op).value
     return value.items if value is not None and op.status == "open" else ()
 
 
 @pytest.mark.before_release
 async def test_second_start_shows_all_rows_with_at_most_twelve_requests(stage: Stage) -> None:
-    await complete(stage)
+    await load_completely(stage)
     async with stage.play(start="", shut=True) as run:
         await run.see("32 of 32", "○ cached")
         assert view(run).rows.cursor == 0
-        await begun(run)
+        await open_gate_after_first_screen(run)
         await run.see("32 of 32", "● updated")
         assert view(run).rows.cursor == 0
         assert len(run.gate.passed) <= 9, run.gate.passed
         await run.press("2")
         await run.quit()
     async with stage.play(start="", shut=True) as run:
-        await begun(run)
+        await open_gate_after_first_screen(run)
         assert not isinstance(run.app.screen, InboxScreen), "who was reading reads on"
         await run.press("1")
         await run.see("32 of 32", "● updated")
@@ -140,12 +140,12 @@ async def test_second_start_shows_all_rows_with_at_most_twelve_requests(stage: S
             "twelve, and what the reviews say that stand beside the first row"
         )
         assert len(words) <= 1, words
-        assert max(asked(run).values()) <= 2, "the lists of the organization are those that every view follows"
+        assert max(count_requests(run).values()) <= 2, "the lists of the organization are those that every view follows"
 
 
 @pytest.mark.before_release
 async def test_changed_list_is_requested_in_addition(stage: Stage) -> None:
-    await complete(stage)
+    await load_completely(stage)
     async with stage.play(start="changes") as run:
         spaces = run.app.workspace.spaces.value
         assert spaces is not None
@@ -153,33 +153,35 @@ async def test_changed_list_is_requested_in_addition(stage: Stage) -> None:
         await run.ask(comments.Create(at=moved, body=Markdown(markdown="Is this of this year?")), YUKI)
         await run.quit()
     async with stage.play(start="inbox", shut=True) as run:
-        await begun(run)
+        await open_gate_after_first_screen(run)
         assert [op.at for op in run.gate.sent(comments.List)].count(moved) == 1
         assert len(run.gate.passed) <= 12 + 1, run.gate.passed
 
 
 @pytest.mark.before_release
 async def test_replies_of_the_selected_thread_load_before_the_inbox(stage: Stage) -> None:
-    busy: list[SequentialPlatform] = []
+    platforms: list[SequentialPlatform] = []
 
     def behind(platform: Application) -> Application:
-        busy.append(SequentialPlatform(platform))
-        return busy[0]
+        platforms.append(SequentialPlatform(platform))
+        return platforms[0]
 
     def threads() -> list[InboxRow]:
         return [row for row in view(run).rows.items if isinstance(row.target, ThreadRef)]
 
     async with stage.play(start="inbox", shut=True, behind=behind) as run:
         await run.settle()
-        busy[0].begin.set()
+        platforms[0].begin.set()
         run.gate.open(comments.ListReplies)
         await wait_while_requests_wait(
             lambda: bool(threads()) and run.gate.waiting == MAX_BACKGROUND, "come to the replies of threads"
         )
-        busy[0].begin.clear()
-        before = len(busy[0].paths) + MAX_BACKGROUND
+        platforms[0].begin.clear()
+        before = len(platforms[0].paths) + MAX_BACKGROUND
         run.gate.open()
-        await wait_while_requests_wait(lambda: len(busy[0].paths) == before, "ask for as many as are asked at once")
+        await wait_while_requests_wait(
+            lambda: len(platforms[0].paths) == before, "ask for as many as are asked at once"
+        )
         opened = threads()[-1].target
         assert isinstance(opened, ThreadRef)
         loader = run.app.workspace.inbox.loader
@@ -187,17 +189,17 @@ async def test_replies_of_the_selected_thread_load_before_the_inbox(stage: Stage
         assert loader.is_loading
         view(run).rows.go_to(threads()[-1].key)
         await wait_while_requests_wait(
-            lambda: any(each.endswith(f"{opened.comment_id}/replies") for each in busy[0].paths[before:]),
+            lambda: any(each.endswith(f"{opened.comment_id}/replies") for each in platforms[0].paths[before:]),
             "ask for its replies",
         )
-        asked = next(
-            n for n, each in enumerate(busy[0].paths[before:]) if each.endswith(f"{opened.comment_id}/replies")
+        count_requests = next(
+            n for n, each in enumerate(platforms[0].paths[before:]) if each.endswith(f"{opened.comment_id}/replies")
         )
-        assert asked <= 3, busy[0].paths[before:]
-        so_far = len(busy[0].paths)
-        busy[0].begin.set()
+        assert count_requests <= 3, platforms[0].paths[before:]
+        so_far = len(platforms[0].paths)
+        platforms[0].begin.set()
         await run.settle()
-        assert len(busy[0].paths) - so_far > 50, "what was still to be read is read"
+        assert len(platforms[0].paths) - so_far > 50, "what was still to be read is read"
         item = view(run).rows.item
         assert item is not None
         assert item.target == opened, "what comes leaves the cursor where it was put"

@@ -1,4 +1,4 @@
-"""Leaving for an address outside, in a browser or on the clipboard."""
+"""External links open in the browser or are copied."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tests.journeys.stage import Stage
 from tests.tui.terminal.test_browser import ADDRESS, browser
 
 
-def sit_before_it(monkeypatch: pytest.MonkeyPatch, environment: Mapping[str, str]) -> None:
-    """Be at this machine, not at the other end of SSH, with this environment."""
+def use_local_session(monkeypatch: pytest.MonkeyPatch, environment: Mapping[str, str]) -> None:
+    """Set the environment of a local session, that is, without SSH."""
     for name in ("SSH_CONNECTION", "SSH_TTY"):
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():
@@ -21,10 +21,10 @@ def sit_before_it(monkeypatch: pytest.MonkeyPatch, environment: Mapping[str, str
 
 
 @pytest.mark.before_release
-async def test_an_address_outside_is_opened_without_the_key(
+async def test_external_link_opens_in_the_browser_without_the_api_key(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sit_before_it(monkeypatch, browser(tmp_path))
+    use_local_session(monkeypatch, browser(tmp_path))
     async with stage.play() as run:
         await run.press("G", "enter")
         await run.see("Open status.saltmarsh.example?", "Open in browser")
@@ -39,7 +39,7 @@ async def test_an_address_outside_is_opened_without_the_key(
 async def test_failed_browser_is_reported_and_the_link_offered(
     stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sit_before_it(monkeypatch, browser(tmp_path, code=3))
+    use_local_session(monkeypatch, browser(tmp_path, code=3))
     async with stage.play() as run:
         await run.press("G", "enter", "y")
         await run.see("own-browser exited with status 3.", "Copy link")

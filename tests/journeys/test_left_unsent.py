@@ -9,25 +9,25 @@ from tests.journeys.lived_in import lived_in, stage
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_authoring import leave_editor_file
 from tests.journeys.test_holding import add_pending_comment
-from tests.journeys.test_reviewing import open_one
+from tests.journeys.test_reviewing import open_change_request
 
 __all__ = ["lived_in", "stage"]
 
-DISCARDED, BACK = "Draft discarded", "Restored your draft."
+DISCARDED, RESTORED = "Draft discarded", "Restored your draft."
 
 
-def row(run: Run, *words: str) -> bool:
-    """Return whether a line of the screen has all these texts."""
+def has_line(run: Run, *words: str) -> bool:
+    """Return whether a line of the screen contains all these texts."""
     return any(all(each in line for each in words) for line in run.lines)
 
 
 async def discard_and_undo(run: Run, mark: str = "✎") -> None:
-    """Throw away what the cursor is on, take that back, and throw it away again."""
+    """Discard the selected draft, undo that, and discard the draft again."""
     await run.press("ctrl+x")
     await run.hear(DISCARDED)
     await run.gone(mark)
     await run.press("u")
-    await run.hear(BACK)
+    await run.hear(RESTORED)
     await run.see(mark)
     await run.press("ctrl+x")
     await run.gone(mark)
@@ -43,8 +43,8 @@ async def test_draft_of_a_comment_is_marked_on_its_block_and_page(stage: Stage) 
         await run.type("Half a thought.")
         await run.press("escape")
         await run.until(lambda: run.text.count("✎") == 2, "see the block and the row marked")
-        assert row(run, "▌  Welcome", "✎ draft")
-        assert row(run, "▌ What do you want to do?", "  ✎")
+        assert has_line(run, "▌  Welcome", "✎ draft")
+        assert has_line(run, "▌ What do you want to do?", "  ✎")
         await run.press("c")
         await run.see("Half a thought.")
         await run.press("escape")
@@ -77,7 +77,7 @@ async def test_draft_of_an_earlier_run_is_marked_and_discarded_in_the_tree(stage
 async def test_draft_of_a_reply_is_marked_on_row_thread_and_block(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
-        first = run.app.screen.rows.item  # type: ignore[attr-defined]  # of this screen
+        first = run.app.screen.rows.item  # type: ignore[attr-defined]  # The screen is the comments view.
         await run.press("c")
         await run.type("I think so too.")
         await run.press("escape")
@@ -88,7 +88,7 @@ async def test_draft_of_a_reply_is_marked_on_row_thread_and_block(stage: Stage) 
         await run.see("I think so too. Or not.")
         await discard_and_undo(run)
         assert not run.app.session.drafts.all()
-        assert run.app.screen.rows.item.comment.id == first.comment.id  # type: ignore[attr-defined]  # of this screen
+        assert run.app.screen.rows.item.comment.id == first.comment.id  # type: ignore[attr-defined]  # The screen is the comments view.
         await run.gone("Your reply, not sent")
 
 
@@ -96,7 +96,8 @@ async def test_draft_of_a_reply_is_marked_on_row_thread_and_block(stage: Stage) 
 async def test_draft_of_a_reply_is_marked_on_the_block_and_in_the_dialog(stage: Stage) -> None:
     async with stage.play(size=(160, 40)) as run:
         await run.press("j", "j", "enter")
-        await run.press("t", "enter")  # once the page is read: its threads are looked for to its end
+        # This works after the page is loaded completely, because its threads are searched until the end.
+        await run.press("t", "enter")
         await run.see("c reply")
         await run.press("c")
         await run.type("I think so too.")
@@ -117,13 +118,13 @@ async def test_draft_of_a_reply_is_marked_on_the_block_and_in_the_dialog(stage: 
 
 async def test_pending_comments_are_marked_and_restored_as_pending(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("− All times")
         await run.press("enter")
         await add_pending_comment(run, "Say which zone.")
         await add_pending_comment(run, "And why.")
         await run.see("◌ 2 pending", "┊ Say which zone.")
-        assert row(run, "~ Time and time zones", "+18 ◌")
+        assert has_line(run, "~ Time and time zones", "+18 ◌")
         await run.press("escape", "ctrl+x")
         await run.hear("2 pending comments discarded")
         await run.gone("◌ 2 pending", "Say which zone.")
@@ -156,14 +157,14 @@ async def test_pending_comments_are_marked_and_restored_as_pending(stage: Stage)
 @pytest.mark.before_release
 async def test_draft_of_a_comment_is_shown_between_lines_of_the_diff(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("− All times", "● 1 open")
         await run.press("enter", "c")
         await run.see("ctrl+t add to review")
         await run.type("Say which zone.")
         await run.press("escape")
         await run.see("✎ Mara Lindqvist · draft · not sent yet", "┊ Say which zone.", "● 1 open")
-        assert row(run, "~ Time and time zones", "+18 ✎")
+        assert has_line(run, "~ Time and time zones", "+18 ✎")
         await run.press("c")
         await run.see("Say which zone.", "ctrl+t add to review")
         await run.type(" UTC?")
@@ -179,7 +180,7 @@ async def test_draft_of_a_comment_is_shown_between_lines_of_the_diff(stage: Stag
         await run.see("Comment on", "ctrl+t add to review")
         await run.press("escape", "escape", "escape")
         await run.see("✎ draft")
-        assert row(run, "#7", "✎ draft")
+        assert has_line(run, "#7", "✎ draft")
         await discard_and_undo(run)
 
 
@@ -201,7 +202,7 @@ async def test_draft_of_a_review_is_marked_on_its_change_request(stage: Stage) -
 @pytest.mark.before_release
 async def test_draft_of_a_page_is_marked_and_discarded_in_the_tree(stage: Stage) -> None:
     async with stage.play() as run:
-        page = run.app.screen.open_space.page.id  # type: ignore[attr-defined]  # the content view begins on a page
+        page = run.app.screen.open_space.page.id  # type: ignore[attr-defined]  # The content view starts on a page.
         await leave_editor_file(run, page, three="four")
         await run.press("f2", "escape")
         await run.see("✎ draft", "unsent draft (press e to continue)")
@@ -217,7 +218,7 @@ async def test_draft_of_a_page_is_marked_and_discarded_in_the_tree(stage: Stage)
         await run.hear(DISCARDED)
         await run.gone("✎ draft", "unsent draft (press e to continue)")
         await run.press("u")
-        await run.hear(BACK)
+        await run.hear(RESTORED)
         await run.see("✎ draft", "unsent draft (press e to continue)")
         assert run.app.session.drafts.all() == (draft,)
         await run.press("e")
@@ -238,13 +239,13 @@ async def test_drafts_are_discarded_in_the_inbox(stage: Stage) -> None:
             await run.hear(DISCARDED)
             await run.see("17 of 17")
             await run.press("u")
-            await run.hear(BACK)
+            await run.hear(RESTORED)
             await run.see("18 of 18")
             await run.press("G")
 
 
 @pytest.mark.before_release
-async def test_draft_index_is_rebuilt_only_when_drafts_come_or_go(stage: Stage) -> None:
+async def test_draft_index_is_rebuilt_only_when_drafts_are_added_or_removed(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         unsent, drafts = run.app.workspace.unsent, run.app.session.drafts

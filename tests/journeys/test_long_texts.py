@@ -1,4 +1,5 @@
-"""Titles, subjects and search words that are longer than the platform allows: the dialog stays open and says so."""
+"""Titles, subjects and search texts that are longer than the platform allows: a dialog stays open and reports the
+limit."""
 
 from __future__ import annotations
 

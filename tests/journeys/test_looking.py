@@ -12,8 +12,8 @@ from octavo.tui.reader.image_screen import Canvas, ImageScreen
 from tests.journeys.stage import Run, Stage
 
 
-async def look(run: Run, page: str) -> None:
-    """Open a page of the space on show, and the first picture on it."""
+async def open_first_image(run: Run, page: str) -> None:
+    """Open a page of the current space, and open the first image on the page."""
     screen = run.app.screen
     assert isinstance(screen, ContentScreen)
     assert screen.open_space.pages is not None
@@ -28,26 +28,26 @@ async def look(run: Run, page: str) -> None:
     await run.press("enter")
 
 
-async def said_until_drawn(run: Run) -> list[str]:
-    """Return the texts in place of the image in each turn after enter."""
-    said: list[str] = []
+async def texts_until_image(run: Run) -> list[str]:
+    """Press enter, and return the texts that the dialog shows until the image appears."""
+    texts: list[str] = []
     run.app.simulate_key("enter")
     for _ in range(5000):
         await asyncio.sleep(0.001)
         if isinstance(run.app.screen, ImageScreen) and "under-keel.png ─" in run.text.split("\n")[0]:
-            here = " ".join(line.strip(" │") for line in run.lines[1:-6]).strip()
-            if "▀" in here:
+            shown = " ".join(line.strip(" │") for line in run.lines[1:-6]).strip()
+            if "▀" in shown:
                 break
-            said.append(here)
+            texts.append(shown)
     await run.settle()
-    return said
+    return texts
 
 
 @pytest.mark.before_release
-async def test_image_is_opened_and_closed(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_image_opens_in_a_dialog_and_closes(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLORTERM", "truecolor")
     async with stage.play() as run:
-        await look(run, "concepts/water-levels")
+        await open_first_image(run, "concepts/water-levels")
         await run.see("PNG · 480 × 240 pixels · 1.3 kB", "A hull above the sea bed", "Charted depth plus tide", "▀▀▀")
         assert run.app.screen.query_one(Canvas).size.width > 110
         await run.press("l")
@@ -61,20 +61,20 @@ async def test_image_is_opened_and_closed(stage: Stage, monkeypatch: pytest.Monk
 
 
 @pytest.mark.before_release
-async def test_image_dialog_shows_loading_at_once_and_can_be_closed(
+async def test_image_dialog_shows_loading_immediately_and_can_be_closed(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("COLORTERM", "truecolor")
     async with stage.play() as run:
         run.app._session = replace(run.app.session, image_cache=ImageCache(tmp_path / "pictures"))
-        await look(run, "concepts/water-levels")
+        await open_first_image(run, "concepts/water-levels")
         for is_kept in (True, False):
             if not is_kept:
                 run.app.session.image_cache.clear()
             await run.press("escape")
-            said = await said_until_drawn(run)
-            assert "Loading under-keel.png…" in said
-            assert set(said) <= {"Loading the image…", "Loading under-keel.png…"}
+            texts = await texts_until_image(run)
+            assert "Loading under-keel.png…" in texts
+            assert set(texts) <= {"Loading the image…", "Loading under-keel.png…"}
         await run.press("escape")
         run.app.simulate_key("enter")
         while not isinstance(run.app.screen, ImageScreen):
@@ -86,7 +86,7 @@ async def test_image_dialog_shows_loading_at_once_and_can_be_closed(
 async def test_image_without_colors_is_described(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLORTERM", raising=False)
     async with stage.play(size=(80, 24)) as run:
-        await look(run, "concepts/water-levels")
+        await open_first_image(run, "concepts/water-levels")
         await run.see(
             "Images need more colors than this terminal or theme has.", "480 × 240 pixels", "A hull above the sea bed"
         )

@@ -1,4 +1,5 @@
-"""Main changes between the checks of a merge and its confirmation: nothing is sent, and the dialog names the change."""
+"""Main changes between the checks and the confirmation of a merge: Octavo sends nothing, and the dialog names the
+change."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ MINE = "# Stores\n\nThere are five stores.\n"
 MARKS = ("<<<<<<<", "=======", ">>>>>>>", "onflict")
 
 
-async def propose(run: Run) -> tuple[Contest, ChangeRequestRef]:
-    """A change request of one page, up to date with main."""
+async def open_change_request(run: Run) -> tuple[Contest, ChangeRequestRef]:
+    """Create a change request that edits one page and is up to date with main."""
     contest = Contest(run)
     await contest.publish(add_page(BASE), subject="Write down the stores")
     at = await contest.propose(edit_page((await contest.page("Stores")).id, MINE))
@@ -26,7 +27,7 @@ async def propose(run: Run) -> tuple[Contest, ChangeRequestRef]:
 
 
 async def change_main(contest: Contest, subject: str = "Rotate secrets") -> str:
-    """Merge another change request, which writes other words in the same place. Returns its number and subject."""
+    """Merge another change request that edits the same text. Returns the number and subject of that change request."""
     page, number = (await contest.page("Stores")).id, contest.number
     await contest.publish(edit_page(page, MAIN), subject=subject)
     name, contest.number = f"#{contest.number} {subject}", number
@@ -40,9 +41,9 @@ async def read_main(contest: Contest) -> str:
 
 
 @pytest.mark.parametrize("seconds", [0, 1, 3, 8])
-async def test_merge_is_not_sent_when_main_changed_after_the_checks(stage: Stage, seconds: int) -> None:
+async def test_merge_is_not_sent_if_main_changed_after_the_checks(stage: Stage, seconds: int) -> None:
     async with stage.play(start="changes") as run:
-        contest, _ = await propose(run)
+        contest, _ = await open_change_request(run)
         await contest.open()
         await run.press("m")
         await run.see(f"Merge #{contest.number}", "checked just now", "conflicts     none")
@@ -63,7 +64,7 @@ async def test_merge_is_not_sent_when_main_changed_after_the_checks(stage: Stage
 @pytest.mark.parametrize("seconds", [0, 8])
 async def test_merge_with_accepted_conflicts_is_not_sent_with_new_conflicts(stage: Stage, seconds: int) -> None:
     async with stage.play(start="changes") as run:
-        contest, _ = await propose(run)
+        contest, _ = await open_change_request(run)
         await change_main(contest)
         await contest.open()
         await run.press("m")
@@ -79,9 +80,9 @@ async def test_merge_with_accepted_conflicts_is_not_sent_with_new_conflicts(stag
 
 
 @pytest.mark.parametrize("seconds", [0, 8])
-async def test_merge_is_not_sent_when_the_request_was_edited_after_checks(stage: Stage, seconds: int) -> None:
+async def test_merge_is_not_sent_after_an_edit_of_the_change_request(stage: Stage, seconds: int) -> None:
     async with stage.play(start="changes") as run:
-        contest, at = await propose(run)
+        contest, at = await open_change_request(run)
         await contest.open()
         await run.press("m")
         await run.see("checked just now", "conflicts     none")
@@ -102,9 +103,9 @@ async def test_merge_is_not_sent_when_the_request_was_edited_after_checks(stage:
         await run.hear(f"Merged #{contest.number}.")
 
 
-async def test_merge_dialog_does_not_return_in_another_view(stage: Stage) -> None:
+async def test_merge_dialog_does_not_reopen_over_another_dialog(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        contest, _ = await propose(run)
+        contest, _ = await open_change_request(run)
         await contest.open()
         await run.press("m")
         await run.see("checked just now")
@@ -121,9 +122,9 @@ async def test_merge_dialog_does_not_return_in_another_view(stage: Stage) -> Non
 
 
 @pytest.mark.parametrize("seconds", [0, 8])
-async def test_update_is_not_sent_when_main_changed_after_the_checks(stage: Stage, seconds: int) -> None:
+async def test_update_is_not_sent_if_main_changed_after_the_checks(stage: Stage, seconds: int) -> None:
     async with stage.play(start="changes") as run:
-        contest, at = await propose(run)
+        contest, at = await open_change_request(run)
         await change_main(contest)
         before = await run.ask(change_requests.Get(at=at), MARA)
         await contest.open()
@@ -142,9 +143,9 @@ async def test_update_is_not_sent_when_main_changed_after_the_checks(stage: Stag
         await run.see("conflict 1 of 1")
 
 
-async def test_merge_of_several_stops_when_main_changes_after_the_checks(stage: Stage) -> None:
+async def test_merge_of_several_stops_if_main_changed_after_the_checks(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        contest, _ = await propose(run)
+        contest, _ = await open_change_request(run)
         await contest.propose(add_page("# Depots\n\nThere are two depots.\n"), subject="Recount the depots")
         await run.press("3", "r", "/", *"recount", "enter")
         await run.see("Recount the depots", "Recount the stores")

@@ -1,4 +1,4 @@
-"""Spaces and collections made, filled, moved, deleted and brought back where the tree of them is."""
+"""Spaces and collections are created, filled, moved, deleted and restored in the space tree."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tests.journeys.stage import Run, Stage
 from tests.server.web import Web, open_web
 
 NOOR = "noor-haddad"
-"""Administers the organization."""
+"""Administrator of the organization."""
 ELIN = "elin-brandt"
-"""May only read."""
+"""A user with the role Reader."""
 HERE = OrganizationRef(organization_id=ORGANIZATION)
-WRITING = ("ctrl+n", "e", "M", "X")
+KEYS_THAT_WRITE = ("ctrl+n", "e", "M", "X")
 
 
 @pytest.fixture
@@ -32,8 +32,8 @@ def web() -> Iterator[Web]:
         yield web
 
 
-def near(platform: Platform) -> None:
-    """The platform may fetch from this machine."""
+def allow_private_imports(platform: Platform) -> None:
+    """Let the platform import pages from this computer."""
     platform.world = replace(platform.world, private_imports=True)
 
 
@@ -43,8 +43,8 @@ def content(run: Run) -> ContentScreen:
     return screen
 
 
-async def to_spaces(run: Run, title: str = "") -> None:
-    """Go to the tree of spaces, and there to one, by its title."""
+async def focus_space_tree(run: Run, title: str = "") -> None:
+    """Focus the space tree, and select a space or collection by its title."""
     view = content(run)
     while view.focused is not view.open_space.nav.spaces:
         await run.press("escape")
@@ -55,19 +55,19 @@ async def to_spaces(run: Run, title: str = "") -> None:
 
 
 def titles(run: Run) -> dict[str, str]:
-    """The ids of all spaces and collections that the tree lists, by their titles."""
-    tree = content(run).open_space.nav.spaces  # nothing of it is folded
+    """Return the ids of all spaces and collections in the tree, by title."""
+    tree = content(run).open_space.nav.spaces  # No collection is collapsed.
     return {str(node.label): str(node.key) for _, node in tree.shown}
 
 
-async def of(run: Run, title: str) -> spaces.Space:
-    """A space as the server has it."""
+async def space_on_server(run: Run, title: str) -> spaces.Space:
+    """Return a space from the server."""
     listed = await run.ask(spaces.List(at=HERE, limit=1000), NOOR)
     return next(each for each in listed.items if each.title == title)
 
 
-async def make_space(run: Run, title: str) -> None:
-    await to_spaces(run)
+async def create_space(run: Run, title: str) -> None:
+    await focus_space_tree(run)
     await run.press("ctrl+n")
     await run.see("New space at the top level", "New collection at the top level")
     await run.type("space at the top")
@@ -77,12 +77,12 @@ async def make_space(run: Run, title: str) -> None:
     await run.hear(f"Created {title}.")
 
 
-async def test_a_space_is_made_filled_moved_deleted_and_brought_back(stage: Stage, web: Web) -> None:
+async def test_space_is_created_filled_moved_deleted_and_restored(stage: Stage, web: Web) -> None:
     address = web.put("/tides.html", "<main><h1>Tides</h1><p>Twice a day.</p></main>")
-    async with stage.play(NOOR, change=near) as run:
-        await make_space(run, "Almanac")
+    async with stage.play(NOOR, change=allow_private_imports) as run:
+        await create_space(run, "Almanac")
         await run.until(lambda: titles(run).get("Almanac") == content(run).open_space.nav.spaces.key, "stand on it")
-        await to_spaces(run, "Almanac")
+        await focus_space_tree(run, "Almanac")
         await run.press("a")
         await run.see("Import pages", "Duplicate", "Git Sync", "Trash")
         await run.press("enter")
@@ -95,7 +95,7 @@ async def test_a_space_is_made_filled_moved_deleted_and_brought_back(stage: Stag
         assert run.gate.sent(imports.Create)[0].source == "html"
         await run.see("Tides")
 
-        await to_spaces(run, "Almanac")
+        await focus_space_tree(run, "Almanac")
         listed = await run.ask(collections.List(at=HERE), NOOR)
         folder = next(each for each in listed.items if each.title == "Company")
         await run.press("M")
@@ -105,13 +105,13 @@ async def test_a_space_is_made_filled_moved_deleted_and_brought_back(stage: Stag
         await run.see("Position of Almanac")
         await run.press("enter")
         await run.hear(f"Moved Almanac to {folder.title}.")
-        assert (await of(run, "Almanac")).parent == folder.id
+        assert (await space_on_server(run, "Almanac")).parent == folder.id
         await run.press("u")
         await run.hear("Moved Almanac back.")
-        made = await of(run, "Almanac")
+        made = await space_on_server(run, "Almanac")
         assert made.parent is None
 
-        await to_spaces(run, "Almanac")
+        await focus_space_tree(run, "Almanac")
         await run.press("X")
         await run.see(
             "Delete the space Almanac?",
@@ -126,20 +126,20 @@ async def test_a_space_is_made_filled_moved_deleted_and_brought_back(stage: Stag
         await run.until(lambda: "Almanac" not in titles(run), "list it no more")
         assert content(run).open_space.space is None
         await run.later(days=2)
-        await to_spaces(run)
+        await focus_space_tree(run)
         await run.press("a")
         await run.type("Trash")
         await run.press("enter")
         await run.see("Trash", "Almanac", "5 days left")
         await run.press("enter")
         await run.hear("Restored Almanac.")
-        assert (await of(run, "Almanac")).id == made.id
+        assert (await space_on_server(run, "Almanac")).id == made.id
 
 
 @pytest.mark.before_release
 async def test_u_restores_a_deleted_space(stage: Stage) -> None:
     async with stage.play(NOOR) as run:
-        await to_spaces(run, "Harbour API")
+        await focus_space_tree(run, "Harbour API")
         await run.press("X")
         await run.see("site Saltmarsh Docs uses this space")
         await run.press(*"Harbour API", "enter")
@@ -152,9 +152,9 @@ async def test_u_restores_a_deleted_space(stage: Stage) -> None:
 
 async def test_alt_up_moves_a_space_above_its_neighbor(stage: Stage) -> None:
     async with stage.play(NOOR) as run:
-        await make_space(run, "First")
-        await make_space(run, "Second")
-        await to_spaces(run, "Second")
+        await create_space(run, "First")
+        await create_space(run, "Second")
+        await focus_space_tree(run, "Second")
         before = list(titles(run))
         await run.press("alt+up")
         await run.hear("Moved Second up.")
@@ -172,7 +172,7 @@ async def test_alt_up_moves_a_space_above_its_neighbor(stage: Stage) -> None:
 
 async def test_space_settings_send_only_changes_and_u_reverts_them(stage: Stage) -> None:
     async with stage.play(NOOR) as run:
-        await to_spaces(run, "Harbour API")
+        await focus_space_tree(run, "Harbour API")
         await run.press("e")
         await run.see("Title", "Emoji", "Edit mode", "Default access", "Language", "Merge rules")
         await run.press("ctrl+u", *"Port API", "ctrl+s")
@@ -188,34 +188,36 @@ async def test_space_settings_send_only_changes_and_u_reverts_them(stage: Stage)
 @pytest.mark.before_release
 async def test_u_deletes_a_duplicated_space(stage: Stage) -> None:
     async with stage.play(NOOR) as run:
-        await to_spaces(run, "Harbour API")
+        await focus_space_tree(run, "Harbour API")
         await run.press("a")
         await run.type("Duplicate")
         await run.press("enter")
         await run.hear("Duplicated Harbour API.")
-        assert (await of(run, "Copy of Harbour API")).parent == (await of(run, "Harbour API")).parent
+        assert (await space_on_server(run, "Copy of Harbour API")).parent == (
+            await space_on_server(run, "Harbour API")
+        ).parent
         await run.press("u")
         await run.hear("Deleted Copy of Harbour API.")
-        await to_spaces(run)
+        await focus_space_tree(run)
         await run.until(lambda: "Copy of Harbour API" not in titles(run), "list it no more")
 
 
 @pytest.mark.before_release
 async def test_reader_sees_disabled_writes_with_the_required_role(stage: Stage) -> None:
     async with stage.play(ELIN) as run:
-        await to_spaces(run, "Harbour API")
+        await focus_space_tree(run, "Harbour API")
         reasons = {
             key: command.reason or ""
             for command in active_commands(run.app.screen)
             for key in command.keys
             if not command.enabled
         }
-        assert set(WRITING) <= reasons.keys()
+        assert set(KEYS_THAT_WRITE) <= reasons.keys()
         assert reasons["X"] == (
             "Your role in Harbour API does not let you delete this space. You need permission to administer Harbour API. "
             "Ask an organization admin for access."
         )
-        for key in WRITING:
+        for key in KEYS_THAT_WRITE:
             await run.press(key)
             await run.hear(reasons[key])
             assert isinstance(run.app.screen, ContentScreen)

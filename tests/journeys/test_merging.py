@@ -14,8 +14,8 @@ from octavo.tui.widgets.dialog import TextButton
 from tests.journeys.stage import Run, Stage
 
 
-async def ask_to_merge(run: Run, *words: str) -> None:
-    """Open a change request by its name, and press m."""
+async def open_merge_dialog(run: Run, *words: str) -> None:
+    """Open a change request by its subject, and press m."""
     await run.press("/", *" ".join(words), "enter")
     await run.see("1 of ")
     await run.press("enter", "m")
@@ -26,7 +26,7 @@ async def ask_to_merge(run: Run, *words: str) -> None:
 async def test_merge_dialog_can_be_closed_while_checks_run(stage: Stage, key: str) -> None:
     async with stage.play(start="changes") as run:
         run.gate.shut(reviews.List)
-        await ask_to_merge(run, "refused")
+        await open_merge_dialog(run, "refused")
         await run.see("The checks are still running.")
         await run.pilot.press(key)
         await run.until(lambda: not isinstance(run.app.screen, CheckedDialog), "close the dialog")
@@ -38,9 +38,9 @@ async def test_merge_dialog_can_be_closed_while_checks_run(stage: Stage, key: st
 
 
 @pytest.mark.before_release
-async def test_no_during_repeated_checks_merges_nothing(stage: Stage) -> None:
+async def test_n_during_repeated_checks_cancels_the_merge(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await ask_to_merge(run, "refused")
+        await open_merge_dialog(run, "refused")
         await run.see("checked just now")
         await run.later(seconds=20)
         run.gate.shut(reviews.List)
@@ -52,10 +52,10 @@ async def test_no_during_repeated_checks_merges_nothing(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_yes_pressed_before_the_checks_arrive_is_ignored(stage: Stage) -> None:
+async def test_y_before_the_checks_arrive_is_ignored(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         run.gate.shut(reviews.List)
-        await ask_to_merge(run, "refused")
+        await open_merge_dialog(run, "refused")
         await run.press("y")
         await run.hear("The checks are still running.")
         dialog = run.app.screen
@@ -74,7 +74,7 @@ async def test_yes_pressed_before_the_checks_arrive_is_ignored(stage: Stage) -> 
 @pytest.mark.before_release
 async def test_u_after_a_merge_does_not_undo_an_earlier_comment(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await ask_to_merge(run, "refused")
+        await open_merge_dialog(run, "refused")
         await run.see("checked just now")
         await run.press("n", "C")
         await run.type("As a whole: yes.")
@@ -92,9 +92,9 @@ async def test_u_after_a_merge_does_not_undo_an_earlier_comment(stage: Stage) ->
 
 
 @pytest.mark.before_release
-async def test_failed_repeated_checks_merge_nothing(stage: Stage) -> None:
+async def test_failed_repeated_checks_prevent_the_merge(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await ask_to_merge(run, "refused")
+        await open_merge_dialog(run, "refused")
         await run.see("checked just now")
         await run.later(seconds=20)
         run.platform.refuse_next(reviews.List, 403, "Reviews are closed for the day.", times=2)
@@ -129,7 +129,7 @@ async def test_change_request_without_changes_cannot_be_merged(stage: Stage) -> 
 @pytest.mark.before_release
 async def test_merge_of_an_outdated_change_request_suggests_an_update(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await ask_to_merge(run, "Rotate")
+        await open_merge_dialog(run, "Rotate")
         await run.see("Main has changed   press esc, then U to update from main first")
         await run.press("n", "U")
         await run.see("Update #5 from main?")
@@ -143,7 +143,7 @@ async def test_merge_of_an_outdated_change_request_suggests_an_update(stage: Sta
 @pytest.mark.parametrize("size", [(80, 24), (120, 36)])
 async def test_merge_with_conflicts_warns_and_suggests_an_update(stage: Stage, size: tuple[int, int]) -> None:
     async with stage.play(start="changes", size=size) as run:
-        await ask_to_merge(run, "Correct")
+        await open_merge_dialog(run, "Correct")
         await run.see("Readers may see conflict markers on Retries.", "To merge anyway, type")
         assert run.text.count("then U") == 1, "said once"
         assert run.text.count("conflict markers") == 1
@@ -153,9 +153,9 @@ async def test_merge_with_conflicts_warns_and_suggests_an_update(stage: Stage, s
         assert run.text.lower().count("both versions") == 1
 
 
-async def test_a_merge_is_undone_by_a_change_request_and_the_history_shows_both(stage: Stage) -> None:
+async def test_merge_is_reverted_by_another_change_request(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await ask_to_merge(run, "refused")
+        await open_merge_dialog(run, "refused")
         await run.see("checked just now", "press Z after the merge")
         await run.press("Z")
         assert not run.gate.sent(change_requests.Merge)
@@ -193,7 +193,7 @@ async def test_a_merge_is_undone_by_a_change_request_and_the_history_shows_both(
 @pytest.mark.before_release
 async def test_revert_of_a_merge_is_checked_again_before_it_starts(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await ask_to_merge(run, "refused")
+        await open_merge_dialog(run, "refused")
         await run.see("checked just now")
         await run.later(seconds=1)
         await run.press("y")
@@ -210,7 +210,7 @@ async def test_revert_of_a_merge_is_checked_again_before_it_starts(stage: Stage)
 @pytest.mark.before_release
 async def test_unfinished_merge_is_reported_at_the_next_start(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await ask_to_merge(run, "refused")
+        await open_merge_dialog(run, "refused")
         await run.see("checked just now")
         await run.later(seconds=1)
         await run.press("y")
@@ -219,10 +219,10 @@ async def test_unfinished_merge_is_reported_at_the_next_start(stage: Stage) -> N
         state = run.app.session.state
         other = merged.at.model_copy(update={"change_request_id": "rotate-secrets"})
 
-        async def nap(seconds: float) -> None:
+        async def pass_time(seconds: float) -> None:
             await run.later(seconds=seconds)
 
-        state.sleep = nap
+        state.sleep = pass_time
         for at, said in ((merged.at, "is merged now."), (other, "is not merged. Octavo did not retry the merge.")):
             begun = Attempt(change_requests.Merge(at=at))
             with suppress(asyncio.CancelledError):
@@ -234,7 +234,7 @@ async def test_unfinished_merge_is_reported_at_the_next_start(stage: Stage) -> N
         assert len(run.gate.sent(change_requests.Merge)) == 1
 
 
-async def test_reviews_are_requested_and_requests_withdrawn(stage: Stage) -> None:
+async def test_reviews_can_be_requested_and_requests_withdrawn(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.press("/", *"refused", "enter")
         await run.see("1 of ")

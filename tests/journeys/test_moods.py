@@ -9,114 +9,118 @@ import pytest
 from octavo.api import comments
 from octavo.api.places import SpaceRef
 from octavo.server.app import Platform
-from tests.journeys.moods import Mood, Moody, serving
+from tests.journeys.moods import Fault, FaultyServer, serving
 from tests.journeys.stage import MARA, Run, Stage
 
 WORDS = "Not a word lost."
 HARBOUR_API = SpaceRef(space_id="harbour-api")
 
-MOODS = [
-    pytest.param(Mood(401), "did not accept your API key: it is wrong, expired, or revoked.", "waits", id="401"),
-    pytest.param(Mood(403), "The harbour master says no.", "refused", id="403"),
-    pytest.param(Mood(404), "The harbour master says no.", "refused", id="404"),
+FAULTS = [
+    pytest.param(Fault(401), "did not accept your API key: it is wrong, expired, or revoked.", "waits", id="401"),
+    pytest.param(Fault(403), "The harbour master says no.", "refused", id="403"),
+    pytest.param(Fault(404), "The harbour master says no.", "refused", id="404"),
     pytest.param(
-        Mood(429, headers=(("retry-after", "3600"),)), "received too many API requests. Try again at", "waits", id="429"
+        Fault(429, headers=(("retry-after", "3600"),)),
+        "received too many API requests. Try again at",
+        "waits",
+        id="429",
     ),
-    pytest.param(Mood(500), "reported an error (500): The harbour master says no.", "doubted", id="500"),
-    pytest.param(Mood(200, b"<html>Welcome to the hotel</html>"), "127.0.0.1:", "doubted", id="garbage"),
-    pytest.param(Mood(200, b'{"items": [{"id'), "127.0.0.1:", "doubted", id="half an answer"),
-    pytest.param(Mood(0), "did not respond within 3 s", "doubted", id="nothing"),
+    pytest.param(Fault(500), "reported an error (500): The harbour master says no.", "doubted", id="500"),
+    pytest.param(Fault(200, b"<html>Welcome to the hotel</html>"), "127.0.0.1:", "doubted", id="garbage"),
+    pytest.param(Fault(200, b'{"items": [{"id'), "127.0.0.1:", "doubted", id="half an answer"),
+    pytest.param(Fault(0), "did not respond within 3 s", "doubted", id="nothing"),
 ]
 
 
-def marks(*, often: bool) -> list[pytest.MarkDecorator]:
-    return [] if often else [pytest.mark.long]
+def long_unless(*, in_every_run: bool) -> list[pytest.MarkDecorator]:
+    return [] if in_every_run else [pytest.mark.long]
 
 
 @asynccontextmanager
-async def on_quickstart(stage: Stage, mood: Mood) -> AsyncIterator[tuple[Run, Moody]]:
-    """The app over HTTP, on the quickstart, all of it read. It waits 3 s for a server that will not answer."""
-    moody: list[Moody] = []
+async def open_quickstart(stage: Stage, fault: Fault) -> AsyncIterator[tuple[Run, FaultyServer]]:
+    """Open the app over HTTP on the page Quickstart, and load the page completely. Requests time out after 3 s if
+    the server will not respond."""
+    server: list[FaultyServer] = []
 
     @asynccontextmanager
     async def over(platform: Platform) -> AsyncIterator[str]:
-        moody.append(Moody(platform))
-        async with serving(moody[0]) as origin:
+        server.append(FaultyServer(platform))
+        async with serving(server[0]) as origin:
             yield origin
 
-    async with stage.play(over=over, deadline=30.0 if mood.status else 3.0) as run:
+    async with stage.play(over=over, deadline=30.0 if fault.status else 3.0) as run:
         await run.see("Your first tide")
         await run.press("j", "j", "enter")
         await run.see("› Quickstart", "You need a terminal", "THREADS  2 open")
-        yield run, moody[0]
+        yield run, server[0]
 
 
-async def posted(run: Run) -> int:
-    """Return how often the text was posted."""
+async def count_posted(run: Run) -> int:
+    """Return the number of comments with the text."""
     there = await run.ask(comments.List(at=HARBOUR_API, limit=1000, format="markdown"), MARA)
     return sum(each.body.text == WORDS for each in there.items)
 
 
 @pytest.mark.parametrize(
-    ("mood", "sentence", "becomes"),
-    [pytest.param(*each.values, id=str(each.id), marks=marks(often=each.id == "500")) for each in MOODS],
+    ("fault", "sentence", "outcome"),
+    [pytest.param(*each.values, id=str(each.id), marks=long_unless(in_every_run=each.id == "500")) for each in FAULTS],
 )
 async def test_every_failure_shows_a_message_and_keeps_the_screen(
-    stage: Stage, mood: Mood, sentence: str, becomes: str
+    stage: Stage, fault: Fault, sentence: str, outcome: str
 ) -> None:
-    async with on_quickstart(stage, mood) as (run, moody):
-        moody.mood = mood
+    async with open_quickstart(stage, fault) as (run, server):
+        server.fault = fault
         await run.press("r")
         await run.see(sentence, "Showing 40 items", "Showing 2 items")
         assert run.text.count("✗ Could not refresh the") == 2, "the pages and the threads"
         await run.see("You need a terminal", "Your first tide", "Elisa Moretti", "› Get started › Quickstart")
-        moody.mood = None
+        server.fault = None
         await run.press("r")
         await run.gone("Could not refresh", sentence)
 
 
 @pytest.mark.parametrize(
-    ("mood", "sentence", "becomes", "only"),
+    ("fault", "sentence", "outcome", "method"),
     [
         *(
             pytest.param(
                 *each.values,
                 "POST",
                 id=f"{each.id}, the write",
-                marks=marks(often=each.id == "500"),
+                marks=long_unless(in_every_run=each.id == "500"),
             )
-            for each in MOODS
+            for each in FAULTS
         ),
         *(
-            pytest.param(*each.values, "", id=f"{each.id}, all", marks=marks(often=each.id == "401"))
-            for each in MOODS
+            pytest.param(*each.values, "", id=f"{each.id}, all", marks=long_unless(in_every_run=each.id == "401"))
+            for each in FAULTS
             if each.id in ("401", "403", "429")
         ),
     ],
 )
-async def test_no_failure_loses_or_doubles_a_comment(
-    stage: Stage, mood: Mood, sentence: str, becomes: str, only: str
+async def test_comment_is_sent_exactly_once_after_every_failure(
+    stage: Stage, fault: Fault, sentence: str, outcome: str, method: str
 ) -> None:
-    async with on_quickstart(stage, mood) as (run, moody):
+    async with open_quickstart(stage, fault) as (run, server):
         await run.press("c")
         await run.type(WORDS)
         await run.press("ctrl+s")
-        moody.mood = replace(mood, only=only)
+        server.fault = replace(fault, method=method)
         await run.later(seconds=6)
-        await run.until(lambda: bool(moody.asked), "be asked")
+        await run.until(lambda: bool(server.faulted_requests), "be asked")
         await run.settle()
-        if becomes == "refused":
+        if outcome == "refused":
             await run.hear("Could not comment: The harbour master says no. Your text is saved as a draft.")
             await run.see(WORDS, "not sent", "1 change needs your decision: press !")
         else:
             await run.see(WORDS, "1 change queued")
-        moody.mood = None
-        assert await posted(run) == 0
-        if becomes == "refused":
+        server.fault = None
+        assert await count_posted(run) == 0
+        if outcome == "refused":
             await run.press("c")
             await run.see("Comment on Quickstart", "draft")
             await run.press("ctrl+s")
-        if becomes == "doubted":
+        if outcome == "doubted":
             await run.later(seconds=100)
             await run.hear("“comment” may have been sent: the response was lost, and Octavo did not find the change.")
             await run.see(WORDS, "● Mara … may have bee…", "1 change needs your decision: press !")
@@ -125,36 +129,36 @@ async def test_no_failure_loses_or_doubles_a_comment(
             await run.press("!")
             await run.see("WAITING FOR YOUR DECISION", "may have been sent", "Check on the server, then press !")
             await run.press("r", "escape")
-        await all_sent(run)
-        assert await posted(run) == 1
+        await wait_until_sent(run)
+        assert await count_posted(run) == 1
         await run.see("THREADS  3 open", WORDS)
 
 
 @pytest.mark.parametrize(
-    "mood",
+    "fault",
     [
-        pytest.param(Mood(502), id="502"),
-        pytest.param(Mood(0), id="nothing", marks=pytest.mark.long),
-        pytest.param(Mood(200, b"<html>"), id="garbage", marks=pytest.mark.long),
+        pytest.param(Fault(502), id="502"),
+        pytest.param(Fault(0), id="nothing", marks=pytest.mark.long),
+        pytest.param(Fault(200, b"<html>"), id="garbage", marks=pytest.mark.long),
     ],
 )
-async def test_applied_write_without_a_response_is_found_and_not_resent(stage: Stage, mood: Mood) -> None:
-    async with on_quickstart(stage, mood) as (run, moody):
+async def test_applied_write_without_a_response_is_found_and_not_resent(stage: Stage, fault: Fault) -> None:
+    async with open_quickstart(stage, fault) as (run, server):
         await run.press("c")
         await run.type(WORDS)
         await run.press("ctrl+s")
-        moody.mood = replace(mood, only="POST", acts=True)
+        server.fault = replace(fault, method="POST", writes_anyway=True)
         await run.later(seconds=6)
-        await run.until(lambda: bool(moody.asked), "be asked")
-        moody.mood = None
-        await all_sent(run)
-        assert await posted(run) == 1
+        await run.until(lambda: bool(server.faulted_requests), "be asked")
+        server.fault = None
+        await wait_until_sent(run)
+        assert await count_posted(run) == 1
         assert len(run.gate.sent(comments.Create)) == 1
         await run.see("THREADS  3 open", WORDS)
 
 
-async def all_sent(run: Run) -> None:
-    """Let hours go by until all that was written is there."""
+async def wait_until_sent(run: Run) -> None:
+    """Let hours pass until all writes are sent."""
     for _ in range(8):
         if run.app.session.outbox.entries:
             await run.later(seconds=3700)
@@ -162,9 +166,9 @@ async def all_sent(run: Run) -> None:
 
 
 @pytest.mark.long
-async def test_slow_server_keeps_the_screen(stage: Stage) -> None:
-    async with on_quickstart(stage, Mood(200)) as (run, moody):
-        moody.mood = Mood(late=0.3)
+async def test_keys_work_while_the_server_is_slow(stage: Stage) -> None:
+    async with open_quickstart(stage, Fault(200)) as (run, server):
+        server.fault = Fault(delay=0.3)
         await run.press("c")
         await run.type(WORDS)
         await run.press("ctrl+s", "J")
@@ -172,15 +176,15 @@ async def test_slow_server_keeps_the_screen(stage: Stage) -> None:
         await run.press("K")
         await run.see("You need a terminal", WORDS)
         await run.sent()
-        assert await posted(run) == 1
+        assert await count_posted(run) == 1
 
 
 async def test_rejected_key_is_reported_and_writes_wait(stage: Stage) -> None:
-    async with on_quickstart(stage, Mood(401)) as (run, moody):
+    async with open_quickstart(stage, Fault(401)) as (run, server):
         await run.press("c")
         await run.type(WORDS)
         await run.press("ctrl+s")
-        moody.mood = Mood(401)
+        server.fault = Fault(401)
         await run.later(seconds=6)
         await run.hear(
             "did not accept your API key", "Octavo will keep your unsent changes and send them after you sign in again."
@@ -189,4 +193,4 @@ async def test_rejected_key_is_reported_and_writes_wait(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see(WORDS)
         await run.sent()
-        assert await posted(run) == 1
+        assert await count_posted(run) == 1

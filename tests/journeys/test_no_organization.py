@@ -1,4 +1,4 @@
-"""Without a readable organization, no view claims to be empty."""
+"""If no organization can be loaded, no view claims to be empty."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from octavo.server.app import Platform
 from tests.journeys.moods import serving
 from tests.journeys.stage import CONNECTED, MARA, Run, Stage
 
-NOTHING = (
+TEXTS_OF_EMPTY_VIEWS = (
     "Nothing needs your attention",
     "You do not have access to any",
     "No change requests with this status",
@@ -25,8 +25,8 @@ NOTHING = (
 )
 
 
-def answering(platform: Platform, path: str, status: int, answer: Any) -> Any:
-    """The platform, but what is asked at the end of `path` is answered so."""
+def with_response(platform: Platform, path: str, status: int, answer: Any) -> Any:
+    """Return the platform with a fixed response to requests whose path ends with `path`."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "http" and scope["path"].endswith(path):
@@ -40,11 +40,11 @@ def answering(platform: Platform, path: str, status: int, answer: Any) -> Any:
     return app
 
 
-async def look_at_all(run: Run, said: str, *, is_live: bool = True) -> None:
+async def check_all_views(run: Run, said: str, *, is_live: bool = True) -> None:
     for view in "123456":
         await run.press(view)
         await run.see(said)
-        assert [words for words in NOTHING if words in run.text] == []
+        assert [words for words in TEXTS_OF_EMPTY_VIEWS if words in run.text] == []
         assert is_live == bool(CONNECTED.search(run.lines[0]))
 
 
@@ -62,11 +62,11 @@ async def test_no_view_claims_to_be_empty_without_an_organization(
 ) -> None:
     @asynccontextmanager
     async def over(platform: Platform) -> AsyncIterator[str]:
-        async with serving(answering(platform, "/v1/orgs", status, answer)) as origin:
+        async with serving(with_response(platform, "/v1/orgs", status, answer)) as origin:
             yield origin
 
     async with stage.play(over=over, start="inbox") as run:
-        await look_at_all(run, f"✗ {said}", is_live="Could not load" not in said)
+        await check_all_views(run, f"✗ {said}", is_live="Could not load" not in said)
         if status == 403:
             assert "It is Sunday." in run.text
             await run.see("○ not allowed")
@@ -78,14 +78,14 @@ async def test_left_organization_disappears_and_views_can_be_refreshed(stage: St
     async with stage.play(start="inbox") as run:
         known = run.app.workspace.organizations.value
         assert known is not None
-        for left, organization in enumerate(known.items, 1):
+        for number, organization in enumerate(known.items, 1):
             at = OrganizationRef(organization_id=organization.id)
             await run.ask(organizations.DeleteMember(at=at, user_id=MARA), MARA)
             await run.press(":", *"refresh all", "enter")
-            rest = [each.title for each in known.items[left:]]
-            await run.until(lambda rest=rest: titles(run) == rest)  # type: ignore[misc]  # it holds what it is
+            rest = [each.title for each in known.items[number:]]
+            await run.until(lambda rest=rest: titles(run) == rest)  # type: ignore[misc]  # The lambda binds the current value.
             assert (run.app.workspace.organization is None) == (not rest)
-        await look_at_all(run, "✗ You are not a member")
+        await check_all_views(run, "✗ You are not a member")
 
 
 @pytest.mark.before_release
@@ -109,11 +109,11 @@ def titles(run: Run) -> list[str]:
 
 @pytest.mark.before_release
 @pytest.mark.parametrize("view", ["5", "6"])
-async def test_no_key_of_a_table_needs_an_organization(stage: Stage, view: str) -> None:
+async def test_keys_of_a_table_work_without_an_organization(stage: Stage, view: str) -> None:
     @asynccontextmanager
     async def over(platform: Platform) -> AsyncIterator[str]:
         async with serving(
-            answering(platform, "/v1/orgs", 403, {"error": {"code": 403, "message": "It is Sunday."}})
+            with_response(platform, "/v1/orgs", 403, {"error": {"code": 403, "message": "It is Sunday."}})
         ) as at:
             yield at
 

@@ -1,4 +1,4 @@
-"""Messages when nothing can be written to the disk."""
+"""Octavo reports drafts and writes that cannot be saved on disk."""
 
 from __future__ import annotations
 
@@ -82,13 +82,13 @@ async def test_locked_database_does_not_stop_typing(stage: Stage) -> None:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """SQLite waits shorter for who holds the file."""
+    """Let SQLite wait only briefly for a locked file."""
     monkeypatch.setattr(database, "BUSY_TIMEOUT", 0.2)
 
 
 @contextmanager
-def locked(stage: Stage) -> Iterator[None]:
-    """Hold the state file as another program would."""
+def lock_state_file(stage: Stage) -> Iterator[None]:
+    """Lock the state file, as another program could."""
     with closing(sqlite3.connect(stage.folder / "state" / "state.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         yield
@@ -99,7 +99,7 @@ async def test_row_shows_an_unsaved_draft_until_it_is_saved(stage: Stage) -> Non
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         run.app.session.state.write_now(lambda db: None)
-        with locked(stage):
+        with lock_state_file(stage):
             await run.press("c")
             await run.type("Half a thought")
             await run.pilot.press("escape")
@@ -121,7 +121,7 @@ async def test_quitting_asks_before_a_draft_is_lost(stage: Stage, keys: tuple[st
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         run.app.session.state.write_now(lambda db: None)
-        with locked(stage):
+        with lock_state_file(stage):
             await run.press("c")
             await run.type("Half a thought")
             await run.pilot.press("escape", *keys)
@@ -151,7 +151,7 @@ async def test_quitting_discards_an_unsaved_open_draft_only_after_yes(stage: Sta
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         run.app.session.state.write_now(lambda db: None)
-        with locked(stage):
+        with lock_state_file(stage):
             await run.press("c")
             await run.type("Half a thought")
             await run.pilot.press("ctrl+q")
@@ -169,7 +169,7 @@ async def test_quitting_asks_before_an_unsaved_form_is_lost(stage: Stage) -> Non
         await run.press("3")
         await run.see("#")
         run.app.session.state.write_now(lambda db: None)
-        with locked(stage):
+        with lock_state_file(stage):
             await run.pilot.press("ctrl+n")
             await run.see("New change request")
             await run.type("A subject nobody saw")
@@ -183,14 +183,14 @@ async def test_quitting_asks_before_an_unsaved_form_is_lost(stage: Stage) -> Non
 
 @pytest.mark.usefixtures("impatient")
 async def test_draft_unsaved_at_the_end_of_the_app_is_restored(stage: Stage) -> None:
-    with ExitStack() as until_it_ended:
+    with ExitStack() as lock_until_exit:
         async with stage.play(start="comments") as run:
             await run.see("Open 72")
             await run.press("c")
             await run.type("Sixteen letters.")
             await run.press("escape")
             await run.see("✎ draft")
-            until_it_ended.enter_context(locked(stage))
+            lock_until_exit.enter_context(lock_state_file(stage))
             await run.press("c")
             await run.type(" And three thousand more.")
             os.kill(os.getpid(), signal.SIGTERM)

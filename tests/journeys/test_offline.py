@@ -1,4 +1,5 @@
-"""A space is kept, the server goes away, and comes back: the airplane."""
+"""A space is made available offline, the server goes away, and the queued writes are sent when the server comes
+back."""
 
 from __future__ import annotations
 
@@ -7,21 +8,21 @@ import pytest
 from octavo.api import comments
 from octavo.tui.widgets.commands import active_commands
 from tests.journeys.stage import MARA, Run, Stage
-from tests.journeys.test_searching import nowhere
+from tests.journeys.test_searching import unused_port
 
 HARBOUR = "harbour-api"
 
 
-async def choose(run: Run, id: str) -> None:
-    """Do what the palette does with a command that has no key."""
+async def run_command(run: Run, id: str) -> None:
+    """Run a command without a key, as the command palette does."""
     command = next(each for each in active_commands(run.app.screen) if each.id == id)
     assert command.enabled, command.reason
     await command.run()
     await run.settle()
 
 
-async def keep(run: Run) -> None:
-    await choose(run, "space.keep_offline")
+async def make_available_offline(run: Run) -> None:
+    await run_command(run, "space.keep_offline")
     await run.until(
         lambda: (kept := run.app.session.offline.get(HARBOUR)) is not None and kept.state == "kept", "keep it"
     )
@@ -31,7 +32,7 @@ async def keep(run: Run) -> None:
 async def test_space_is_made_available_offline_listed_and_removed(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
-        await keep(run)
+        await make_available_offline(run)
         kept = run.app.session.offline.get(HARBOUR)
         assert kept is not None
         assert (kept.failed, kept.read) == ((), kept.of)
@@ -48,13 +49,13 @@ async def test_space_is_made_available_offline_listed_and_removed(stage: Stage) 
         await run.press("n")
         assert run.app.session.offline.get(HARBOUR) is not None
         await run.press("escape")
-        await choose(run, "app.offline")
+        await run_command(run, "app.offline")
         await run.see("Offline spaces", "Harbour API")
         await run.press("escape")
-        await choose(run, "space.let_go")
+        await run_command(run, "space.let_go")
         await run.hear("Removed the offline copy of Harbour API")
         assert run.app.session.offline.all == ()
-        await keep(run)
+        await make_available_offline(run)
         await run.hear("Harbour API is available offline: 33 pages")
         await run.press("!")
         await run.see("AVAILABLE OFFLINE")
@@ -66,13 +67,13 @@ async def test_space_is_made_available_offline_listed_and_removed(stage: Stage) 
 async def test_offline_space_is_complete_and_its_writes_are_sent_once(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
-        await keep(run)
+        await make_available_offline(run)
         await run.press("4")
         await run.see("Open ")
         await run.press("3")
         await run.see("#")
 
-    async with stage.play(over=nowhere, start="content") as run:
+    async with stage.play(over=unused_port, start="content") as run:
         await run.see("○ offline", "Harbour API › Welcome", "Last updated")
         run.app.screen.set_focus(run.app.screen.query_one("#page"))
         for _ in range(6):
@@ -106,8 +107,8 @@ async def test_offline_space_is_complete_and_its_writes_are_sent_once(stage: Sta
         assert [each.body.markdown for each in sent] == written, "once, and in order"
         assert [each.resolved for each in run.gate.sent(comments.Update)] == [True, True]
         op = comments.ListReplies(at=sent[0].at, comment_id=sent[0].comment_id, format="markdown", limit=1000)
-        said = [each.body.text for each in (await run.ask(op, MARA)).items]
-        assert [each for each in said if "from the plane" in each] == written
+        replies = [each.body.text for each in (await run.ask(op, MARA)).items]
+        assert [each for each in replies if "from the plane" in each] == written
 
 
 @pytest.mark.before_release
@@ -119,7 +120,7 @@ async def test_cached_rows_are_shown_with_their_age(stage: Stage, view: str, wor
         await run.see(words)
         await run.quit()
     stage.clock.forward(hours=2)
-    async with stage.play(over=nowhere, start=view, size=size) as run:
+    async with stage.play(over=unused_port, start=view, size=size) as run:
         await run.see("○ offline", "Offline. Last updated 2 hours ago")
         assert "Could not load" not in run.text
         assert "loaded earlier" not in run.text
@@ -129,7 +130,7 @@ async def test_cached_rows_are_shown_with_their_age(stage: Stage, view: str, wor
 async def test_page_that_was_never_loaded_says_so_offline(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
-    async with stage.play(over=nowhere) as run:
+    async with stage.play(over=unused_port) as run:
         await run.see("Harbour API › Welcome")
         run.app.screen.set_focus(run.app.screen.query_one("#page"))
         await run.press("J")
@@ -143,7 +144,7 @@ async def test_large_space_shows_its_size_and_asks_before_the_download(
     monkeypatch.setattr("octavo.data.offline_spaces.MANY_PAGES", 30)
     async with stage.play() as run:
         await run.see("Harbour API › Welcome")
-        await choose(run, "space.keep_offline")
+        await run_command(run, "space.keep_offline")
         await run.see("Make Harbour API available offline?", "pages (about")
         await run.press("n")
         assert run.app.session.offline.all == ()

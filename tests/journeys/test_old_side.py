@@ -1,4 +1,4 @@
-"""Comments on content that a change request removes stay there and are not outdated."""
+"""Comments on removed content stay with the removed content, and are not outdated."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.journeys.test_fresh_diffs import HARBOUR, YUKI, OpenChangeRequest
 LAST = "All times in requests and answers are UTC"
 
 
-def cursor(run: Run) -> str:
+def selected_text(run: Run) -> str:
     screen = run.app.screen
     assert isinstance(screen, ChangeRequestScreen)
     stop = screen.view.cursor.current()
@@ -23,22 +23,22 @@ def cursor(run: Run) -> str:
 
 async def go_to_old_side(run: Run, words: str) -> None:
     for _ in range(12):
-        if words in cursor(run) and run.app.screen.view.block_commands.side == "old":  # type: ignore[attr-defined]  # the diff
+        if words in selected_text(run) and run.app.screen.view.block_commands.side == "old":  # type: ignore[attr-defined]  # The screen shows a diff.
             return
         await run.press("(")
-    raise AssertionError(cursor(run))
+    raise AssertionError(selected_text(run))
 
 
 @pytest.mark.before_release
 async def test_comment_on_a_removed_block_stays_on_it_after_a_restart(stage: Stage) -> None:
     async with stage.play() as run:
-        proposal = await OpenChangeRequest.open(run)
-        page = proposal.ids["Time and time zones"]
+        change_request = await OpenChangeRequest.open(run)
+        page = change_request.ids["Time and time zones"]
         text = (await run.ask(content.GetPage(at=HARBOUR, page_id=page, format="markdown"), YUKI)).markdown or ""
         gone = next(part for part in text.split("\n\n") if part.startswith("All times"))
         without = text.replace(f"{gone}\n\n", "")
-        await proposal.edit(UpdatePage(page=page, document=DocumentBody(markdown=without)))
-        await proposal.show()
+        await change_request.edit(UpdatePage(page=page, document=DocumentBody(markdown=without)))
+        await change_request.show()
         await run.see("− All times in requests")
         await run.press("enter")
         await go_to_old_side(run, LAST)
@@ -54,14 +54,14 @@ async def test_comment_on_a_removed_block_stays_on_it_after_a_restart(stage: Sta
         assert sent.node is not None
         await run.quit()
     async with stage.play() as run:
-        change_request = await run.ask(change_requests.Get(at=proposal.at), YUKI)
-        run.app.go(ToChangeRequest(change_request.ref(HARBOUR), change_request))
+        response = await run.ask(change_requests.Get(at=change_request.at), YUKI)
+        run.app.go(ToChangeRequest(response.ref(HARBOUR), response))
         await run.see("− All times in requests", "┊ Keep this one.")
         assert "outdated" not in run.text
         lines = run.lines
         removed = max(number for number, line in enumerate(lines) if " − " in line)
         assert "┊ ● Mara" in "".join(lines[removed : removed + 4]), run.text
-        (thread,) = (await run.ask(comments.List(at=proposal.at, format="markdown"), YUKI)).items
+        (thread,) = (await run.ask(comments.List(at=change_request.at, format="markdown"), YUKI)).items
         assert thread.target.page is not None
         assert not thread.target.page.outdated, "the list of comments does not call it so either"
 
@@ -69,9 +69,9 @@ async def test_comment_on_a_removed_block_stays_on_it_after_a_restart(stage: Sta
 @pytest.mark.before_release
 async def test_comment_on_a_removed_page_is_accepted_and_stays_on_it(stage: Stage) -> None:
     async with stage.play() as run:
-        proposal = await OpenChangeRequest.open(run)
-        await proposal.edit(DeletePage(page=proposal.ids["Time and time zones"]))
-        await proposal.show()
+        change_request = await OpenChangeRequest.open(run)
+        await change_request.edit(DeletePage(page=change_request.ids["Time and time zones"]))
+        await change_request.show()
         await run.see("− All times in requests")
         await run.press("enter", "c")
         await run.type("This has to stay.")

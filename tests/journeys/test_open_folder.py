@@ -1,4 +1,4 @@
-"""An opened folder: progress of loading, changed files, and a folder without pages."""
+"""A local folder shows the progress of loading, changed files, and what to do without pages."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ LONG = "# Log\n\n" + "\n\n".join(f"Entry {number} of the log." for number in ran
 
 
 @asynccontextmanager
-async def opened(stage: Stage, folder: Path, size: tuple[int, int] = (120, 36)) -> AsyncIterator[Run]:
+async def open_folder(stage: Stage, folder: Path, size: tuple[int, int] = (120, 36)) -> AsyncIterator[Run]:
     session = sessions.folder(stage.settings(), folder)
     async with stage.library() as platform, stage.show(stage.settings(), session, platform, size=size) as run:
         yield run
 
 
-def written(folder: Path, name: str, text: str) -> None:
-    """Write a file so that its time differs from the time before, also on a coarse clock."""
+def write_file(folder: Path, name: str, text: str) -> None:
+    """Write a file with a later modification time than before, even if the clock of the file system is coarse."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     before = path.stat().st_mtime_ns if path.exists() else 0
@@ -31,64 +31,64 @@ def written(folder: Path, name: str, text: str) -> None:
     os.utime(path, ns=(before + 10**9,) * 2)
 
 
-def _looks(run: Run, wanted: str) -> bool:
+def shows_after_refresh(run: Run, wanted: str) -> bool:
     run.app.background_refresh.refresh_if_due()
     return wanted in run.text
 
 
 async def test_changed_file_is_shown_at_the_same_reading_position(stage: Stage, tmp_path: Path) -> None:
     folder = tmp_path / "notes"
-    written(folder, "README.md", LONG)
-    async with opened(stage, folder) as run:
+    write_file(folder, "README.md", LONG)
+    async with open_folder(stage, folder) as run:
         await run.see("Entry 0 of the log.")
         await run.press("tab", "G")
         await run.see("Entry 59 of the log.")
-        written(
+        write_file(
             folder,
             "README.md",
             LONG.replace("# Log\n\n", "# Log\n\nWritten at the top.\n\n").replace("Entry 58", "Changed 58"),
         )
-        await run.until(lambda: _looks(run, "Changed 58 of the log."), "show the change")
+        await run.until(lambda: shows_after_refresh(run, "Changed 58 of the log."), "show the change")
         await run.hear("Loaded the changed files in this folder.")
         await run.see("Entry 59 of the log.")
         assert "Written at the top." not in run.text
-        written(folder, "second.md", "# Second page\n\nMore.")
-        await run.until(lambda: _looks(run, "Second page"), "show the page")
+        write_file(folder, "second.md", "# Second page\n\nMore.")
+        await run.until(lambda: shows_after_refresh(run, "Second page"), "show the page")
         (folder / "second.md").unlink()
-        await run.until(lambda: not _looks(run, "Second page"), "show no more of it")
+        await run.until(lambda: not shows_after_refresh(run, "Second page"), "show no more of it")
         assert "Entry 59 of the log." in run.text
 
 
 async def test_nothing_is_loaded_when_no_file_changed(stage: Stage, tmp_path: Path) -> None:
     folder = tmp_path / "notes"
-    written(folder, "README.md", "# Log\n\nWords.")
-    async with opened(stage, folder) as run:
+    write_file(folder, "README.md", "# Log\n\nWords.")
+    async with open_folder(stage, folder) as run:
         await run.see("Words.")
-        look = run.app.session.reload_files
-        assert look is not None
-        written(folder, "node_modules/a.md", "# No page")
-        written(folder, ".git/b.md", "# No page")
+        reload_files = run.app.session.reload_files
+        assert reload_files is not None
+        write_file(folder, "node_modules/a.md", "# No page")
+        write_file(folder, ".git/b.md", "# No page")
         for _ in range(5):
-            assert not await look()
+            assert not await reload_files()
 
 
 @pytest.mark.parametrize("size", [(120, 36), (80, 24)])
 async def test_folder_without_pages_says_what_to_do(stage: Stage, tmp_path: Path, size: tuple[int, int]) -> None:
     folder = tmp_path / "notes"
-    written(folder, "deep/notes.txt", "no page")
-    async with opened(stage, folder, size) as run:
+    write_file(folder, "deep/notes.txt", "no page")
+    async with open_folder(stage, folder, size) as run:
         await run.see("No Markdown files in", ".md,")
-        written(folder, "deep/first.md", "# The first page\n\nWords.")
-        await run.until(lambda: _looks(run, "The first page"), "show the page")
+        write_file(folder, "deep/first.md", "# The first page\n\nWords.")
+        await run.until(lambda: shows_after_refresh(run, "The first page"), "show the page")
 
 
 async def test_large_folder_shows_progress_and_is_searchable_when_indexed(stage: Stage, tmp_path: Path) -> None:
     folder = tmp_path / "notes"
     for number in range(500):
-        written(folder, f"page-{number}.md", f"# Page {number}\n\nWords of getStation{number}.")
-    heard: set[str] = set()
+        write_file(folder, f"page-{number}.md", f"# Page {number}\n\nWords of getStation{number}.")
+    messages: set[str] = set()
     async with stage.library() as platform, stage.show(stage.settings(), None, platform) as run:
-        run.app.notices.changed.add(lambda: heard.update(run.said))
+        run.app.notices.changed.add(lambda: messages.update(run.said))
         await run.press("ctrl+o")
         await run.type(str(folder))
         await run.press("enter")
@@ -96,5 +96,5 @@ async def test_large_folder_shows_progress_and_is_searchable_when_indexed(stage:
         await run.until(lambda: not run.app.session.load_progress(), "index all")
         await run.press("s", *"station499")
         await run.see("Words of getStation499.")
-        assert any(said.startswith(("Reading notes: ", "Indexing notes for search")) for said in heard), heard
-        assert not any(said in run.text for said in heard if said.endswith("…")), "it is not said once it is done"
+        assert any(said.startswith(("Reading notes: ", "Indexing notes for search")) for said in messages), messages
+        assert not any(said in run.text for said in messages if said.endswith("…")), "it is not said once it is done"

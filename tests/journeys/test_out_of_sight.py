@@ -1,4 +1,4 @@
-"""Keys change nothing that is not on the screen."""
+"""Keys do not change items that are hidden."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The form of page options: slug, description, emoji or icon, visibility."""
+"""The form of page details: slug, description, emoji or icon, and visibility."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tests.journeys.stage import MARA, Run, Stage
 HARBOUR = SpaceRef(space_id="harbour-api")
 
 
-async def the_page(run: Run, number: int) -> Page:
-    """The page as the change request of this number has it."""
+async def page_on_server(run: Run, number: int) -> Page:
+    """Return the page in the draft change request with this number."""
     found = (await run.ask(change_requests.List(at=HARBOUR, status="draft"), MARA)).items
     at = next(each for each in found if each.number == number).ref(HARBOUR)
     tree = await run.ask(content.ListPages(at=at), MARA)
@@ -71,7 +71,7 @@ async def test_page_details_are_changed_in_a_form_and_reverted(stage: Stage) -> 
         await run.press("ctrl+s")
         await run.hear("Changed the details of Time and time zones in #9 Edit the details of Time and time zones.")
         await run.see("time-zones-2", "When a tide is.")
-        page = await the_page(run, 9)
+        page = await page_on_server(run, 9)
         assert (page.slug, page.emoji, page.icon, page.hidden) == ("time-zones-2", "🕰", None, True)
         assert (page.description or "").startswith("When a tide is. Why all times are in UTC")
         sent = run.gate.sent(content.Edit)[-1].changes[0]
@@ -80,7 +80,7 @@ async def test_page_details_are_changed_in_a_form_and_reverted(stage: Stage) -> 
         await run.see("Revert the changes to Time and time zones?")
         await run.press("y")
         await run.hear("Reverted Time and time zones.")
-        page = await the_page(run, 9)
+        page = await page_on_server(run, 9)
         assert (page.slug, page.emoji, page.icon, page.hidden) == ("time", None, "clock", False)
         assert (page.description or "").startswith("Why all times are in UTC")
         await run.see("No changes yet.")

@@ -1,4 +1,4 @@
-"""The command palette: it finds every command and place of the app by the words that people type, and goes there."""
+"""The command palette finds all commands and tables with common search words, and runs or opens them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from octavo.tui.widgets.commands import CURSOR_COMMANDS, ActiveCommand, HasComma
 from tests.journeys.managed import NOOR
 from tests.journeys.stage import Run, Stage
 
-FOUND = {
+COMMANDS_BY_SEARCH = {
     "approve": "change.approve",
     "merge": "change.merge",
     "reject": "change.ask",
@@ -86,10 +86,10 @@ FOUND = {
     "offline": "space.keep_offline",
     "outbox": "app.activity",
 }
-"""Typed texts, and the command that must be in the first three rows: its id, or a table and a command."""
+"""Search texts, and the command that must be in the first three rows: a command id, or a table and a command."""
 
 
-ALIKE = {
+SIMILAR_COMMANDS = {
     "comments.reply": ("thread.reply",),
     "comments.resolve": ("inbox.resolve", "comment.resolve", "comment.resolve_here"),
     "comments.react": ("comment.react", "comment.react_here"),
@@ -97,13 +97,13 @@ ALIKE = {
     "page.export": ("change.export", "resources.export"),
     "space.keep_offline": ("app.offline",),
 }
-"""Commands that do the same in another place."""
-IN_A_CONFLICT = (ConflictsScreen, ThreeWayView, MergedPreviewScreen, IncomingChanges, SignInScreen)
-"""Screens that are opened for one thing, as dialogs are."""
+"""Commands that do the same in another view."""
+WITHOUT_PALETTE = (ConflictsScreen, ThreeWayView, MergedPreviewScreen, IncomingChanges, SignInScreen)
+"""Screens for a single task, which the palette does not cover, like dialogs."""
 
 
 def name_of(value: object) -> str:
-    """The id of a command; of a table the view, its heading and the command that runs there."""
+    """Return the id of a command. For a table, return the view, the heading, and the command that runs there."""
     if isinstance(value, ActiveCommand):
         return value.id
     if not isinstance(value, partial):
@@ -112,7 +112,7 @@ def name_of(value: object) -> str:
     return " ".join(filter(None, (mode, what, command)))
 
 
-def palette_of(run: Run) -> PaletteScreen:
+def open_palette(run: Run) -> PaletteScreen:
     assert isinstance(run.app.screen, PaletteScreen)
     return run.app.screen
 
@@ -121,11 +121,11 @@ def palette_of(run: Run) -> PaletteScreen:
 async def test_common_searches_are_in_the_first_three_rows_in_every_view(stage: Stage, view: str) -> None:
     async with stage.play(start=view) as run:
         await run.press(":")
-        palette, missed = palette_of(run), {}
-        for typed, wanted in FOUND.items():
+        palette, missed = open_palette(run), {}
+        for typed, wanted in COMMANDS_BY_SEARCH.items():
             palette._list_matches(typed)
             found = [name_of(each.choice.value) for each in palette.rows.items[:3]]
-            same = {wanted, *ALIKE.get(wanted, ())}
+            same = {wanted, *SIMILAR_COMMANDS.get(wanted, ())}
             if same.isdisjoint(found):
                 missed[typed] = found
         assert missed == {}
@@ -134,9 +134,9 @@ async def test_common_searches_are_in_the_first_three_rows_in_every_view(stage: 
 async def test_every_command_of_a_view_is_in_the_palette(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.press(":")
-        found = {name_of(each.value) for each in palette_of(run).choices()}
+        found = {name_of(each.value) for each in open_palette(run).choices()}
     kinds = [*KEYMAP_CONTEXTS, type(run.app)]
-    views = [each for each in kinds if not issubclass(each, (ModalScreen, *IN_A_CONFLICT))]
+    views = [each for each in kinds if not issubclass(each, (ModalScreen, *WITHOUT_PALETTE))]
     commands = {
         id: command
         for view in views
@@ -145,18 +145,19 @@ async def test_every_command_of_a_view_is_in_the_palette(stage: Stage) -> None:
         if group.name not in ("list", "tree")
     }
     missing = {id for id, each in commands.items() if each.name not in CURSOR_COMMANDS} - found
-    missing -= {"app.palette", "app.act_as"}  # the palette itself, and what only `octavo demo` has
+    # The palette does not list itself, and only `octavo demo` has `app.act_as`.
+    missing -= {"app.palette", "app.act_as"}
     assert missing == {"comment.delete", "comment.edit", "diff.read_on"}, "what another entry says for the same key"
 
 
 async def test_synonyms_belong_to_existing_commands(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.press(":")
-        found = {name_of(each.value).replace("resource.create", "new") for each in palette_of(run).choices()}
+        found = {name_of(each.value).replace("resource.create", "new") for each in open_palette(run).choices()}
     assert set(SYNONYMS) - found == {"app.act_as", "sites Publish", "sites Unpublish"}
 
 
-ELSEWHERE = (
+TEXTS_BY_SEARCH = (
     ("invite", "Invite"),
     ("new site", "New site"),
     ("share link", "Share links"),
@@ -170,13 +171,13 @@ ELSEWHERE = (
     ("viewed", "1 of 1 viewed"),
     ("side by side", "change 1 of"),
 )
-"""Texts that are typed in another view, and the texts on the screen afterwards."""
+"""Search texts for commands of other views, and the texts on the screen afterwards."""
 
 
 @pytest.mark.parametrize("view", ["inbox", "content", "sites"])
 async def test_command_of_another_view_opens_the_view_and_runs(stage: Stage, view: str) -> None:
     async with stage.play(NOOR, start=view) as run:
-        for typed, *words in ELSEWHERE:
+        for typed, *words in TEXTS_BY_SEARCH:
             await run.press(":")
             await run.type(typed)
             await run.press("enter")

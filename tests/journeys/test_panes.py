@@ -8,7 +8,7 @@ from tests.journeys.stage import Stage
 
 
 @pytest.mark.before_release
-async def test_preview_is_hidden_moved_below_and_scrolled(stage: Stage) -> None:
+async def test_preview_can_be_hidden_moved_below_the_list_and_scrolled(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("PAGES")
         await run.press("p")
@@ -27,19 +27,19 @@ async def test_preview_is_hidden_moved_below_and_scrolled(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_the_list_of_change_requests_is_narrowed_and_ordered(stage: Stage) -> None:
+async def test_list_of_change_requests_can_be_filtered_and_sorted(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("#5")
         screen = run.app.screen
         assert isinstance(screen, ChangesScreen)
-        everything = list(screen.rows.items)
+        all_items = list(screen.rows.items)
         await run.press("F", *"outdated", "enter")
         assert screen.rows.items
         assert all(each.outdated for each in screen.rows.items)
-        assert len(screen.rows.items) < len(everything)
+        assert len(screen.rows.items) < len(all_items)
         await run.see("· outdated")
         await run.press("escape")
-        assert list(screen.rows.items) == everything
+        assert list(screen.rows.items) == all_items
         await run.press("S", *"threads", "enter")
         threads = [run.app.workspace.open_thread_count(each) for each in screen.rows.items]
         assert threads == sorted(threads, reverse=True)
@@ -58,15 +58,15 @@ async def test_change_request_is_copied_by_number_and_has_no_link(stage: Stage) 
 
 
 @pytest.mark.before_release
-async def test_refresh_all_requests_all_views_again(stage: Stage) -> None:
+async def test_refresh_all_loads_all_views_again(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("REVIEW REQUESTED")
-        await run.press("5", "R")  # in the inbox R resolves a thread
+        await run.press("5", "R")  # The inbox cannot be used, because `R` resolves a thread there.
         await run.hear("Refreshing all views (")
 
 
 @pytest.mark.before_release
-async def test_bar_of_a_thread_covers_no_text(stage: Stage) -> None:
+async def test_scrollbar_of_a_thread_covers_no_text(stage: Stage) -> None:
     async with stage.play(start="comments", size=(80, 24)) as run:
         await run.see("I asked two people to review the page about secrets:")
         await run.see("Is that an exception?")

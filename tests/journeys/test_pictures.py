@@ -14,8 +14,8 @@ from tests.journeys.tours import TOURS, ambiguous, go
 
 PICTURES = Path(__file__).parent / "pictures"
 SIZES = [(80, 24), (120, 36), (200, 60)]
-NARROW = (("changes", 80),)
-"""A tour whose views are others where there is little room: looked at there in every run."""
+ALSO_NARROW = (("changes", 80),)
+"""A view that looks different in a narrow terminal. Every run checks this view there."""
 
 _COUNT = re.compile(r"Comments \d\d")
 
@@ -27,14 +27,14 @@ def differs(name: str, text: str) -> str:
         path.write_text(text, encoding="utf-8")
     if not path.exists():
         return f"There is no picture {name}. UPDATE_PICTURES=1 takes it; then look at it.\n{text}"
-    # How many threads there are is known a little better with each list that was looked at, whenever it came.
+    # The number of comments is left out, because it depends on the order in which lists load.
     approved, text = (_COUNT.sub("Comments **", each) for each in (path.read_text(encoding="utf-8"), text))
     changed = "\n".join(unified_diff(approved.splitlines(), text.splitlines(), "approved", "shown", lineterm="", n=2))
     return f"{name} looks different:\n{changed}" if changed else ""
 
 
-async def come_to_rest(run: Run, name: str) -> None:
-    """Give what is painted last, such as a scroll bar or a preview, time to be there."""
+async def wait_for_picture(run: Run, name: str) -> None:
+    """Wait up to 3 s until the screen equals the picture, because a scroll bar or a preview is painted last."""
     path = PICTURES / f"{name}.txt"
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(3):
@@ -46,15 +46,13 @@ async def come_to_rest(run: Run, name: str) -> None:
 @pytest.mark.parametrize(
     ("tour", "size"),
     [
-        pytest.param(tour, size, marks=[] if size[0] == 120 or (tour, size[0]) in NARROW else [pytest.mark.long])
+        pytest.param(tour, size, marks=[] if size[0] == 120 or (tour, size[0]) in ALSO_NARROW else [pytest.mark.long])
         for tour in TOURS
         for size in SIZES
     ],
     ids=lambda value: value if isinstance(value, str) else f"{value[0]}x{value[1]}",
 )
-async def test_views_and_dialogs_match_approved_pictures_without_double_keys(
-    stage: Stage, tour: str, size: tuple[int, int]
-) -> None:
+async def test_views_and_dialogs_match_the_approved_pictures(stage: Stage, tour: str, size: tuple[int, int]) -> None:
     wrong: list[str] = []
     start = tour if tour not in ("space", "talking") else "content"
     async with stage.play(start=start, size=size, in_order=True) as run:
@@ -62,7 +60,7 @@ async def test_views_and_dialogs_match_approved_pictures_without_double_keys(
             await go(run, stop)
             assert ambiguous(run) == [], stop.name
             name = f"{stop.name}-{size[0]}x{size[1]}"
-            await come_to_rest(run, name)
+            await wait_for_picture(run, name)
             wrong.append(differs(name, run.text))
     assert not any(wrong), "\n".join(filter(None, wrong))
 
@@ -78,25 +76,25 @@ async def test_sign_in_matches_the_approved_picture(stage: Stage, size: tuple[in
     assert not any(wrong), "\n".join(filter(None, wrong))
 
 
-@pytest.mark.long  # what it says of threads depends on which lists were looked at when
+@pytest.mark.long  # The number of threads depends on the order in which lists load.
 async def test_ascii_mode_matches_the_approved_pictures(stage: Stage) -> None:
     wrong: list[str] = []
 
-    async def look(name: str) -> None:
-        await come_to_rest(run, name)
+    async def check(name: str) -> None:
+        await wait_for_picture(run, name)
         wrong.append(differs(name, run.text))
 
     async with stage.play(ascii=True) as run:
         await run.press("j", "j", "enter", "t", "enter")
         await run.see("1 of 2", "Elisa Moretti")
-        await look("ascii-thread-120x36")
+        await check("ascii-thread-120x36")
         await run.press("escape", "3", "/", *"refused", "enter", "enter")
         await run.see("0 of 2 viewed", "bad-time", "+18", "+7")
-        await look("ascii-change-request-120x36")
+        await check("ascii-change-request-120x36")
         await run.press("m")
         await run.see("checked just now")
-        await look("ascii-merge-120x36")
+        await check("ascii-merge-120x36")
         await run.press("escape", "1")
         await run.see("REVIEW REQUESTED")
-        await look("ascii-inbox-120x36")
+        await check("ascii-inbox-120x36")
     assert not any(wrong), "\n".join(filter(None, wrong))

@@ -6,7 +6,7 @@ from octavo.api import comments, reviews
 from octavo.data.proposed_notes import NewNote
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_holding import ref_of_seven
-from tests.journeys.test_reviewing import open_one
+from tests.journeys.test_reviewing import open_change_request
 
 
 async def propose(run: Run, *words: str, source: str = "claude") -> None:
@@ -18,7 +18,7 @@ async def test_proposed_notes_are_accepted_edited_and_discarded(stage: Stage) ->
     async with stage.play(start="changes") as run:
         await propose(run, "Name the zone.", "Say why.", "Third note.", "Fourth note.")
         await propose(run, "A long sentence.", source="vale")
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("− All times", "◌ 5 proposed notes (press H)")
         await run.press("H")
         await run.see("0 pending comments in your review of #7, 5 proposed notes", "proposed by claude: Name the zone.")
@@ -46,10 +46,10 @@ async def test_proposed_notes_are_accepted_edited_and_discarded(stage: Stage) ->
         assert [each.source for each in run.app.session.proposed.at(await ref_of_seven(run))] == ["vale"]
 
 
-async def test_place_of_a_proposed_note_is_shown(stage: Stage) -> None:
+async def test_enter_on_a_proposed_note_shows_its_block(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await propose(run, "Name the zone.")
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("− All times")
         await run.press("H")
         await run.see("proposed by claude")

@@ -1,4 +1,4 @@
-"""Conflicts of every kind, resolved by keys: the live content is exactly what was decided."""
+"""Conflicts of many kinds are resolved with keys, and main then contains exactly the chosen text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Publishing and unpublishing a site: the dialog and the requests."""
+"""A site is published and unpublished: the dialog lists the effects, and the requests are exact."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from octavo.tui.review.checked_dialog import CheckedDialog
 from tests.journeys.managed import NOOR
 from tests.journeys.moods import altered
 from tests.journeys.stage import MARA, Run, Stage
-from tests.journeys.test_resources import fill
+from tests.journeys.test_resources import create_missing_resources
 
 
-async def ask(run: Run, words: str) -> None:
+async def open_dialog(run: Run, words: str) -> None:
     await run.press("a")
     await run.type(words)
     await run.press("enter")
@@ -26,14 +26,14 @@ async def ask(run: Run, words: str) -> None:
 
 async def test_site_is_unpublished_and_published_with_a_list_of_effects(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
-        await fill(run)
+        await create_missing_resources(run)
         await run.see("Sites · 1")
-        await ask(run, "unpub")
+        await open_dialog(run, "unpub")
         await run.see(
             "/published/saltmarsh/docs/", "2 share links will stop working.", "3 redirects will stop working."
         )
         await run.see("2 spaces, 2 sections, 1 group: Instruments, Harbour")
-        await run.until(lambda: run.app.screen.why_not("dialog.yes") is None, "have read it")  # type: ignore[attr-defined]  # a dialog
+        await run.until(lambda: run.app.screen.why_not("dialog.yes") is None, "have read it")  # type: ignore[attr-defined]  # The screen is a dialog.
         await run.press("y")
         await run.hear("Unpublished Saltmarsh Docs.")
         assert not (await run.ask(sites.Get(at=SITE), NOOR)).published
@@ -49,7 +49,7 @@ async def test_site_is_unpublished_and_published_with_a_list_of_effects(stage: S
         )
         await run.press("r")
         await run.see("share link")
-        await ask(run, "publish")
+        await open_dialog(run, "publish")
         await run.see(
             "Publish Saltmarsh Docs?", "anyone with one of the 2 active share links", "Instruments › Limpet manual"
         )
@@ -67,7 +67,7 @@ async def test_site_is_unpublished_and_published_with_a_list_of_effects(stage: S
         assert len(run.gate.sent(sites.Publish)) == 1, "only that of u"
 
 
-def to_be_paid(answer: Any) -> None:
+def require_payment(answer: Any) -> None:
     answer.clear()
     answer.update({"type": "checkout", "sessionId": "cs_1"})
 
@@ -75,13 +75,13 @@ def to_be_paid(answer: Any) -> None:
 @pytest.mark.before_release
 async def test_site_that_needs_a_paid_plan_is_not_reported_as_published(stage: Stage) -> None:
     publish = f"/v1/orgs/{ORGANIZATION}/sites/{SITE.site_id}/publish"
-    async with stage.play(NOOR, start="sites", over=altered(publish, to_be_paid)) as run:
+    async with stage.play(NOOR, start="sites", over=altered(publish, require_payment)) as run:
         await run.ask(sites.Unpublish(at=SITE), NOOR)
         await run.press("r")
         await run.see("Sites · 1")
-        await ask(run, "publish")
+        await open_dialog(run, "publish")
         await run.see("everyone: the site is public, and search engines can index it")
-        await run.until(lambda: run.app.screen.why_not("dialog.yes") is None, "have read it")  # type: ignore[attr-defined]  # a dialog
+        await run.until(lambda: run.app.screen.why_not("dialog.yes") is None, "have read it")  # type: ignore[attr-defined]  # The screen is a dialog.
         await run.press("y")
         await run.hear("Could not publish Saltmarsh Docs: the site's plan has not been paid for.")
         assert "Published Saltmarsh Docs." not in run.said

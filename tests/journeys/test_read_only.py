@@ -1,4 +1,4 @@
-"""Started read-only, the app sends nothing that changes anything, and every key that would says why it does not."""
+"""In read-only mode, the app sends no writes, and every key that would write says why it is disabled."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from textual.screen import Screen
 
 from octavo.api.operation import SPECS, Listing
-from octavo.cli.arguments import READ_ONLY
+from octavo.cli.failures import READ_ONLY
 from octavo.tui.app.keymap_contexts import KEYMAP_CONTEXTS
 from octavo.tui.app.octavo import Octavo
 from octavo.tui.widgets.commands import Command, HasCommands, active_commands
@@ -26,14 +26,14 @@ VIEWS = {
     "threads": ("comments", ("/", *"09:06", "enter"), "Elisa Moretti"),
 }
 """Views and the keys that open them."""
-OFTEN = ("a thread in the inbox", "a page", "a change request", "an organization")
-"""Views in which every run tries all other keys. Other views have the same commands."""
+FULLY_TESTED = ("a thread in the inbox", "a page", "a change request", "an organization")
+"""Views in which every run tries all other keys too. The remaining views have the same commands."""
 _LEAVES = frozenset({"app.quit", "app.back", "app.suspend", "view.back", "view.forward", "app.act_as"})
 _TERMINAL = ("open_browser", "link_hints", "help", "palette", "theme", "activity", "search", "organization", "filter")
 
 
 def writing_commands() -> dict[str, Command[object]]:
-    """Every command that says it writes, by its id."""
+    """Return every command that declares that it writes, by id."""
     places: tuple[type, ...] = (Octavo, *KEYMAP_CONTEXTS)
     found = [each._commands_by_id for each in places if issubclass(each, HasCommands)]
     return {id: command for commands in found for id, (_, command) in commands.items() if command.writes}
@@ -42,45 +42,45 @@ def writing_commands() -> dict[str, Command[object]]:
 @pytest.mark.before_release(
     "a change request", "a thread in the inbox", "a thread on a page", "an organization", "members"
 )
-@pytest.mark.parametrize("where", VIEWS)
-async def test_read_only_mode_disables_all_writing_keys_with_a_reason(stage: Stage, where: str) -> None:
-    start, keys, seen = VIEWS[where]
+@pytest.mark.parametrize("place", VIEWS)
+async def test_read_only_mode_disables_all_writing_keys_with_a_reason(stage: Stage, place: str) -> None:
+    start, keys, seen = VIEWS[place]
     async with stage.play(start=start, read_only=READ_ONLY) as run:
         await run.press(*keys)
         await run.see(seen, "read-only")
         writing, before = writing_commands(), run.app.screen
         here = [each for each in active_commands(before) if each.id in writing]
-        assert len(here) >= 2, f"there is something to write in {where}"
-        told = [each for each in here if each.reason == READ_ONLY]
-        assert len(told) >= 2
+        assert len(here) >= 2, f"there is something to write in {place}"
+        disabled = [each for each in here if each.reason == READ_ONLY]
+        assert len(disabled) >= 2
         for each in here:
             if each.enabled and callable(writing[each.id].writes):
-                continue  # only of some things
+                continue  # A callable means that only some uses write.
             assert not each.enabled, f"{each.id} can be done"
             await each.run()
             await run.settle()
             assert run.app.screen is before, f"{each.id} opened something"
         assert READ_ONLY in run.said
-        if where == "a thread in the inbox":
-            assert "inbox.resolve" in {each.id for each in told}
-        if where in OFTEN:
-            await do_all_else(run, before)
-        written(run)
+        if place == "a thread in the inbox":
+            assert "inbox.resolve" in {each.id for each in disabled}
+        if place in FULLY_TESTED:
+            await run_other_commands(run, before)
+        check_nothing_written(run)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("where", [each for each in VIEWS if each not in OFTEN])
-async def test_other_keys_in_read_only_mode_send_no_writes(stage: Stage, where: str) -> None:
-    start, keys, seen = VIEWS[where]
+@pytest.mark.parametrize("place", [each for each in VIEWS if each not in FULLY_TESTED])
+async def test_other_keys_in_read_only_mode_send_no_writes(stage: Stage, place: str) -> None:
+    start, keys, seen = VIEWS[place]
     async with stage.play(start=start, read_only=READ_ONLY) as run:
         await run.press(*keys)
         await run.see(seen, "read-only")
-        await do_all_else(run, run.app.screen)
-        written(run)
+        await run_other_commands(run, run.app.screen)
+        check_nothing_written(run)
 
 
-async def do_all_else(run: Run, view: Screen[object]) -> None:
-    """Everything that can be done here, and yes to what it asks."""
+async def run_other_commands(run: Run, view: Screen[object]) -> None:
+    """Run every other command that is enabled here, and confirm every dialog."""
     ids = [each.id for each in active_commands(view) if each.enabled]
     for id in ids:
         if id in _LEAVES or id.endswith(_TERMINAL) or id.startswith(("pane.", "view.", "list.", "tree.")):
@@ -92,7 +92,7 @@ async def do_all_else(run: Run, view: Screen[object]) -> None:
         for key in ("enter", "y", "ctrl+s"):
             if run.app.screen is not view:
                 await run.press(key)
-        written(run, id)
+        check_nothing_written(run, id)
         for _ in range(4):
             if run.app.screen is not view:
                 await run.press("escape")
@@ -100,8 +100,8 @@ async def do_all_else(run: Run, view: Screen[object]) -> None:
             return
 
 
-def written(run: Run, id: str = "") -> None:
-    """Nothing that changes anything was asked of the client, nor put where it waits to be sent."""
+def check_nothing_written(run: Run, id: str = "") -> None:
+    """Fail if a write was sent or queued."""
     tried = [
         SPECS[type(op)].name
         for op in run.gate.passed

@@ -1,4 +1,4 @@
-"""A draft is marked ready for review, and what is ready is taken back to draft."""
+"""A draft change request is marked as ready for review, and converted back to a draft."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from octavo.api import change_requests
 from octavo.api.places import SpaceRef
 from tests.journeys.moods import altered
 from tests.journeys.stage import MARA, Run, Stage
-from tests.journeys.test_reviewing import go_to, open_one
+from tests.journeys.test_reviewing import open_change_request, select_change_request
 
 HARBOUR = SpaceRef(space_id="harbour-api")
 
@@ -27,13 +27,13 @@ async def status_of(run: Run, number: int, space: SpaceRef = HARBOUR) -> str:
 async def test_list_converts_to_draft_and_back_to_ready(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.see("Open 7", "Drafts 2")
-        await go_to(run, "refused")
+        await select_change_request(run, "refused")
         await run.press("~")
         await run.hear("Converted #7 in Harbour API to a draft")
         await run.see("Open 6", "Drafts 3", "u undo")
         assert await status_of(run, 7) == "draft"
         await run.press("escape", "]")
-        await go_to(run, "refused")
+        await select_change_request(run, "refused")
         await run.press("~")
         await run.hear("Marked #7 in Harbour API as ready for review")
         await run.see("Open 7", "Drafts 2")
@@ -47,7 +47,7 @@ async def test_list_converts_to_draft_and_back_to_ready(stage: Stage) -> None:
 @pytest.mark.before_release
 async def test_change_request_screen_converts_to_draft(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("#7 Show what a refused time looks like", " open ")
         await run.press("~")
         await run.see(" draft ")
@@ -61,13 +61,13 @@ async def test_change_request_screen_converts_to_draft(stage: Stage) -> None:
 async def test_change_request_without_a_space_can_be_marked_as_ready(
     stage: Stage,
 ) -> None:
-    def forget(answer: Any) -> None:
+    def remove_space(answer: Any) -> None:
         for each in answer.get("items", [answer]):
             if "items" not in answer or each["number"] == 7:
                 each["space"] = None
 
-    async with stage.play(start="changes", over=altered(r".*/change-requests(/[^/]+)?", forget)) as run:
-        await go_to(run, "refused")
+    async with stage.play(start="changes", over=altered(r".*/change-requests(/[^/]+)?", remove_space)) as run:
+        await select_change_request(run, "refused")
         await run.press("~")
         await run.hear("Could not open #7: the server does not say which space it belongs to")
         await run.press("escape")
@@ -79,7 +79,7 @@ async def test_change_request_without_a_space_can_be_marked_as_ready(
 @pytest.mark.before_release
 async def test_undo_does_not_revert_a_change_by_another_user(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.press("~")
         await run.see(" draft ")
         at = run.gate.sent(change_requests.Update)[0].at
@@ -98,28 +98,28 @@ async def test_selected_change_requests_are_converted_and_undone_together(stage:
         await run.see("Open 7", "Drafts 2")
         await run.press("/", *"harbour", "enter", "*")
         await run.see("selected")
-        many = len(run.app.screen.selected_rows)  # type: ignore[attr-defined]  # the list of change requests
-        assert many > 1
+        count = len(run.app.screen.selected_rows)  # type: ignore[attr-defined]  # The screen is the list of change requests.
+        assert count > 1
         await run.press("~")
-        await run.hear(f"Converted {many} change requests to drafts")
-        await run.see(f"Open {7 - many}", f"Drafts {2 + many}")
+        await run.hear(f"Converted {count} change requests to drafts")
+        await run.see(f"Open {7 - count}", f"Drafts {2 + count}")
         await run.press("u")
-        await run.hear(f"Marked {many} change requests as ready for review")
+        await run.hear(f"Marked {count} change requests as ready for review")
         await run.see("Open 7", "Drafts 2")
 
 
 @pytest.mark.before_release
 async def test_user_without_edit_permission_is_told_so(stage: Stage) -> None:
     async with stage.play("elin-brandt", start="changes") as run:
-        await go_to(run, "refused")
+        await select_change_request(run, "refused")
         await run.press("~")
         await run.hear("Your role in Harbour API does not let you edit. Ask an admin of the space for access.")
         assert not run.gate.sent(change_requests.Update)
 
 
-async def test_server_without_the_operation_is_asked_once(stage: Stage) -> None:
+async def test_server_that_cannot_convert_gets_only_one_request(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see(" open ")
         run.platform.refuse_next(change_requests.Update, 404, "Nobody knows this path.")
         await run.press("~")
@@ -133,7 +133,7 @@ async def test_server_without_the_operation_is_asked_once(stage: Stage) -> None:
 @pytest.mark.before_release
 async def test_refused_conversion_is_reported_and_cannot_be_undone(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         run.platform.refuse_next(change_requests.Update, 400, "It has open threads.")
         await run.press("~")
         await run.hear("Could not convert #7 to a draft: It has open threads.")
@@ -145,7 +145,7 @@ async def test_refused_conversion_is_reported_and_cannot_be_undone(stage: Stage)
 @pytest.mark.before_release
 async def test_review_request_of_a_draft_offers_to_mark_it_as_ready(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.press("~")
         await run.see(" draft ")
         await run.press("V")
@@ -162,7 +162,7 @@ async def test_review_request_of_a_draft_offers_to_mark_it_as_ready(stage: Stage
 @pytest.mark.before_release
 async def test_review_request_can_leave_the_change_request_a_draft(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.press("~")
         await run.see(" draft ")
         await run.press("V")

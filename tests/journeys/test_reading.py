@@ -12,7 +12,7 @@ from tests.journeys.stage import Stage
 
 
 @pytest.mark.before_release
-async def test_read_three_pages_and_follow_a_link(stage: Stage) -> None:
+async def test_keys_open_three_pages_and_follow_a_link(stage: Stage) -> None:
     async with stage.play() as run:
         await run.see("Harbour API › Welcome", "how deep is the water now")
         await run.press("j", "j", "enter")
@@ -119,7 +119,7 @@ async def test_keys_in_the_page_tree_act_on_the_selected_row(stage: Stage) -> No
 
 
 @pytest.mark.before_release
-async def test_esc_goes_from_page_to_tree_to_spaces_as_the_key_bar_says(stage: Stage) -> None:
+async def test_esc_goes_from_the_page_to_the_page_tree_and_to_the_spaces(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("enter", "escape")
         await run.see("esc spaces")
@@ -133,7 +133,7 @@ async def test_esc_goes_from_page_to_tree_to_spaces_as_the_key_bar_says(stage: S
 
 
 @pytest.mark.before_release
-async def test_filter_the_tree_of_pages(stage: Stage) -> None:
+async def test_page_tree_can_be_filtered(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("/", *"retr")
         await run.see("Retries")
@@ -160,7 +160,7 @@ async def test_filter_without_matches_says_how_to_clear_it(stage: Stage) -> None
 
 
 @pytest.mark.before_release
-async def test_text_is_found_in_a_page(stage: Stage) -> None:
+async def test_find_goes_to_the_text_in_a_page(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("enter", "/", *"quay")
         await run.press("enter", "n")
@@ -226,7 +226,7 @@ async def test_outline_and_threads_are_shown_beside_the_page(stage: Stage) -> No
 
 
 @pytest.mark.before_release
-async def test_esc_and_enter_lead_from_a_page_to_another_space(stage: Stage) -> None:
+async def test_esc_and_enter_open_another_space(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("enter", "escape", "escape")
         await run.see("SPACES", "Harbour API", "Limpet manual", "Handbook")
@@ -237,7 +237,7 @@ async def test_esc_and_enter_lead_from_a_page_to_another_space(stage: Stage) -> 
 
 
 @pytest.mark.before_release
-async def test_next_and_previous_page_report_the_ends_of_a_space(stage: Stage) -> None:
+async def test_next_and_previous_page_stop_at_the_ends_of_a_space(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("K")
         await run.hear("This is the first page in the space.")

@@ -1,4 +1,4 @@
-"""Redirects of a site, its published content, and its search."""
+"""Redirects of a site, the published content of the site, and its search."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from octavo.server.demo.library import SITE
 from tests.journeys.managed import NOOR
 from tests.journeys.stage import Run, Stage
 from tests.journeys.test_access import select_row
-from tests.journeys.test_resources import browser, fill, open_kind
+from tests.journeys.test_resources import browser, create_missing_resources, open_table
 
 
-async def follow(run: Run, address: str, *seen: str) -> None:
-    """Ask where an address leads, and read it."""
+async def check_link(run: Run, address: str, *seen: str) -> None:
+    """Test where a link leads, and wait for these texts."""
     await run.see("Test a link", "Link")
     await run.press("ctrl+u")
     await run.type(address)
@@ -26,7 +26,7 @@ async def follow(run: Run, address: str, *seen: str) -> None:
 @pytest.mark.before_release
 async def test_redirects_show_destinations_and_mark_loops_and_dead_ends(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
-        await fill(run)
+        await create_missing_resources(run)
         sections = (await run.ask(site_structure.ListSections(at=SITE), NOOR)).items
         section = next(each for each in sections if each.id == "docs-software")
         base = (await run.ask(sites.Get(at=SITE), NOOR)).urls.published or ""
@@ -38,7 +38,7 @@ async def test_redirects_show_destinations_and_mark_loops_and_dead_ends(stage: S
         await run.ask(redirects.Create(at=SITE, source="/manual", destination=here), NOOR)
         await run.see("Sites · 1")
         await run.press("enter")
-        await open_kind(run, "redirects")
+        await open_table(run, "redirects")
         await select_row(run, "/old/tides")
         await run.see(
             "/old/tides → ",
@@ -48,9 +48,9 @@ async def test_redirects_show_destinations_and_mark_loops_and_dead_ends(stage: S
         await select_row(run, path)
         await run.see("loop, so browsers show an error", "↻ loop")
         await run.press("t")
-        await follow(run, "/api", "leads to", "The redirects form a loop. Browsers show an error.")
-        await follow(run, f"{base}manual/", "leads to", "page", "space Limpet manual")
-        await follow(
+        await check_link(run, "/api", "leads to", "The redirects form a loop. Browsers show an error.")
+        await check_link(run, f"{base}manual/", "leads to", "page", "space Limpet manual")
+        await check_link(
             run, "no/such", "No redirect starts at this path. Visitors see a page in the", "space Limpet manual."
         )
         await run.press("escape")
@@ -58,7 +58,7 @@ async def test_redirects_show_destinations_and_mark_loops_and_dead_ends(stage: S
         await run.press("r")
         await run.see("✗ missing target")
         await run.press("t")
-        await follow(run, "/api", "missing target", "The redirect leads to a page, section, or space that is")
+        await check_link(run, "/api", "missing target", "The redirect leads to a page, section, or space that is")
         await run.press("escape")
         assert run.gate.sent(redirects.Resolve)
 
@@ -67,7 +67,7 @@ async def test_published_content_is_listed_searched_and_opened(stage: Stage) -> 
     async with stage.play(NOOR, start="sites") as run:
         await run.see("Sites · 1")
         await run.press("enter")
-        await open_kind(run, "published content")
+        await open_table(run, "published content")
         await run.see("Published content · 4", "/published/saltmarsh/docs/harbour-")
         await select_row(run, "Harbour software")
         await run.press("X")
@@ -91,14 +91,14 @@ async def test_published_content_is_listed_searched_and_opened(stage: Stage) -> 
 
 async def test_refresh_loads_the_details_of_the_selected_row_again(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
-        await fill(run)
+        await create_missing_resources(run)
         await run.see("Sites · 1")
         await run.press("enter")
-        await open_kind(run, "redirects")
+        await open_table(run, "redirects")
         await select_row(run, "/api")
         await run.see("the space Harbour API")
         await run.ask(site_structure.DeleteSection(at=SITE, site_section_id="docs-software"), NOOR)
-        await run.press("r")  # the list of redirects stays the same
+        await run.press("r")  # The list of redirects does not change.
         await run.gone("the space Harbour API")
         await run.gone("dead end")
         rows = [line for line in run.lines if "✗ missing target" in line]

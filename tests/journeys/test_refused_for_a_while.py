@@ -1,4 +1,5 @@
-"""A server that refuses for a while, with writes waiting: none is lost or goes out twice, and the frame says how it stands."""
+"""A server rejects requests for some time while writes are queued: each write is sent exactly once, and the bars
+show the state."""
 
 from __future__ import annotations
 
@@ -8,22 +9,22 @@ from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.client.in_process import Application
 from octavo.data.writes.machine import NewWrite
-from tests.journeys.moods import Mood, Moody
+from tests.journeys.moods import Fault, FaultyServer
 from tests.journeys.stage import MARA, Run, Stage
 
-MOODS = {
-    "503": (Mood(503), "○ server error", "4 changes queued"),
-    "429": (Mood(429), "○ rate limited", "4 changes queued until"),
-    "429 for two minutes": (Mood(429, headers=(("retry-after", "120"),)), "○ rate limited", "4 changes queued until"),
-    "401": (Mood(401), "○ API key rejected", "4 changes queued until you sign in"),
+FAULTS = {
+    "503": (Fault(503), "○ server error", "4 changes queued"),
+    "429": (Fault(429), "○ rate limited", "4 changes queued until"),
+    "429 for two minutes": (Fault(429, headers=(("retry-after", "120"),)), "○ rate limited", "4 changes queued until"),
+    "401": (Fault(401), "○ API key rejected", "4 changes queued until you sign in"),
 }
 
-OFTEN = ("429 for two minutes", "401")
-"""A refusal that ends by itself, and one that needs the user. Others are similar."""
+IN_EVERY_RUN = ("429 for two minutes", "401")
+"""A fault that ends by itself, and a fault that needs the user. The other faults are similar."""
 
 
 async def pass_time(run: Run, minutes: int) -> None:
-    """Let so much time pass in which nobody types."""
+    """Let this many minutes pass without any key."""
     for _ in range(minutes * 12):
         run.clock.forward(seconds=5)
         run.app.background_refresh.refresh_if_due()
@@ -34,18 +35,18 @@ async def pass_time(run: Run, minutes: int) -> None:
 
 @pytest.mark.before_release("401", "429 for two minutes")
 @pytest.mark.parametrize(
-    "name", [pytest.param(each, marks=() if each in OFTEN else pytest.mark.long) for each in MOODS]
+    "name", [pytest.param(each, marks=() if each in IN_EVERY_RUN else pytest.mark.long) for each in FAULTS]
 )
 async def test_queued_write_is_sent_once_after_a_temporary_refusal(stage: Stage, name: str) -> None:
-    mood, state, waiting = MOODS[name]
-    moody: list[Moody] = []
+    fault, state, waiting = FAULTS[name]
+    servers: list[FaultyServer] = []
 
     def behind(platform: Application) -> Application:
-        moody.append(Moody(platform))
-        return moody[0]
+        servers.append(FaultyServer(platform))
+        return servers[0]
 
-    def looks(asked: list[str]) -> int:
-        return sum(each.startswith("GET /v1/orgs/") for each in asked)
+    def count_polls(faulted_requests: list[str]) -> int:
+        return sum(each.startswith("GET /v1/orgs/") for each in faulted_requests)
 
     async with stage.play(start="inbox", behind=behind) as run:
         spaces = run.app.workspace.spaces.value
@@ -56,16 +57,20 @@ async def test_queued_write_is_sent_once_after_a_temporary_refusal(stage: Stage,
                 write = NewWrite(comments.Create(at=at, body=Markdown(markdown=words)), "comment")
                 run.app.writes.queue(write, message="Written.")
         await run.settle()
-        moody[0].mood = mood
+        servers[0].fault = fault
         await pass_time(run, 10)
-        earlier = len(moody[0].asked)
-        assert looks(moody[0].asked) > 0
+        earlier = len(servers[0].faulted_requests)
+        assert count_polls(servers[0].faulted_requests) > 0
         await pass_time(run, 10)
-        assert looks(moody[0].asked[earlier:]) < looks(moody[0].asked[:earlier]), moody[0].asked
+        assert count_polls(servers[0].faulted_requests[earlier:]) < count_polls(
+            servers[0].faulted_requests[:earlier]
+        ), servers[0].faulted_requests
         assert run.app.workspace.connection.status[0].startswith(state)
         assert run.app.workspace.outbox_summary.startswith(waiting)
-        assert not any(each.startswith("POST") for each in moody[0].asked), "what is written is not sent into that"
-        moody[0].mood = None
+        assert not any(each.startswith("POST") for each in servers[0].faulted_requests), (
+            "what is written is not sent into that"
+        )
+        servers[0].fault = None
         await pass_time(run, 11)
         assert not run.app.session.outbox.entries
         assert run.app.workspace.connection.status[0].startswith("● updated")

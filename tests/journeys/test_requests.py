@@ -1,4 +1,5 @@
-"""Every operation of the API is sent in a journey, and every command that sends one is pressed in an ordinary run."""
+"""Every operation of the API is sent in a journey, and every command that sends an operation is pressed in an
+ordinary run."""
 
 from __future__ import annotations
 
@@ -23,11 +24,12 @@ NO_JOURNEY = {
     "links.ListToFile": "Octavo lists uses of a file from the index of the space.",
     "organizations.Ping": "Octavo does not tell others what you read.",
 }
-"""Why no journey sends an operation."""
+"""Operations that no journey sends, with the reason."""
 
 
 def journeys_with_markers() -> Iterator[tuple[str, bool]]:
-    """Yield the id of each journey, and whether only long runs include it. Parameters of a marker have ids of their own."""
+    """Yield the id of each journey, and whether only long runs include the journey. A marker with parameters yields
+    a separate id for each parameter."""
     for path in sorted((ROOT / "tests" / "journeys").glob("test_*.py")):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.AsyncFunctionDef | ast.FunctionDef) and node.name.startswith("test_"):
@@ -38,7 +40,8 @@ def journeys_with_markers() -> Iterator[tuple[str, bool]]:
 
 
 def long_parameters(decorator: ast.expr) -> list[str] | None:
-    """Return the parameters that a marker restricts to long runs, empty for all. None if it is another decorator."""
+    """Return the parameters that a marker restricts to long runs. Empty if the marker applies to all parameters.
+    None if the decorator is not such a marker."""
     marker, names = (decorator.func, decorator.args) if isinstance(decorator, ast.Call) else (decorator, [])
     if not isinstance(marker, ast.Attribute) or marker.attr not in LONG_MARKERS:
         return None

@@ -35,7 +35,7 @@ from tests.journeys.moods import altered
 from tests.journeys.stage import MARA, Run, Stage
 
 
-async def fill(run: Run) -> None:
+async def create_missing_resources(run: Run) -> None:
     for op in MISSING_RESOURCES:
         await run.ask(op, NOOR)
 
@@ -46,17 +46,17 @@ def browser(run: Run) -> BrowserScreen:
     return screen
 
 
-def is_answered(view: BrowserScreen) -> bool:
-    """Return whether the table is loaded. A table for a single item is loaded too if the server answers 404."""
+def is_loaded(view: BrowserScreen) -> bool:
+    """Return whether the table is loaded. A table of a single item is also loaded if the server responded with 404."""
     answer = view.snapshot
     return answer.value is not None or (view.level.resource.is_single and isinstance(answer.error, NotFound))
 
 
-async def open_kind(run: Run, kind: str) -> None:
+async def open_table(run: Run, kind: str) -> None:
     """Open a table by its name in the list of tables."""
     view = browser(run)
     assert view.table_list.go_to(kind)
-    await run.until(lambda: view.level.resource.plural == kind and is_answered(view), f"open {kind}")
+    await run.until(lambda: view.level.resource.plural == kind and is_loaded(view), f"open {kind}")
 
 
 def titles(run: Run) -> list[str]:
@@ -65,12 +65,12 @@ def titles(run: Run) -> list[str]:
     return [view.level.resource.title(each) for each in view.rows.items]
 
 
-async def walk(run: Run, kinds: tuple[Resource[Any], ...], seen: dict[str, int], above: str = "") -> None:
-    """Open every table, and the first item of each."""
+async def open_all_tables(run: Run, kinds: tuple[Resource[Any], ...], seen: dict[str, int], above: str = "") -> None:
+    """Open every table, and open the first item of each table with children."""
     view = browser(run)
     depth = len(view.levels)
     for kind in kinds:
-        await open_kind(run, kind.plural)
+        await open_table(run, kind.plural)
         assert view.snapshot.error is None or kind.is_single, f"{kind.plural}: {view.snapshot.error}"
         things = view.rows.items
         seen[f"{above}{kind.plural}"] = len(things)
@@ -88,7 +88,7 @@ async def walk(run: Run, kinds: tuple[Resource[Any], ...], seen: dict[str, int],
             view.rows.focus()
             await run.press("enter")
             await run.until(lambda: len(view.levels) == depth + 1, f"go into one of {kind.plural}")
-            await walk(run, kind.children, seen, f"{kind.plural} › ")
+            await open_all_tables(run, kind.children, seen, f"{kind.plural} › ")
             await run.press("escape", "escape")
             await run.until(lambda: len(view.levels) == depth, "come out again")
 
@@ -97,10 +97,10 @@ async def walk(run: Run, kinds: tuple[Resource[Any], ...], seen: dict[str, int],
 @pytest.mark.parametrize("start", ["sites", "admin"])
 async def test_every_table_lists_real_responses(stage: Stage, start: str) -> None:
     async with stage.play(NOOR, start="content") as run:
-        await fill(run)
+        await create_missing_resources(run)
         await run.press({"sites": "5", "admin": "6"}[start])
         seen: dict[str, int] = {}
-        await walk(run, browser(run).levels[0].resources, seen)
+        await open_all_tables(run, browser(run).levels[0].resources, seen)
         empty = {name for name, count in seen.items() if not count}
         assert empty <= {
             "fonts",
@@ -122,15 +122,15 @@ async def test_every_table_lists_real_responses(stage: Stage, start: str) -> Non
 @pytest.mark.before_release
 async def test_enter_opens_a_site_and_esc_leaves_it(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
-        await fill(run)
+        await create_missing_resources(run)
         await run.see("Sites · 1", "Saltmarsh Docs")
         await run.press("enter")
         await run.see("Sites › Saltmarsh Docs › Structure · 5", "published, public")
-        await open_kind(run, "redirects")
+        await open_table(run, "redirects")
         await run.see("Sites › Saltmarsh Docs › Redirects · 3", "/old/tides", "Instruments", "Harbour software")
         await run.press("enter", "x")
         await run.see("Redirects · 3 · 1 selected")
-        await run.press("escape")  # Clears the selection.
+        await run.press("escape")  # The first esc clears the selection.
         await run.press("escape", "escape")
         await run.see("Sites · 1")
         await run.press("enter")
@@ -160,7 +160,7 @@ async def test_only_the_open_table_is_loaded(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_members_are_filtered_sorted_and_shown_with_other_columns(stage: Stage) -> None:
+async def test_members_can_be_filtered_sorted_and_shown_with_other_columns(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await run.see("Admin › Members · 306")
         await run.press("S", *"name", "enter")
@@ -185,19 +185,19 @@ async def test_each_table_keeps_its_own_filter_and_cursor(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await run.see("Admin › Members · 306")
         await run.press("/", *"lind", "enter", "j")
-        left = browser(run).rows.key
+        selected = browser(run).rows.key
         await run.press("]")
         await run.see("Admin › Teams · 4")
         await run.press("[")
         await run.see("of 306 shown")
         assert browser(run).rows.query_text == "lind"
-        assert browser(run).rows.key == left
+        assert browser(run).rows.key == selected
 
 
 @pytest.mark.before_release
 async def test_team_is_deleted_after_typing_its_name(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
-        await open_kind(run, "teams")
+        await open_table(run, "teams")
         await run.press("X")
         await run.see(
             "Delete Harbour software?", "4 members will lose the access to 1 space that this team gives them."
@@ -216,9 +216,9 @@ async def test_team_is_deleted_after_typing_its_name(stage: Stage) -> None:
 @pytest.mark.before_release
 async def test_selected_redirects_are_deleted_together_and_restored(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
-        await fill(run)
+        await create_missing_resources(run)
         await run.press("enter")
-        await open_kind(run, "redirects")
+        await open_table(run, "redirects")
         await run.press("enter", "x", "x", "X")
         await run.see("Delete 2 redirects?", "You can undo this by pressing u.", "/old/tides", "/api")
         await run.press("y")
@@ -231,11 +231,11 @@ async def test_selected_redirects_are_deleted_together_and_restored(stage: Stage
 
 
 @pytest.mark.before_release
-async def test_a_refused_deletion_keeps_the_item_and_shows_the_reason(stage: Stage) -> None:
+async def test_rejected_deletion_keeps_the_item_and_shows_the_reason(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
-        await fill(run)
+        await create_missing_resources(run)
         await run.press("enter")
-        await open_kind(run, "share links")
+        await open_table(run, "share links")
         await run.press("enter")
         run.platform.refuse_next(share_links.Delete, 403, "The harbour master says no.")
         await run.press("X")
@@ -245,11 +245,11 @@ async def test_a_refused_deletion_keeps_the_item_and_shows_the_reason(stage: Sta
         assert titles(run) == ["Press", "Partners"]
 
 
-async def test_a_lost_response_to_a_deletion_is_checked_and_not_sent_again(stage: Stage) -> None:
+async def test_deletion_whose_response_is_lost_is_checked_and_not_resent(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
-        await fill(run)
+        await create_missing_resources(run)
         await run.press("enter")
-        await open_kind(run, "share links")
+        await open_table(run, "share links")
         await run.press("enter")
         press = browser(run).rows.item
         assert press is not None
@@ -263,7 +263,7 @@ async def test_a_lost_response_to_a_deletion_is_checked_and_not_sent_again(stage
 
 
 @pytest.mark.before_release
-async def test_a_missing_permission_is_explained(stage: Stage) -> None:
+async def test_key_without_permission_explains_the_missing_permission(stage: Stage) -> None:
     async with stage.play(MARA, start="admin") as run:
         await run.see("Admin › Members")
         await run.press("X")
@@ -276,15 +276,15 @@ async def test_a_missing_permission_is_explained(stage: Stage) -> None:
 @pytest.mark.before_release
 async def test_headers_of_an_mcp_server_are_hidden(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
-        await fill(run)
+        await create_missing_resources(run)
         await run.press("enter")
-        await open_kind(run, "MCP servers")
+        await open_table(run, "MCP servers")
         await run.see("Authorization", "hidden")
         assert "s3cret" not in run.text
 
 
 @pytest.mark.before_release
-async def test_an_unavailable_operation_is_requested_once(stage: Stage) -> None:
+async def test_unsupported_operation_is_requested_once(stage: Stage) -> None:
     def refuse(platform: Platform) -> None:
         platform.refuse_next(translations.List, 405, "Not here.")
 
@@ -305,9 +305,9 @@ async def test_an_unavailable_operation_is_requested_once(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_a_table_is_exported(stage: Stage) -> None:
+async def test_table_can_be_exported_in_three_formats(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
-        await open_kind(run, "teams")
+        await open_table(run, "teams")
         for ending, holds in (
             ("csv", "Harbour software,4,1"),
             ("json", '"title": "Harbour software"'),
@@ -325,7 +325,7 @@ async def test_a_table_is_exported(stage: Stage) -> None:
         assert len(json.loads((stage.folder / "teams.json").read_text(encoding="utf-8"))) == 4
 
 
-def many(answer: Any) -> None:
+def add_ten_thousand_members(answer: Any) -> None:
     one = answer["items"][0]
     user = one["user"]
     answer["items"] = [
@@ -339,47 +339,53 @@ def many(answer: Any) -> None:
 async def test_table_of_ten_thousand_members_renders_visible_rows_only(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with stage.play(NOOR, start="admin", over=altered(f"/v1/orgs/{ORGANIZATION}/members", many)) as run:
+    async with stage.play(
+        NOOR, start="admin", over=altered(f"/v1/orgs/{ORGANIZATION}/members", add_ten_thousand_members)
+    ) as run:
         await run.see("Members · 10000", "Member 0")
         table = browser(run).table
-        drawn: list[Any] = []
+        rendered: list[Any] = []
 
-        def row(thing: Any, names: Any, row: Callable[..., Row] = table.render_row) -> Row:
-            drawn.append(thing)
-            return row(thing, names)
+        def render(thing: Any, names: Any, render: Callable[..., Row] = table.render_row) -> Row:
+            rendered.append(thing)
+            return render(thing, names)
 
-        monkeypatch.setattr(table, "render_row", row)
+        monkeypatch.setattr(table, "render_row", render)
         await run.press("G")
         await run.see("Member 9999")
-        assert len(drawn) < 200
+        assert len(rendered) < 200
 
 
 @pytest.mark.before_release
-async def test_moving_to_the_next_row_does_no_new_layout(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[tuple[Fact, ...]] = []
+async def test_moving_to_the_next_row_updates_the_details_without_a_layout(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown_facts: list[tuple[Fact, ...]] = []
 
-    def lines(facts: FactList, width: int, lines: Callable[..., list[Content]] = FactList._make_lines) -> list[Content]:
-        made.append(facts.facts)
-        return lines(facts, width)
+    def make_lines(
+        facts: FactList, width: int, make_lines: Callable[..., list[Content]] = FactList._make_lines
+    ) -> list[Content]:
+        shown_facts.append(facts.facts)
+        return make_lines(facts, width)
 
-    monkeypatch.setattr(FactList, "_make_lines", lines)
+    monkeypatch.setattr(FactList, "_make_lines", make_lines)
     async with stage.play(NOOR, start="admin") as run:
         await run.see("Admin › Members")
         laid_out: list[object] = []
         run.app.screen.screen_layout_refresh_signal.subscribe(run.app, laid_out.append)
-        made.clear()
-        told: list[tuple[Fact, ...]] = []
+        shown_facts.clear()
+        expected_facts: list[tuple[Fact, ...]] = []
         for _ in range(5):
             await run.press("j")
-            told.append(run.app.screen.query(FactList).first().facts)
-        assert len(set(map(len, told))) > 1, "some are told of in more lines than others"
-        assert made == told
+            expected_facts.append(run.app.screen.query(FactList).first().facts)
+        assert len(set(map(len, expected_facts))) > 1, "some are told of in more lines than others"
+        assert shown_facts == expected_facts
         assert not laid_out
 
 
-async def test_a_team_is_created_selected_and_removed_by_undo(stage: Stage) -> None:
+async def test_created_team_is_selected_and_removed_by_undo(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
-        await open_kind(run, "teams")
+        await open_table(run, "teams")
         await run.press("ctrl+n")
         await run.see("New team", "Title")
         await run.press(*"Divers", "ctrl+s")
@@ -392,10 +398,10 @@ async def test_a_team_is_created_selected_and_removed_by_undo(stage: Stage) -> N
 
 
 @pytest.mark.before_release
-async def test_a_redirect_is_created_with_a_chosen_section(stage: Stage) -> None:
+async def test_redirect_is_created_with_a_chosen_section(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
         await run.press("enter")
-        await open_kind(run, "redirects")
+        await open_table(run, "redirects")
         await run.press("ctrl+n", *"/old/levels", "tab", "enter", *"section", "enter")
         await run.see("Site section")
         await run.settle()
@@ -407,7 +413,7 @@ async def test_a_redirect_is_created_with_a_chosen_section(stage: Stage) -> None
 
 
 @pytest.mark.before_release
-async def test_an_invitation_with_a_short_response_is_reported(stage: Stage) -> None:
+async def test_invitation_of_a_member_says_that_the_person_was_a_member(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await run.see("Admin › Members · 306")
         await run.press("ctrl+n")
@@ -424,7 +430,7 @@ async def test_an_invitation_with_a_short_response_is_reported(stage: Stage) -> 
 
 async def test_renaming_a_team_can_be_undone(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
-        await open_kind(run, "teams")
+        await open_table(run, "teams")
         await run.press("e")
         await run.see("Title", "Harbour software")
         await run.press("ctrl+u", *"Harbour crew", "ctrl+s")
@@ -436,7 +442,7 @@ async def test_renaming_a_team_can_be_undone(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_a_bulk_change_of_roles_can_be_undone(stage: Stage) -> None:
+async def test_change_of_several_roles_can_be_undone(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
         await run.see("Members · 306")
         before = {each.user.id: each.role for each in browser(run).rows.items[:3]}
@@ -463,8 +469,8 @@ async def test_missing_permissions_to_create_or_edit_are_named(stage: Stage) -> 
         await run.hear("does not let you change members")
 
 
-class Harboured(InOrganization, Operation[teams.Team], put="/teams", success=201, repeats_request=True):
-    """The operation that creates a team, with one more field."""
+class CreateTeamWithHarbour(InOrganization, Operation[teams.Team], put="/teams", success=201, repeats_request=True):
+    """Operation that creates a team, with an additional field."""
 
     title: teams.Title
     members: tuple[Id, ...] | None = None
@@ -475,12 +481,12 @@ class Harboured(InOrganization, Operation[teams.Team], put="/teams", success=201
 @pytest.mark.before_release
 async def test_new_field_of_an_operation_is_in_its_form_and_sent(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = tuple(
-        replace(each, create=Harboured) if each is organization_resources.TEAMS else each
+        replace(each, create=CreateTeamWithHarbour) if each is organization_resources.TEAMS else each
         for each in organization_resources.TABLES
     )
     monkeypatch.setattr(organization_resources, "TABLES", kinds)
     async with stage.play(NOOR, start="admin") as run:
-        await open_kind(run, "teams")
+        await open_table(run, "teams")
         await run.press("ctrl+n")
         await run.see("New team", "Title", "Members", "Harbour")
         await run.press(*"Divers", "tab", "tab")
@@ -488,5 +494,5 @@ async def test_new_field_of_an_operation_is_in_its_form_and_sent(stage: Stage, m
         await run.type("far beyond the mole")
         await run.see("Harbour may have at most 12 characters.")
         await run.press("ctrl+u", *"West", "ctrl+s")
-        (sent,) = run.gate.sent(Harboured)
+        (sent,) = run.gate.sent(CreateTeamWithHarbour)
         assert (sent.title, sent.harbour) == ("Divers", "West")

@@ -15,23 +15,23 @@ from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.stage import MARA, Run, Stage
 
 
-async def go_to(run: Run, *words: str) -> None:
-    """Put the cursor of the list of change requests on the one that is called so."""
+async def select_change_request(run: Run, *words: str) -> None:
+    """Select a change request in the list by words of its subject."""
     await run.press("/", *" ".join(words), "enter")
     await run.see("1 of ")
 
 
-async def open_one(run: Run, *words: str) -> None:
-    await go_to(run, *words)
+async def open_change_request(run: Run, *words: str) -> None:
+    await select_change_request(run, *words)
     await run.press("enter")
 
 
 @pytest.mark.before_release
-async def test_pages_of_a_change_request_are_read_and_marked_as_viewed(stage: Stage) -> None:
+async def test_viewed_pages_of_a_change_request_are_kept_after_a_restart(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("3")
         await run.see("Open 7", "Drafts 2", "Merged 4", "Archived 1")
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("#7 Show what a refused time looks like", "0 of 2 viewed", "✓ Noor Haddad", "page 1 of 2")
         await run.see("− All times in requests", "+ All times in requests", "┊ ● Yuki Tanabe")
         await run.press("enter", "n", "n")
@@ -44,14 +44,14 @@ async def test_pages_of_a_change_request_are_read_and_marked_as_viewed(stage: St
         await run.see("1 of 2 viewed")
         await run.quit()
     async with stage.play(start="changes") as run:
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("1 of 2 viewed")
 
 
 @pytest.mark.before_release
-async def test_left_change_request_keeps_only_the_visible_diff(stage: Stage) -> None:
+async def test_hidden_change_request_keeps_only_the_visible_diff(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("page 1 of 2")
         view = run.app.screen
         assert isinstance(view, ChangeRequestScreen)
@@ -70,7 +70,7 @@ async def test_left_change_request_keeps_only_the_visible_diff(stage: Stage) -> 
 @pytest.mark.before_release
 async def test_threads_of_a_change_request_are_shown_in_its_diff(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("┊ ● Yuki Tanabe")
         await run.press("t", "enter", "enter")
         await run.see("1 of 2", "The API sends straight quotes")
@@ -85,7 +85,7 @@ async def test_threads_of_a_change_request_are_shown_in_its_diff(stage: Stage) -
         await run.see("● 2 open")
 
 
-def cursor(run: Run) -> str:
+def selected_block(run: Run) -> str:
     """Return the text of the selected block in the diff."""
     screen = run.app.screen
     assert isinstance(screen, ChangeRequestScreen)
@@ -95,7 +95,7 @@ def cursor(run: Run) -> str:
 
 @pytest.mark.before_release
 @pytest.mark.parametrize("focus", ["list", "diff"])
-async def test_t_visits_the_open_threads_of_all_pages_and_reports_the_end(stage: Stage, focus: str) -> None:
+async def test_t_goes_through_open_threads_of_all_pages_and_reports_the_end(stage: Stage, focus: str) -> None:
     async with stage.play(start="changes") as run:
         at = SpaceRef(space_id="harbour-api")
         refused = next(each for each in (await run.ask(change_requests.List(at=at), MARA)).items if each.number == 7)
@@ -104,25 +104,25 @@ async def test_t_visits_the_open_threads_of_all_pages_and_reports_the_end(stage:
         await run.ask(
             comments.Create(at=refused.ref(at), page=page, body=Markdown(markdown="Which one?")), "yuki-tanabe"
         )
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("┊ ● Yuki Tanabe")
         if focus == "diff":
             await run.press("enter")
         await run.press("t")
-        await run.until(lambda: cursor(run).startswith("thread: The API sends"), cursor(run))
+        await run.until(lambda: selected_block(run).startswith("thread: The API sends"), selected_block(run))
         await run.press("t")
         await run.see("Troubleshooting", "┊ Which one?")
-        await run.until(lambda: cursor(run) == "thread: Which one?", cursor(run))
+        await run.until(lambda: selected_block(run) == "thread: Which one?", selected_block(run))
         while not any("No more open threads in #7. Press T to go" in said for said in run.said):
-            at_the_end = cursor(run)
+            last_thread = selected_block(run)
             await run.press("t")
-        assert cursor(run) == at_the_end
+        assert selected_block(run) == last_thread
         while not any("No previous open threads in #7. Press t to go" in said for said in run.said):
             await run.press("T")
-        assert cursor(run).startswith("thread: The API sends")
+        assert selected_block(run).startswith("thread: The API sends")
 
 
-async def test_the_first_reply_to_a_thread_is_shown_in_the_diff(stage: Stage) -> None:
+async def test_first_reply_to_a_thread_is_shown_in_the_diff(stage: Stage) -> None:
     async with stage.play(start="changes", size=(120, 60)) as run:
         at = SpaceRef(space_id="harbour-api")
         refused = next(each for each in (await run.ask(change_requests.List(at=at), MARA)).items if each.number == 7)
@@ -131,10 +131,10 @@ async def test_the_first_reply_to_a_thread_is_shown_in_the_diff(stage: Stage) ->
         await run.ask(
             comments.Create(at=refused.ref(at), page=page, body=Markdown(markdown="Which one?")), "yuki-tanabe"
         )
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("┊ Which one?")
         await run.press("enter", "t", "T", "T", "T")
-        await run.until(lambda: cursor(run) == "thread: Which one?", cursor(run))
+        await run.until(lambda: selected_block(run) == "thread: Which one?", selected_block(run))
         await run.press("c")
         await run.type("The first one.")
         await run.press("ctrl+s")
@@ -147,7 +147,7 @@ async def test_the_first_reply_to_a_thread_is_shown_in_the_diff(stage: Stage) ->
 
 async def test_last_change_of_the_only_page_names_no_next_page(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 50)) as run:
-        await open_one(run, "endpoint")
+        await open_change_request(run, "endpoint")
         await run.see("change 1 of 1", "page 1 of 1")
         await run.press("n")
         await run.hear("This is the last change on this page.")
@@ -159,7 +159,7 @@ async def test_last_change_of_the_only_page_names_no_next_page(stage: Stage) -> 
 
 async def test_first_change_of_a_page_names_the_previous_page(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 50)) as run:
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("change 1 of 2", "page 1 of 2")
         await run.press("N")
         await run.hear("This is the first change on this page.")
@@ -173,7 +173,7 @@ async def test_first_change_of_a_page_names_the_previous_page(stage: Stage) -> N
 @pytest.mark.before_release
 async def test_keys_of_the_diff_work_from_the_list_of_pages(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 50)) as run:
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("− All times", "change 1 of 2", "blocks unchanged")
         await run.press("n")
         await run.see("change 2 of 2")
@@ -199,9 +199,9 @@ async def test_keys_of_the_diff_work_from_the_list_of_pages(stage: Stage) -> Non
 
 
 @pytest.mark.before_release
-async def test_comment_on_a_block_of_a_diff(stage: Stage) -> None:
+async def test_comment_on_a_block_of_a_diff_appears_at_the_block(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("− All times")
         await run.press("enter", "c")
         await run.see("Comment on Time and time zones", "┊ All times in requests and answers are UTC")
@@ -231,9 +231,9 @@ async def test_missing_base_revision_is_reported_until_the_server_names_it(stage
 
 
 @pytest.mark.before_release
-async def test_links_in_a_diff_open_the_changed_page_or_the_page(stage: Stage) -> None:
+async def test_links_in_a_diff_open_the_changed_page_or_the_page_in_main(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_one(run, "Rotate")
+        await open_change_request(run, "Rotate")
         await run.see("− Each endpoint has one signing secret.")
         await run.press("enter", "G", "f")
         await run.see("type a letter")
@@ -254,7 +254,7 @@ async def test_links_in_a_diff_open_the_changed_page_or_the_page(stage: Stage) -
 @pytest.mark.before_release
 async def test_approval_with_a_comment_is_sent(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("✓ 1 approved")
         await run.press("a")
         await run.see("Approve #7 Show what a refused time looks like?", "optional")
@@ -269,7 +269,7 @@ async def test_approval_with_a_comment_is_sent(stage: Stage) -> None:
 @pytest.mark.before_release
 async def test_request_for_changes_needs_a_comment(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.press("A")
         await run.see("Request changes on #7", "What needs to change?")
         await run.press("ctrl+s")
@@ -282,9 +282,9 @@ async def test_request_for_changes_needs_a_comment(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_update_from_main(stage: Stage) -> None:
+async def test_update_from_main_removes_the_outdated_mark(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_one(run, "Rotate")
+        await open_change_request(run, "Rotate")
         await run.see("#5 Rotate webhook secrets", "outdated")
         await run.press("U")
         await run.see("Update #5")
@@ -296,9 +296,9 @@ async def test_update_from_main(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_merge_through_the_dialog_and_see_the_merged_text_in_the_page(stage: Stage) -> None:
+async def test_merged_text_is_shown_on_the_page(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("0 of 2 viewed")
         await run.press("m")
         await run.see("Merge #7 into Harbour API?", "✓  status        open", "✓  up to date", "✓  conflicts     none")
@@ -324,21 +324,21 @@ async def test_merge_through_the_dialog_and_see_the_merged_text_in_the_page(stag
 @pytest.mark.before_release
 async def test_checks_older_than_five_seconds_run_again_before_a_merge(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.press("m")
         await run.see("checked just now")
-        asked = len(run.gate.sent(change_requests.Get))
+        requests_before = len(run.gate.sent(change_requests.Get))
         await run.later(seconds=20)
         await run.press("y")
         await run.hear("Merged #7.")
-        assert len(run.gate.sent(change_requests.Get)) > asked + 1
+        assert len(run.gate.sent(change_requests.Get)) > requests_before + 1
         assert len(run.gate.sent(change_requests.Merge)) == 1
 
 
 @pytest.mark.before_release
 async def test_change_request_that_changed_after_the_checks_is_not_merged(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.press("m")
         await run.see("checked just now")
         await run.later(seconds=20)
@@ -351,9 +351,9 @@ async def test_change_request_that_changed_after_the_checks_is_not_merged(stage:
 
 
 @pytest.mark.before_release
-async def test_with_conflicts_the_number_must_be_typed(stage: Stage) -> None:
+async def test_merge_with_conflicts_needs_the_typed_number(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_one(run, "retry", "schedule")
+        await open_change_request(run, "retry", "schedule")
         await run.press("m")
         await run.see("✗  conflicts     may conflict: Retries", "type the number of the change request (4) and")
         await run.press("y")
@@ -371,7 +371,7 @@ async def test_with_conflicts_the_number_must_be_typed(stage: Stage) -> None:
 
 async def test_x_on_a_change_request_points_to_archive(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await go_to(run, "refused")
+        await select_change_request(run, "refused")
         await run.press("X")
         await run.hear("A change request cannot be deleted. Press L to archive it.")
         await run.press("L")
@@ -390,26 +390,26 @@ async def test_x_on_a_change_request_points_to_archive(stage: Stage) -> None:
 
 
 @pytest.mark.long
-async def test_archive_reopen_and_rename(stage: Stage) -> None:
+async def test_change_request_can_be_archived_reopened_and_renamed(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await go_to(run, "Battery")
+        await select_change_request(run, "Battery")
         await run.press("m")
         await run.hear("Your role in Limpet manual does not let you merge. Ask an admin of the space for access.")
         await run.press("escape")
-        await go_to(run, "refused")
+        await select_change_request(run, "refused")
         await run.press("L")
         await run.see("Archive #7 Show what a refused time looks like?", "You can reopen the change")
         await run.press("y")
         await run.see("Open 6", "Archived 2")
         await run.press("escape", "]", "]", "]")
         await run.see("Show what a refused time looks like")
-        await go_to(run, "refused")
+        await select_change_request(run, "refused")
         await run.press("L")
         await run.see("Reopen #7")
         await run.press("y")
         await run.see("Open 7", "Archived 1")
         await run.press("]")
-        await go_to(run, "refused")
+        await select_change_request(run, "refused")
         await run.press("E")
         await run.see("Edit the details of #7")
         await run.press("end", *" now", "enter")
@@ -418,11 +418,11 @@ async def test_archive_reopen_and_rename(stage: Stage) -> None:
         await run.type("Twice. ")
         await run.press("ctrl+s")
         await run.hear("Saved")
-        (described,) = [op for op in run.gate.sent(change_requests.Update) if op.description is not None]
-        assert document_text(described.description).startswith(
+        (update,) = [op for op in run.gate.sent(change_requests.Update) if op.description is not None]
+        assert document_text(update.description).startswith(
             "Twice. Adds an example of the error. Support gets this question"
         )
-        assert "subject" not in described.model_fields_set
+        assert "subject" not in update.model_fields_set
 
 
 DESCRIPTION = """## Why
@@ -437,8 +437,8 @@ x = "`a`"
 ```"""
 
 
-async def describe(run: Run, markdown: str, *more: dict[str, Any]) -> ChangeRequestRef:
-    """Give #7 this description, and more nodes after it, as another program does."""
+async def set_description(run: Run, markdown: str, *more: dict[str, Any]) -> ChangeRequestRef:
+    """Set the description of #7, with more nodes after it, as another program does."""
     await run.press("enter")
     await run.see("#7 Show what a refused time")
     at = run.gate.sent(change_requests.Get)[-1].at
@@ -450,8 +450,8 @@ async def describe(run: Run, markdown: str, *more: dict[str, Any]) -> ChangeRequ
 
 async def test_edit_of_a_formatted_description_keeps_the_rest(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await go_to(run, "refused")
-        at = await describe(run, DESCRIPTION)
+        await select_change_request(run, "refused")
+        at = await set_description(run, DESCRIPTION)
         before = (await run.ask(change_requests.Get(at=at), MARA)).description
         await run.press("E")
         await run.see("Description (Markdown)", "Support gets this **every** week", "- one")
@@ -470,8 +470,8 @@ async def test_edit_of_a_formatted_description_keeps_the_rest(stage: Stage) -> N
 
 async def test_description_without_markdown_form_is_not_edited(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await go_to(run, "refused")
-        at = await describe(
+        await select_change_request(run, "refused")
+        at = await set_description(
             run, DESCRIPTION, {"object": "block", "type": "carousel", "data": {"speed": 3}, "nodes": []}
         )
         before = (await run.ask(change_requests.Get(at=at), MARA)).description
@@ -486,9 +486,9 @@ async def test_description_without_markdown_form_is_not_edited(stage: Stage) -> 
 
 
 @pytest.mark.before_release
-async def test_start_a_change_request(stage: Stage) -> None:
+async def test_new_change_request_opens_as_a_draft(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await go_to(run, "refused")
+        await select_change_request(run, "refused")
         await run.press("ctrl+n")
         await run.see("New change request in Harbour API")
         await run.press("enter")
@@ -503,7 +503,7 @@ async def test_start_a_change_request(stage: Stage) -> None:
 @pytest.mark.before_release
 async def test_subject_that_is_too_long_stays_in_the_editor(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await go_to(run, "refused")
+        await select_change_request(run, "refused")
         await run.press("ctrl+n")
         await run.type("a" * 101)
         await run.press("enter")
@@ -523,9 +523,9 @@ async def test_at_sign_shows_only_your_change_requests(stage: Stage) -> None:
 
 
 @pytest.mark.long
-async def test_sixty_pages_are_reviewed_page_by_page_and_go_on_after_a_restart(stage: Stage) -> None:
+async def test_review_of_sixty_pages_continues_after_a_restart(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_one(run, "classic")
+        await open_change_request(run, "classic")
         await run.see("0 of 60 viewed", "▾ Regions › The Estuary", "~ Tollan Quay", "+2 −2", "Yuki Tanabe")
         await run.press(*"xxxx")
         await run.see("4 of 60 viewed", "✓~ Tollan Quay", "Saltmarsh Creek", "page 5 of 60")
@@ -543,7 +543,7 @@ async def test_sixty_pages_are_reviewed_page_by_page_and_go_on_after_a_restart(s
         await run.sent()
         await run.quit()
     async with stage.play(start="changes") as run:
-        await open_one(run, "classic")
+        await open_change_request(run, "classic")
         await run.see("4 of 60 viewed", "page 4 of 60", "│  Pell Ferry", "change 3 of 3")
         await run.press("x")
         await run.see("5 of 60 viewed", "page 6 of 60")
@@ -552,7 +552,7 @@ async def test_sixty_pages_are_reviewed_page_by_page_and_go_on_after_a_restart(s
 @pytest.mark.long
 async def test_preloaded_diffs_are_reviewed_offline(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_one(run, "classic")
+        await open_change_request(run, "classic")
         await run.see("0 of 60 viewed")
         screen = run.app.screen
         assert isinstance(screen, ChangeRequestScreen)
@@ -573,7 +573,7 @@ async def test_changes_missing_in_the_list_of_the_server_are_found(
     monkeypatch.setattr("octavo.tui.review.request_comparison.FIRST_LIMIT", 10)
     monkeypatch.setattr("octavo.tui.review.request_comparison.MAX_LIMIT", 30)
     async with stage.play(start="changes") as run:
-        await open_one(run, "classic")
+        await open_change_request(run, "classic")
         await run.see("0 of 60 viewed", "page 1 of 60")
         await run.gone("not listed by the server")
         await run.press("r", "G", "K")
@@ -581,9 +581,9 @@ async def test_changes_missing_in_the_list_of_the_server_are_found(
 
 
 @pytest.mark.long
-async def test_viewed_marks_last_until_a_change_that_compare_shows(stage: Stage) -> None:
+async def test_page_is_no_longer_viewed_after_an_edit(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("0 of 2 viewed", "page 1 of 2")
         await run.press("B")
         await run.see("Compare with", "You have not reviewed this change request")

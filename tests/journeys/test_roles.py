@@ -13,7 +13,7 @@ ALLOWED = {
     "tomas-okafor": {"C", "c", "U", "L", "E", "ctrl+n", "a", "A", "~"},
     "mara-lindqvist": {"C", "c", "U", "L", "E", "ctrl+n", "a", "A", "~", "m"},
 }
-"""Allowed keys on a change request of the Harbour API, for users who may read, comment, review and create."""
+"""Keys that are allowed on a change request in Harbour API: for users who may read, comment, review, and merge."""
 KEYS = {
     "C": "comment",
     "U": "edit",
@@ -30,104 +30,109 @@ NO_COMMENTING = "Your role in Harbour API does not let you comment. Ask an admin
 NO_RESOLVING = "Only the author of this thread or an Editor of the space can resolve it."
 
 
-def people(*often: str) -> pytest.MarkDecorator:
-    """Each of them, those of `often` in every run."""
-    found = [pytest.param(person, marks=[] if person in often else [pytest.mark.long]) for person in ALLOWED]
+def parametrize_person(*in_every_run: str) -> pytest.MarkDecorator:
+    """Parametrize a test with all users. Ordinary runs use only `in_every_run`."""
+    found = [pytest.param(person, marks=[] if person in in_every_run else [pytest.mark.long]) for person in ALLOWED]
     return pytest.mark.parametrize("person", found)
 
 
-def dim(run: Run) -> dict[str, str]:
-    """The keys that cannot act now, each with the reason."""
+def disabled_keys(run: Run) -> dict[str, str]:
+    """Return the keys that are disabled now, with the reasons."""
     commands = active_commands(run.app.screen)
     return {key: command.reason or "" for command in commands for key in command.keys if not command.enabled}
 
 
-@people("elin-brandt", "tomas-okafor")
+@parametrize_person("elin-brandt", "tomas-okafor")
 async def test_forbidden_keys_of_a_change_request_are_disabled_with_a_reason(stage: Stage, person: str) -> None:
     async with stage.play(person, start="changes") as run:
         await run.press("/", *"refused", "enter")
         await run.see("▌ ◐ #7")
-        for key, right in KEYS.items():
-            assert (key in dim(run)) == (key not in ALLOWED[person]), f"{person} and {key}: {dim(run)}"
-            if key in dim(run):
+        for key, permission in KEYS.items():
+            assert (key in disabled_keys(run)) == (key not in ALLOWED[person]), (
+                f"{person} and {key}: {disabled_keys(run)}"
+            )
+            if key in disabled_keys(run):
                 before = run.app.screen
                 await run.press(key)
                 await run.hear(
-                    f"Your role in Harbour API does not let you {right}. Ask an admin of the space for access."
+                    f"Your role in Harbour API does not let you {permission}. Ask an admin of the space for access."
                 )
                 assert run.app.screen is before
         await run.press("enter")
         await run.see("0 of 2 viewed")
         for key in KEYS:
-            assert (key in dim(run)) == (key not in ALLOWED[person]), f"{person} and {key}: {dim(run)}"
-        nothing_said(run)
+            assert (key in disabled_keys(run)) == (key not in ALLOWED[person]), (
+                f"{person} and {key}: {disabled_keys(run)}"
+            )
+        close_notifications(run)
         await run.press("enter", "t")
-        await run.until(lambda: on_a_thread(run), "stand on a thread")
-        await are_dim_where_one_may_not(run, person)
+        await run.until(lambda: is_on_thread(run), "stand on a thread")
+        await check_thread_keys(run, person)
 
 
-@people("elin-brandt", "mara-lindqvist")
+@parametrize_person("elin-brandt", "mara-lindqvist")
 async def test_user_without_permission_to_resolve_is_told_so(stage: Stage, person: str) -> None:
     async with stage.play(person, start="comments") as run:
         await run.press("/", *"09:06", "enter", "enter")
         await run.see("● Elisa Moretti")
         if person in ("elin-brandt", "sipho-dlamini"):
-            assert {"d", "D"} <= dim(run).keys()
+            assert {"d", "D"} <= disabled_keys(run).keys()
             await run.press("d")
             await run.hear("Only the author of this thread or an Editor of the space can resolve it.")
         else:
-            assert not {"d", "D"} & dim(run).keys()
-        assert ("c" in dim(run)) == (person == "elin-brandt")
-        assert ("+" in dim(run)) == (person == "elin-brandt")
-        assert "e" in dim(run)
+            assert not {"d", "D"} & disabled_keys(run).keys()
+        assert ("c" in disabled_keys(run)) == (person == "elin-brandt")
+        assert ("+" in disabled_keys(run)) == (person == "elin-brandt")
+        assert "e" in disabled_keys(run)
         await run.press("e")
         await run.hear("Only Elisa Moretti can edit this comment.")
         await run.press("X")
         await run.hear("Only Elisa Moretti or an admin can delete this comment.")
 
 
-@people("elin-brandt", "sipho-dlamini", "mara-lindqvist")
+@parametrize_person("elin-brandt", "sipho-dlamini", "mara-lindqvist")
 async def test_forbidden_keys_of_a_page_and_its_threads_are_disabled(stage: Stage, person: str) -> None:
     async with stage.play(person) as run:
         await run.press("j", "j", "enter")
         await run.see("› Quickstart", "THREADS  2 open")
         may = "c" in ALLOWED[person]
-        assert ("c" in dim(run)) == (not may)
-        assert ("C" in dim(run)) == (not may)
+        assert ("c" in disabled_keys(run)) == (not may)
+        assert ("C" in disabled_keys(run)) == (not may)
         await run.press("c")
         if may:
             await run.see("Comment on Quickstart")
             await run.press("escape")
         else:
             await run.hear(NO_COMMENTING)
-        nothing_said(run)
+        close_notifications(run)
         await run.press("t")
-        await run.until(lambda: on_a_thread(run), "stand on a thread")
-        await are_dim_where_one_may_not(run, person)
+        await run.until(lambda: is_on_thread(run), "stand on a thread")
+        await check_thread_keys(run, person)
 
 
-def nothing_said(run: Run) -> None:
-    """Remove the notices, because the next may be the same."""
+def close_notifications(run: Run) -> None:
+    """Close all notifications, because the next notification may have the same text."""
     for notice in run.app.notices.shown():
         run.app.notices.close(notice.number)
 
 
-def on_a_thread(run: Run) -> bool:
+def is_on_thread(run: Run) -> bool:
     """Return whether the selected block has a thread."""
     screen = run.app.screen
     assert isinstance(screen, (ContentScreen, ChangeRequestScreen))
     return screen.page_discussion.selected_thread is not None
 
 
-async def are_dim_where_one_may_not(run: Run, person: str) -> None:
-    """The keys about the thread under the cursor act for those who may, and say why not to others."""
-    comments, resolves = person != "elin-brandt", person in ("tomas-okafor", "mara-lindqvist")
-    wanted = {"c": comments, "D": comments and resolves, "+": comments, "d": resolves}
-    assert {key: key not in dim(run) for key in wanted} == wanted
+async def check_thread_keys(run: Run, person: str) -> None:
+    """Check that the keys for the selected thread work for users with permission, and give the reason to other
+    users."""
+    can_comment, can_resolve = person != "elin-brandt", person in ("tomas-okafor", "mara-lindqvist")
+    expected = {"c": can_comment, "D": can_comment and can_resolve, "+": can_comment, "d": can_resolve}
+    assert {key: key not in disabled_keys(run) for key in expected} == expected
     before = run.app.screen
-    for key in (key for key in wanted if not wanted[key]):
+    for key in (key for key in expected if not expected[key]):
         await run.press(key)
-        await run.hear(NO_RESOLVING if key == "d" or comments else NO_COMMENTING)
+        await run.hear(NO_RESOLVING if key == "d" or can_comment else NO_COMMENTING)
         assert run.app.screen is before, f"{key} opened what cannot be sent"
         run.app.notices.close(run.app.notices.shown()[-1].number)
     assert not run.app.session.outbox.entries
@@ -138,7 +143,7 @@ async def test_merged_change_request_cannot_be_approved_or_merged(stage: Stage) 
         await run.press("]", "]")
         await run.see("▌ ✓ #")
         for key in ("a", "A", "m", "U", "L"):
-            assert key in dim(run)
+            assert key in disabled_keys(run)
         await run.press("m")
         await run.hear("is merged. You can do this only with draft or open change requests.")
 
@@ -149,7 +154,7 @@ async def test_keys_without_a_selected_change_request_say_so(stage: Stage) -> No
         await run.see("0 of 7 match")
         await run.press("a")
         await run.hear("Select a change request first.")
-        assert {"a", "A", "m", "U", "L", "X", "E", "C"} <= set(dim(run))
+        assert {"a", "A", "m", "U", "L", "X", "E", "C"} <= set(disabled_keys(run))
 
 
 async def test_palette_and_help_disable_forbidden_commands_with_a_reason(stage: Stage) -> None:

@@ -1,4 +1,4 @@
-"""Search in cached content, with and without the results of the server."""
+"""Search in local copies, with and without results from the server."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from tests.journeys.stage import MARA, Run, Stage
 
 
 @asynccontextmanager
-async def nowhere(platform: Platform) -> AsyncIterator[str]:
-    """An address of this machine where nobody listens."""
+async def unused_port(platform: Platform) -> AsyncIterator[str]:
+    """Yield the origin of a port of this computer on which no server listens."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{taken.getsockname()[1]}"
 
 
-async def read_the_threads(run: Run) -> None:
-    """Read the first five threads with their replies, and go back to the first."""
+async def read_threads(run: Run) -> None:
+    """Open the first five threads with their replies, and go back to the first thread."""
     await run.see("Sipho Dlamini")
     for _ in range(4):
         await run.press("j")
@@ -42,7 +42,7 @@ async def read_the_threads(run: Run) -> None:
 @pytest.mark.before_release
 async def test_word_of_a_reply_is_found_online_and_offline(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
-        await read_the_threads(run)
+        await read_threads(run)
         await run.press("s", *"guilty")
         await run.see(
             "THREADS", "Mara Lindqvist in a thread on Style guide", "in a reply", "Guilty. One comes", "1 result"
@@ -51,7 +51,7 @@ async def test_word_of_a_reply_is_found_online_and_offline(stage: Stage) -> None
         await run.press("escape")
         await run.gone("THREADS")
     stage.clock.forward(hours=3)
-    async with stage.play(start="comments", over=nowhere) as run:
+    async with stage.play(start="comments", over=unused_port) as run:
         await run.press("s", *"guilty")
         await run.see(
             "Mara Lindqvist in a thread on Style guide",
@@ -68,7 +68,7 @@ async def test_offline_search_finds_cached_text_and_other_titles(stage: Stage) -
         await run.press("j", "j", "enter")
         await run.settle()
     stage.clock.forward(hours=2)
-    async with stage.play(over=nowhere) as run:
+    async with stage.play(over=unused_port) as run:
         await run.press("s", *"xylophone")
         await run.see(
             "Offline: searched only local copies (2 pages",
@@ -93,7 +93,7 @@ async def test_server_results_replace_local_results(stage: Stage) -> None:
 @pytest.mark.before_release
 async def test_failed_server_search_is_reported_beside_local_results(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
-        await read_the_threads(run)
+        await read_threads(run)
         run.platform.refuse_next(search.InOrganization, 500, "The index is being painted.", times=9)
         await run.press("s", *"guilty")
         await run.see("Searched only local copies (9", "The index is being painted", "Guilty. One comes")
@@ -106,11 +106,11 @@ async def test_closed_search_shows_no_late_results_of_a_slow_disk(stage: Stage) 
         with run.app.session.search_index._lock:
             run.app.post_message(Key("s", "s"))
             run.app.post_message(Key("t", "t"))
-            while not getattr(run.app.screen, "_is_searching", False):  # noqa: ASYNC110  # it tells nobody
+            while not getattr(run.app.screen, "_is_searching", False):  # noqa: ASYNC110  # There is no event for this.
                 await asyncio.sleep(0.01)
             searched = run.app.screen
             run.app.post_message(Key("escape", None))
-            while searched.is_running:  # noqa: ASYNC110  # as above
+            while searched.is_running:  # noqa: ASYNC110  # There is no event for this.
                 await asyncio.sleep(0.01)
         await run.settle()
         assert run.app._exception is None
@@ -119,21 +119,21 @@ async def test_closed_search_shows_no_late_results_of_a_slow_disk(stage: Stage) 
 @pytest.mark.before_release
 async def test_filter_finds_threads_by_replies_and_commented_text(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
-        await read_the_threads(run)
+        await read_threads(run)
         await run.press("/", *"guilty")
         await run.see("1 of 72 shown", "in a reply: Guilty.")
         await run.press("ctrl+a", "ctrl+k", *"is a warning, nothing")
         await run.see("1 of 72 shown", "in the quoted text: If everything")
         await run.press("ctrl+a", "ctrl+k", *"danger hints guilty")
         await run.see("1 of 72 shown", "in a reply: Guilty")
-    async with stage.play(start="comments", over=nowhere) as run:
+    async with stage.play(start="comments", over=unused_port) as run:
         await run.press("/", *"guilty")
         await run.see("1 of 72 shown", "in a reply: Guilty.")
 
 
 @pytest.mark.before_release
 async def test_click_on_esc_in_the_key_bar_closes_the_dialog(stage: Stage) -> None:
-    """The key bar is closed with the screen it is in: it cannot wait for that."""
+    """The key bar closes together with its screen, so it must not wait for the screen."""
     async with stage.play(start="content") as run:
         await run.see("● updated")
         await run.press("s")
@@ -146,9 +146,9 @@ async def test_click_on_esc_in_the_key_bar_closes_the_dialog(stage: Stage) -> No
 
 @pytest.mark.before_release
 async def test_click_on_a_found_thread_opens_the_thread(stage: Stage) -> None:
-    """The search gets the click, and closes: it cannot wait for that either."""
+    """The search handles the click and then closes, so it must not wait for its own end."""
     async with stage.play(start="comments") as run:
-        await read_the_threads(run)
+        await read_threads(run)
         await run.press("s")
         await run.type("guilty")
         await run.see("Mara Lindqvist in a thread on Style guide", "in a reply")
@@ -183,7 +183,7 @@ async def test_palette_shows_the_server_version(stage: Stage) -> None:
 
 async def test_search_ignores_width_and_case(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
-        await read_the_threads(run)
+        await read_threads(run)
         await run.press("s", *"ＧＵＩＬＴＹ")
         await run.see("THREADS", "in a reply", "Guilty. One comes", "1 result")
         await run.press("escape")
@@ -194,7 +194,7 @@ async def test_search_ignores_width_and_case(stage: Stage) -> None:
         await run.see("Quit")
 
 
-TWINS = {
+PAGES = {
     "README.md": '# Start\n\nRead [overview.md](api/overview.md "mention"), then install [README.md](cli/README.md "mention").',
     "api/README.md": "# API\n\nThe interface.",
     "api/overview.md": "# Overview\n\nInstall it first: call getStationId in C++.\n\n## Steps\n\nInstall more.",
@@ -204,9 +204,11 @@ TWINS = {
 
 
 @asynccontextmanager
-async def twins(stage: Stage, folder: Path, size: tuple[int, int] = (120, 36)) -> AsyncIterator[Run]:
-    """A folder of which two pages have the same title, opened."""
-    for name, text in TWINS.items():
+async def open_folder_with_equal_titles(
+    stage: Stage, folder: Path, size: tuple[int, int] = (120, 36)
+) -> AsyncIterator[Run]:
+    """Open a folder in which two pages have the same title."""
+    for name, text in PAGES.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -217,8 +219,10 @@ async def twins(stage: Stage, folder: Path, size: tuple[int, int] = (120, 36)) -
 
 
 @pytest.mark.parametrize("size", [(120, 36), (80, 24)])
-async def test_pages_of_the_same_title_show_their_paths(stage: Stage, tmp_path: Path, size: tuple[int, int]) -> None:
-    async with twins(stage, tmp_path / "pages", size) as run:
+async def test_search_results_with_equal_titles_show_their_paths(
+    stage: Stage, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    async with open_folder_with_equal_titles(stage, tmp_path / "pages", size) as run:
         await run.press("s", *"install")
         await run.see("api/overview · pages", "cli/overview · pages")
         rows = [line for line in run.lines if "Start" in line and "pages" in line]
@@ -226,7 +230,7 @@ async def test_pages_of_the_same_title_show_their_paths(stage: Stage, tmp_path: 
 
 
 async def test_local_search_finds_parts_of_identifiers_and_signs(stage: Stage, tmp_path: Path) -> None:
-    async with twins(stage, tmp_path / "pages") as run:
+    async with open_folder_with_equal_titles(stage, tmp_path / "pages") as run:
         await run.press("s", *"station")
         await run.see("call getStationId in C++", "1 result")
         await run.press("ctrl+u", *"c++")
@@ -238,8 +242,8 @@ async def test_local_search_finds_parts_of_identifiers_and_signs(stage: Stage, t
         await run.see("Read Overview, then install CLI")
 
 
-async def test_mentions_of_pages_read_here_show_titles_offline(stage: Stage, tmp_path: Path) -> None:
-    async with twins(stage, tmp_path / "pages") as run:
+async def test_snippet_of_a_local_result_shows_titles_of_mentioned_pages(stage: Stage, tmp_path: Path) -> None:
+    async with open_folder_with_equal_titles(stage, tmp_path / "pages") as run:
         run.app.session.search_index.flush()
         hits = await run.app.session.search_index.search("then install")
         assert len(hits) == 1

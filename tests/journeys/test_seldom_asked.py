@@ -14,10 +14,10 @@ from octavo.tui.reader.image_screen import ImageScreen
 from octavo.tui.resources.form import FormDialog
 from tests.journeys.moods import altered
 from tests.journeys.stage import MARA, Run, Stage
-from tests.journeys.test_managing_spaces import NOOR, make_space, near, to_spaces, web
-from tests.journeys.test_resources import open_kind
-from tests.journeys.test_reviewing import open_one
-from tests.journeys.test_talking import on_quickstart
+from tests.journeys.test_managing_spaces import NOOR, allow_private_imports, create_space, focus_space_tree, web
+from tests.journeys.test_resources import open_table
+from tests.journeys.test_reviewing import open_change_request
+from tests.journeys.test_talking import select_first_paragraph
 from tests.server.web import Web
 
 __all__ = ["web"]
@@ -25,21 +25,21 @@ API = SpaceRef(space_id="harbour-api")
 TO = OrganizationRef(organization_id="eastbank")
 
 
-async def on_a_block(run: Run, start: str) -> None:
+async def select_block(run: Run, start: str) -> None:
     """Select a block without threads, on a page or in a diff."""
     if start == "content":
-        await on_quickstart(run)
+        await select_first_paragraph(run)
     else:
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("− All times")
         await run.press("enter")
 
 
 @pytest.mark.before_release("content")
 @pytest.mark.parametrize("start", ["content", "changes"])
-async def test_commenters_are_suggested_and_your_comments_edited_and_deleted(stage: Stage, start: str) -> None:
+async def test_own_comments_and_replies_can_be_edited_and_deleted(stage: Stage, start: str) -> None:
     async with stage.play(start=start) as run:
-        await on_a_block(run, start)
+        await select_block(run, start)
         await run.press("c", "@")
         await run.see("Yuki Tanabe")
         assert run.gate.sent(comments.ListCommenters)
@@ -79,8 +79,8 @@ def with_another_organization(platform: Platform) -> None:
 @pytest.mark.before_release
 async def test_space_and_collection_move_to_another_organization(stage: Stage) -> None:
     async with stage.play(NOOR, change=with_another_organization) as run:
-        await make_space(run, "Almanac")
-        await to_spaces(run, "Almanac")
+        await create_space(run, "Almanac")
+        await focus_space_tree(run, "Almanac")
         await run.press("a", *"repos", "enter")
         await run.hear("Almanac is not connected to a Git repository.")
         await run.press("ctrl+n")
@@ -89,11 +89,11 @@ async def test_space_and_collection_move_to_another_organization(stage: Stage) -
         await run.until(lambda: isinstance(run.app.screen, FormDialog), "ask what it is to be")
         await run.press(*"Shelf", "ctrl+s")
         await run.hear("Created Shelf.")
-        await to_spaces(run, "Shelf")
+        await focus_space_tree(run, "Shelf")
         await run.press("M", *"company", "enter", "enter")
         await run.hear("Moved Shelf to Company.")
         for title in ("Almanac", "Shelf"):
-            await to_spaces(run, title)
+            await focus_space_tree(run, title)
             await run.press("a", *"another", "enter", *"east", "enter")
             await run.see(f"Move {title} to East Bank?")
             await run.press("y")
@@ -111,17 +111,17 @@ async def test_space_and_change_request_are_exported_as_pdf(stage: Stage) -> Non
             await run.press("enter")
             await run.until((stage.folder / f"{name}.pdf").exists, f"save the {name}")
             await run.press("3")
-            await open_one(run, "refused")
+            await open_change_request(run, "refused")
         assert len(run.gate.sent(pdf.Get)) == 2
 
 
 @pytest.mark.before_release
 async def test_import_into_a_locked_space_uses_a_change_request(stage: Stage, web: Web) -> None:
     address = web.put("/tides.html", "<main><h1>Tides</h1><p>Twice a day.</p></main>")
-    async with stage.play(NOOR, change=near) as run:
+    async with stage.play(NOOR, change=allow_private_imports) as run:
         await run.ask(spaces.Update(at=API, edit_mode="locked"), NOOR)
         await run.press("r")
-        await to_spaces(run, "Harbour API")
+        await focus_space_tree(run, "Harbour API")
         await run.press("a", "enter")
         await run.until(lambda: isinstance(run.app.screen, FormDialog), "ask what is imported")
         await run.see("Readers will see the pages after the merge.")
@@ -132,17 +132,17 @@ async def test_import_into_a_locked_space_uses_a_change_request(stage: Stage, we
         await run.hear("Imported 1 page into")
 
 
-async def test_a_member_is_let_sign_on_through_the_provider(stage: Stage) -> None:
+async def test_member_can_be_required_to_sign_in_with_sso(stage: Stage) -> None:
     async with stage.play(NOOR, start="admin") as run:
-        await open_kind(run, "members")
+        await open_table(run, "members")
         await run.press("a", "enter")
         await run.see("Require SSO sign-in")
         await run.press("y")
         await run.hear("must now sign in with SSO")
 
 
-async def propose_a_page(run: Run) -> ChangeRequestRef:
-    """Propose a page with two pictures and a person, and open that."""
+async def propose_page(run: Run) -> ChangeRequestRef:
+    """Create a change request that adds a page with two images and a mention, and open the change request."""
     file = (await run.ask(content.ListFiles(at=API), MARA)).items[0]
     pictures = f"![One](/files/{file.id})\n\n![Two](../.gitbook/assets/{file.name})"
     page = InsertPage(document=DocumentBody(markdown=f"# Drawings\n\n{pictures}\n\nby [@Elin](/users/elin-brandt)\n"))
@@ -151,13 +151,13 @@ async def propose_a_page(run: Run) -> ChangeRequestRef:
     await run.ask(content.Edit(at=at, changes=(page,)), MARA)
     await run.press("3", "]")
     await run.see("Name the drawing")
-    await open_one(run, "drawing")
+    await open_change_request(run, "drawing")
     await run.see("by @Elin")
     return at
 
 
-async def look_at_pictures(run: Run) -> None:
-    """Open both pictures from the diff."""
+async def open_images(run: Run) -> None:
+    """Open both images from the diff."""
     await run.press("enter")
     for _ in range(2):
         await run.press("n", "enter")
@@ -165,35 +165,35 @@ async def look_at_pictures(run: Run) -> None:
         await run.press("escape")
 
 
-def places(run: Run, kind: type[Any]) -> set[type[Any]]:
-    """Return the places of the requests."""
+def places_of_requests(run: Run, kind: type[Any]) -> set[type[Any]]:
+    """Return the types of the places that the requests of this kind refer to."""
     return {type(each.at) for each in run.gate.passed if isinstance(each, kind)}
 
 
 @pytest.mark.before_release
 async def test_files_and_people_of_a_page_load_from_its_revision(stage: Stage) -> None:
     async with stage.play() as run:
-        at = await propose_a_page(run)
-        await look_at_pictures(run)
-        assert places(run, content.GetFile) == {RevisionRef}
-        assert RevisionRef in places(run, content.ListFiles)
+        at = await propose_page(run)
+        await open_images(run)
+        assert places_of_requests(run, content.GetFile) == {RevisionRef}
+        assert RevisionRef in places_of_requests(run, content.ListFiles)
         await run.ask(change_requests.Merge(at=at), NOOR)
         await run.press("2", "r", "/", *"drawings", "enter", "enter")
         await run.see("by @Elin")
-        assert places(run, content.GetFile) == {RevisionRef, SpaceRef}
+        assert places_of_requests(run, content.GetFile) == {RevisionRef, SpaceRef}
         assert run.gate.sent(users.Get)
 
 
 @pytest.mark.before_release
-async def test_change_request_without_a_revision_loads_its_own_content(stage: Stage) -> None:
-    nameless = altered("/v1/spaces/[^/]+/change-requests/[^/]+", lambda answer: answer.pop("revision", None))
-    async with stage.play(over=nameless) as run:
-        await propose_a_page(run)
-        await look_at_pictures(run)
-        assert places(run, content.GetFile) == {ChangeRequestRef}
-        assert ChangeRequestRef in places(run, content.ListFiles)
+async def test_change_request_without_a_revision_id_loads_its_content(stage: Stage) -> None:
+    without_revision = altered("/v1/spaces/[^/]+/change-requests/[^/]+", lambda answer: answer.pop("revision", None))
+    async with stage.play(over=without_revision) as run:
+        await propose_page(run)
+        await open_images(run)
+        assert places_of_requests(run, content.GetFile) == {ChangeRequestRef}
+        assert ChangeRequestRef in places_of_requests(run, content.ListFiles)
         await run.press("B")
         await run.see("Compare with")
         await run.type("main")
         await run.press("enter")
-        assert ChangeRequestRef in places(run, content.Get)
+        assert ChangeRequestRef in places_of_requests(run, content.Get)

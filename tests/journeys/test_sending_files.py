@@ -1,4 +1,5 @@
-"""Files of the user: fonts uploaded with progress and canceled, pages imported, and no file uploaded twice."""
+"""Files are sent: fonts are uploaded with progress and can be canceled, pages are imported, and no file is uploaded
+twice."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ from octavo.tui.resources.form_state import font_weight
 from octavo.tui.widgets.text_inputs import complete_path
 from tests.journeys.stage import Stage
 from tests.journeys.test_access import HERE
-from tests.journeys.test_managing_spaces import NOOR, make_space, of, to_spaces
-from tests.journeys.test_resources import open_kind, titles
+from tests.journeys.test_managing_spaces import NOOR, create_space, focus_space_tree, space_on_server
+from tests.journeys.test_resources import open_table, titles
 
 FONT = b"wOF2" + bytes(300_000)
 
@@ -36,22 +37,22 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 async def test_font_files_are_uploaded_once_and_can_be_canceled(stage: Stage, home: Path) -> None:
     async with stage.play(NOOR, start="admin") as run:
-        session, began, go_on = run.app.session, asyncio.Event(), asyncio.Event()
-        puts: list[str] = []
+        session, started, go_on = run.app.session, asyncio.Event(), asyncio.Event()
+        uploads: list[str] = []
 
-        async def slowly(url: str, coming: AsyncIterable[bytes], size: int, kind: str) -> None:
-            puts.append(url)
+        async def upload_slowly(url: str, parts: AsyncIterable[bytes], size: int, kind: str) -> None:
+            uploads.append(url)
 
-            async def paced() -> AsyncIterable[bytes]:
-                async for part in coming:
+            async def wait_after_each_part() -> AsyncIterable[bytes]:
+                async for part in parts:
                     yield part
-                    began.set()
+                    started.set()
                     await go_on.wait()
 
-            await session.upload(url, paced(), size, kind)
+            await session.upload(url, wait_after_each_part(), size, kind)
 
-        run.app._session = replace(session, upload=slowly)
-        await open_kind(run, "fonts")
+        run.app._session = replace(session, upload=upload_slowly)
+        await open_table(run, "fonts")
         await run.press("ctrl+n")
         await run.see("New font", "Font files")
         await run.press(*"Inter", "tab", "ctrl+f")
@@ -66,7 +67,7 @@ async def test_font_files_are_uploaded_once_and_can_be_canceled(stage: Stage, ho
         await run.press("ctrl+f", *"Inter-S", "tab", "enter")
         await run.see("weight: 600")
         await run.pilot.press("ctrl+s")
-        await asyncio.wait_for(began.wait(), 20)
+        await asyncio.wait_for(started.wait(), 20)
         while "of 300" not in run.text:
             await run.pilot.pause(0.01)
         assert "Sending Inter-Regular.woff2: " in run.text
@@ -77,10 +78,10 @@ async def test_font_files_are_uploaded_once_and_can_be_canceled(stage: Stage, ho
         run.platform.refuse_next(fonts.Create, 400, "fontFamily is taken.")
         await run.press("ctrl+s")
         await run.see("FontFamily is taken.")
-        assert len(puts) == 3
+        assert len(uploads) == 3
         await run.press("ctrl+s")
         await run.until(lambda: titles(run) == ["Inter"], "have the font")
-        assert len(puts) == 3  # Files that were uploaded before are not uploaded again.
+        assert len(uploads) == 3  # Files that were uploaded before are not uploaded again.
         (font,) = (await run.ask(fonts.List(at=HERE), NOOR)).items
         assert [(face.weight, len(face.sources)) for face in font.font_faces] == [(400, 1), (600, 1)]
         await run.press("e", "tab", "ctrl+f", *"Inter-S", "tab", "enter", "ctrl+s")
@@ -90,8 +91,8 @@ async def test_font_files_are_uploaded_once_and_can_be_canceled(stage: Stage, ho
 @pytest.mark.before_release
 async def test_pages_are_imported_from_a_path_in_the_url_field(stage: Stage, home: Path) -> None:
     async with stage.play(NOOR) as run:
-        await make_space(run, "Almanac")
-        await to_spaces(run, "Almanac")
+        await create_space(run, "Almanac")
+        await focus_space_tree(run, "Almanac")
         await run.press("a", "enter")
         await run.see("Import pages into Almanac", "a link, or a file such as ~/notes.zip")
         await run.press(*"~/ti", "tab", "tab", "enter")
@@ -106,7 +107,7 @@ async def test_pages_are_imported_from_a_path_in_the_url_field(stage: Stage, hom
         await run.hear("Imported 1 page into Almanac.")
         (announced,) = run.gate.sent(storage.Upload)
         assert (announced.kind, announced.file.name) == ("import_file", "tides.md")
-        space = await of(run, "Almanac")
+        space = await space_on_server(run, "Almanac")
         pages = (await run.ask(content.ListPages(at=SpaceRef(space_id=space.id)), NOOR)).pages
         assert "Tides" in [each.title for each in pages]
 
@@ -126,7 +127,7 @@ def test_font_weight_is_read_from_the_file_name(name: str, weight: int) -> None:
     assert font_weight(f"~/fonts/{name}") == weight
 
 
-def test_paths_are_completed(home: Path) -> None:
+def test_path_of_a_file_is_completed(home: Path) -> None:
     (home / ".hidden").write_text("")
     (home / "a\x1bb").write_text("")
     assert complete_path("~/") == "~/fonts/"
@@ -149,13 +150,13 @@ async def test_new_version_of_a_specification_updates_its_block(stage: Stage, ho
     (home / "harbour.yaml").write_text(SPEC)
     (home / "broken.yaml").write_text("paths: [\n")
     async with stage.play(NOOR, start="content") as run:
-        page = next(each for each in run.app.screen.open_space.pages.walk() if each.title == "Levels")  # type: ignore[attr-defined]  # it is the view of content
+        page = next(each for each in run.app.screen.open_space.pages.walk() if each.title == "Levels")  # type: ignore[attr-defined]  # The screen is the content view.
         run.app.go(ToPage("harbour-api", page.id))
         await run.see("/stations/{station}/levels")
         await run.gone("How high it stood")
         before = (await run.ask(openapi.Get(at=HERE, spec_slug="harbour"), NOOR)).last_version
         await run.press("6")
-        await open_kind(run, "OpenAPI specifications")
+        await open_table(run, "OpenAPI specifications")
         await run.press("a", "enter")
         await run.see("Upload a new version: harbour")
         await run.press("tab", "ctrl+f", "ctrl+u", *"~/b", "tab", "enter", "ctrl+s")
@@ -168,6 +169,6 @@ async def test_new_version_of_a_specification_updates_its_block(stage: Stage, ho
         await run.press("2")
         await run.see("How high it stood")
         await run.press("6", "enter")
-        await open_kind(run, "versions")
+        await open_table(run, "versions")
         await run.press("G", "enter")
         await run.see('"summary": "How high it stood"')

@@ -1,4 +1,4 @@
-"""The structure of a site: shown as a tree, built, moved, and its default set by keys."""
+"""The structure of a site is a tree in which keys create, move and remove items and set the default."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tests.journeys.stage import Run, Stage
 from tests.journeys.test_resources import browser, titles
 
 ELIN = "elin-brandt"
-"""May only read."""
+"""A user with the role Reader."""
 
 
-async def outline(run: Run) -> list[str]:
-    """The structure as the server has it: each part indented, the default ones with a star."""
+async def structure_on_server(run: Run) -> list[str]:
+    """Return the lines of the structure on the server: each item is indented, and default items have a star."""
     structure: SiteStructure = await run.ask(site_structure.Get(at=SITE), NOOR)
     return [
         f"{'  ' * depth}{site_tree.title_of(part)}{' *' if getattr(part, 'default', False) else ''}"
@@ -27,8 +27,8 @@ async def outline(run: Run) -> list[str]:
     ]
 
 
-async def to_part(run: Run, title: str, kind: str = "") -> None:
-    """Put the cursor on a part, by its title."""
+async def select_part(run: Run, title: str, kind: str = "") -> None:
+    """Select an item of the structure by its title."""
     view = browser(run)
     await run.until(lambda: title in titles(run), f"list {title}")
     row = next(
@@ -41,98 +41,108 @@ async def to_part(run: Run, title: str, kind: str = "") -> None:
     await run.settle()
 
 
-async def into_structure(run: Run) -> None:
+async def open_structure(run: Run) -> None:
     await run.see("Sites · 1", "Saltmarsh Docs")
     await run.press("enter")
     await run.see("Sites › Saltmarsh Docs › Structure · 4")
 
 
-async def pick(run: Run, *steps: str) -> None:
-    """Choose by typing, one dialog after the other."""
+async def choose(run: Run, *steps: str) -> None:
+    """Choose by typing, in one dialog after the other."""
     for words in steps:
         await run.settle()
         await run.type(words)
         await run.press("enter")
 
 
-async def test_a_site_structure_is_built_moved_and_removed(stage: Stage) -> None:
+async def test_site_structure_can_be_built_rearranged_and_reduced(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
-        await into_structure(run)
-        assert await outline(run) == ["Instruments *", "  Limpet manual *", "Harbour software", "  Harbour API *"]
+        await open_structure(run)
+        assert await structure_on_server(run) == [
+            "Instruments *",
+            "  Limpet manual *",
+            "Harbour software",
+            "  Harbour API *",
+        ]
         await run.press("ctrl+n")
         await run.see("Space in Instruments", "Section", "Section group")
-        await pick(run, "Section group")
+        await choose(run, "Section group")
         await run.until(lambda: isinstance(run.app.screen, FormDialog), "ask what it is to be")
         await run.press(*"Products", "tab", "tab", "enter")
-        await pick(run, "Instruments")
+        await choose(run, "Instruments")
         await run.press("escape", "ctrl+s")
         await run.hear("Created Products.")
-        await to_part(run, "Instruments")
+        await select_part(run, "Instruments")
         await run.press("ctrl+n")
-        await pick(run, "Space in Instruments")
+        await choose(run, "Space in Instruments")
         await run.until(lambda: isinstance(run.app.screen, FormDialog), "ask which space")
         await run.press("enter")
-        await pick(run, "Station register")
+        await choose(run, "Station register")
         await run.press("ctrl+s")
         await run.hear("Created Station register.")
         await run.see("▌     Station register ")
         built = ["Harbour software *", "  Harbour API *", "Products", "  Instruments", "    Limpet manual *"]
-        assert await outline(run) == [*built, "    Station register"]
+        assert await structure_on_server(run) == [*built, "    Station register"]
 
         await run.press("a", "enter")
         await run.hear("Visitors to Instruments now see Station register first.")
-        assert await outline(run) == [*built[:-1], "    Limpet manual", "    Station register *"]
+        assert await structure_on_server(run) == [*built[:-1], "    Limpet manual", "    Station register *"]
         await run.press("u")
         await run.hear("Restored Limpet manual as the default.")
-        assert await outline(run) == [*built, "    Station register"]
-        await to_part(run, "Instruments")
+        assert await structure_on_server(run) == [*built, "    Station register"]
+        await select_part(run, "Instruments")
         await run.press("a", "enter")
         await run.hear("Visitors to Saltmarsh Docs now see Instruments first.")
-        assert (await outline(run))[:4] == ["Harbour software", "  Harbour API *", "Products", "  Instruments *"]
+        assert (await structure_on_server(run))[:4] == [
+            "Harbour software",
+            "  Harbour API *",
+            "Products",
+            "  Instruments *",
+        ]
 
-        await to_part(run, "Products")
+        await select_part(run, "Products")
         await run.press("alt+down")
         await run.hear("Products is already the last item at this level.")
         await run.press("alt+up")
         await run.hear("Moved Products up.")
-        assert (await outline(run))[0] == "Products"
+        assert (await structure_on_server(run))[0] == "Products"
         await run.press("u")
         await run.hear("Moved Products back.")
-        assert (await outline(run))[0] == "Harbour software"
+        assert (await structure_on_server(run))[0] == "Harbour software"
 
-        await to_part(run, "Station register")
+        await select_part(run, "Station register")
         await run.press("M")
         await run.see("Move Station register to", "Instruments", "current", "Harbour software")
-        await pick(run, "Harbour software", "Last")
+        await choose(run, "Harbour software", "Last")
         await run.hear("Moved Station register.")
-        assert (await outline(run))[:3] == ["Harbour software", "  Harbour API *", "  Station register"]
+        assert (await structure_on_server(run))[:3] == ["Harbour software", "  Harbour API *", "  Station register"]
         await run.press("u")
         await run.hear("Moved Station register back.")
-        assert (await outline(run))[-1] == "    Station register"
+        assert (await structure_on_server(run))[-1] == "    Station register"
 
-        await to_part(run, "Instruments")
+        await select_part(run, "Instruments")
         await run.press("e")
         await run.until(lambda: isinstance(run.app.screen, FormDialog), "ask what it is to be")
         await run.press("ctrl+u", *"Devices", "ctrl+s")
         await run.hear("Changed Instruments.")
-        await to_part(run, "Devices")
+        await select_part(run, "Devices")
         await run.press("u")
         await run.hear("Undid the change to Instruments.")
 
-        await to_part(run, "Station register")
+        await select_part(run, "Station register")
         await run.press("X")
         await run.see("Remove Station register from the site?", "stop working")
         await run.press(*"Station register", "enter")
         await run.hear("Removed Station register from the site.")
         await run.until(lambda: "Station register" not in titles(run), "list it no more")
-        assert "    Station register" not in await outline(run)
+        assert "    Station register" not in await structure_on_server(run)
 
 
 @pytest.mark.before_release
-async def test_a_filtered_structure_keeps_parents_and_opens_spaces(stage: Stage) -> None:
+async def test_filtered_structure_keeps_parents_and_opens_spaces(stage: Stage) -> None:
     async with stage.play(NOOR, start="sites") as run:
-        await into_structure(run)
-        await to_part(run, "Instruments")
+        await open_structure(run)
+        await select_part(run, "Instruments")
         await run.press("S")
         await run.hear("so you cannot sort it. To move an item")
         await run.press("/", *"limpet", "enter")
@@ -146,8 +156,8 @@ async def test_a_filtered_structure_keeps_parents_and_opens_spaces(stage: Stage)
 @pytest.mark.before_release
 async def test_structure_keys_without_permission_are_disabled_with_a_reason(stage: Stage) -> None:
     async with stage.play(ELIN, start="sites") as run:
-        await into_structure(run)
-        await to_part(run, "Harbour software")
+        await open_structure(run)
+        await select_part(run, "Harbour software")
         why = {
             key: each.reason or "" for each in active_commands(run.app.screen) for key in each.keys if not each.enabled
         }

@@ -1,4 +1,4 @@
-"""Random keys on all screens, as in an app that is open for days: closed screens are freed."""
+"""Random keys on all screens, as in an app that runs for days: Octavo frees closed screens."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(autouse=True)
-def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No editor and no desktop is opened at random, and the looks of this app are no other's."""
+def isolated_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let no test open an editor or a browser, and restore the limits of the garbage collection afterwards."""
     monkeypatch.setenv("EDITOR", "true")
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
@@ -30,40 +30,41 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 class Soak:
-    """A user who presses, clicks and pastes randomly while time passes. Stores the screens that were shown."""
+    """A user who presses, clicks and pastes at random while time passes. Keeps weak references to the screens that
+    were shown."""
 
     def __init__(self, run: Run, seed: int) -> None:
-        self._run, self._opened = run, LiveNodes(run)
+        self._run, self._nodes = run, LiveNodes(run)
         self.done: list[str] = []
         self._acts = 0
-        self._fingers = RandomUser(run, seed, self.done, stay=True)
+        self._user = RandomUser(run, seed, self.done, stay=True)
 
     async def act(self, times: int) -> None:
-        """Do so many things."""
+        """Do this many random actions."""
         run = self._run
         for _ in range(times):
             self._acts += 1
             async with asyncio.timeout(60):
-                await self._fingers.act()
+                await self._user.act()
             assert run.app._exception is None, self.done[-20:]
             assert run.app.return_value is None, self.done[-20:]
             if self._acts % 10 == 0:
-                self._opened.note()
+                self._nodes.note()
             if self._acts % 50 == 0:
-                run.gate.passed.clear()  # of the stage: the app keeps no requests
+                run.gate.passed.clear()  # Only the gate of the test keeps all requests.
                 del self.done[:-200]
                 run.clock.forward(seconds=10)
                 run.app.session.outbox.resume()
                 await run.settle()
 
-    async def nothing_left(self) -> None:
-        """Nothing that was closed is there any more, but for screens one can still go back to."""
+    async def check_nothing_left(self) -> None:
+        """Close all dialogs, and fail if closed screens still exist."""
         run = self._run
         for _ in range(9):
             if len(run.app.screen_stack) > 1:
                 await run.press("escape")
         run.app.history.clear()
-        await run.until(lambda: not self._opened.still_alive(), f"leave nothing: {self._opened.still_alive()}")
+        await run.until(lambda: not self._nodes.still_alive(), f"leave nothing: {self._nodes.still_alive()}")
 
 
 @pytest.mark.before_release
@@ -72,7 +73,7 @@ async def test_random_keys_leave_no_closed_screens_in_memory(stage: Stage) -> No
         soak = Soak(run, 9)
         await soak.act(40)
         assert len({each.split(":")[0] for each in soak.done}) > 4
-        await soak.nothing_left()
+        await soak.check_nothing_left()
 
 
 @pytest.mark.long

@@ -10,32 +10,32 @@ from tests.journeys.stage import Stage
 
 
 @pytest.mark.long
-async def test_file_opens_its_uses_and_broken_link_opens_its_page(stage: Stage) -> None:
-    kept = stage.folder / "kept"
-    kept.mkdir()
-    (kept / "surge.svg").write_text("mine")
+async def test_files_and_broken_links_open_the_pages_that_use_them(stage: Stage) -> None:
+    folder = stage.folder / "kept"
+    folder.mkdir()
+    (folder / "surge.svg").write_text("mine")
     async with stage.play() as run:
         await run.press("F")
         await run.see("surge.svg", "SVG image", "Harbour API › Files", "4 of 4", "USED 4 TIMES ON 3 PAGES")
         await run.press("w")
         await run.see("Save surge.svg?", "1.3 kB")
         await run.press("ctrl+u")
-        await run.type(f"{kept}/none/here.svg")
+        await run.type(f"{folder}/none/here.svg")
         await run.press("enter")
         await run.see("does not exist")
         await run.press("ctrl+u")
-        await run.type(str(kept))
+        await run.type(str(folder))
         await run.press("enter")
         await run.see("Replace the file?", "surge.svg already exists in", "The existing file will be replaced.")
         await run.press("n")
         await run.see("Save surge.svg?")
         await run.press("escape")
-        assert (kept / "surge.svg").read_text() == "mine"
+        assert (folder / "surge.svg").read_text() == "mine"
         await run.press("w", "ctrl+u")
-        await run.type(f"{kept}/other.svg")
+        await run.type(f"{folder}/other.svg")
         await run.press("enter")
         await run.hear("Saved surge.svg to", "1.3 kB")
-        assert (kept / "other.svg").read_bytes().startswith(b"<svg")
+        assert (folder / "other.svg").read_bytes().startswith(b"<svg")
         await run.press("enter", "G", "enter")
         await run.see("Harbour API › Help › Release notes")
         await run.press("L")
@@ -47,7 +47,7 @@ async def test_file_opens_its_uses_and_broken_link_opens_its_page(stage: Stage) 
 
 
 @pytest.mark.long
-async def test_old_revision_is_read_compared_and_exported(stage: Stage) -> None:
+async def test_old_revision_can_be_read_and_compared_and_pages_exported(stage: Stage) -> None:
     async with stage.play() as run:
         await run.press("/", *"retr", "enter", "enter")
         await run.see("› Retries")
@@ -84,20 +84,20 @@ async def test_old_revision_is_read_compared_and_exported(stage: Stage) -> None:
 
 @pytest.mark.before_release
 async def test_stopped_export_leaves_no_files(stage: Stage) -> None:
-    kept = stage.folder / "kept"
-    kept.mkdir()
+    folder = stage.folder / "kept"
+    folder.mkdir()
     async with stage.play() as run:
         run.gate.shut(GetRawPage)
         await run.press("ctrl+e", "down", "down", "down", "enter", "ctrl+u")
-        await run.type(str(kept / "space"))
+        await run.type(str(folder / "space"))
         await run.press("enter")
         await run.hear("To stop the export, open Export again.")
-        await run.until(lambda: any(kept.iterdir()), "begin")
+        await run.until(lambda: any(folder.iterdir()), "begin")
         await run.press("ctrl+e")
         await run.see("Stop saving Harbour API", "0 of ")
         await run.press("enter")
         await run.hear("Stopped saving Harbour API. Nothing was saved.")
-        assert not list(kept.iterdir())
+        assert not list(folder.iterdir())
         await run.press("ctrl+e")
         await run.see("This page as Markdown")
         assert "Stop saving" not in run.text

@@ -1,5 +1,5 @@
-"""OpenAPI blocks with specifications of the organization, of files in JSON or YAML, or unreadable ones; and other
-content of a folder."""
+"""OpenAPI blocks show specifications from the organization and from files in JSON or YAML, and say why a
+specification is unreadable."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ paths:
         201: {description: It is kept.}
 """
 OTHER = {"swagger": "2.0", "info": {}, "paths": {"/pets/{name}": {"post": {"summary": "Another", "responses": {}}}}}
-FILED = "https://pets.example/openapi.json"
+SPECIFICATION_URL = "https://pets.example/openapi.json"
 PAGE = """\
 # Pets
 
@@ -51,21 +51,21 @@ PAGE = """\
 """
 
 
-def write(folder: Path, name: str, text: str) -> None:
+def write_file(folder: Path, name: str, text: str) -> None:
     (folder / name).parent.mkdir(parents=True, exist_ok=True)
     (folder / name).write_text(text, encoding="utf-8")
 
 
 async def test_opened_folder_shows_openapi_blocks_and_reusable_content(stage: Stage, tmp_path: Path) -> None:
     folder = tmp_path / "pets"
-    write(folder, "README.md", PAGE.format(up=""))
-    write(folder, "more/pets.md", PAGE.format(up="").replace("# Pets", "# More pets"))
-    write(folder, ".gitbook/assets/pets.yaml", YAML)
-    write(folder, "more/.gitbook/assets/pets.yaml", json.dumps(OTHER))
-    write(folder, ".gitbook/includes/note.md", "Pets bite.\n")
+    write_file(folder, "README.md", PAGE.format(up=""))
+    write_file(folder, "more/pets.md", PAGE.format(up="").replace("# Pets", "# More pets"))
+    write_file(folder, ".gitbook/assets/pets.yaml", YAML)
+    write_file(folder, "more/.gitbook/assets/pets.yaml", json.dumps(OTHER))
+    write_file(folder, ".gitbook/includes/note.md", "Pets bite.\n")
     space = ""
 
-    def bring(platform: Platform) -> None:
+    def load_folder(platform: Platform) -> None:
         nonlocal space
         world = platform.world.for_user(MARA)
         space = load(world, folder, organization=people.ORGANIZATION, author=MARA).space_id
@@ -74,9 +74,9 @@ async def test_opened_folder_shows_openapi_blocks_and_reusable_content(stage: St
         made = openapi.Create(at=at, slug="pets", source=openapi.Source(text=json.dumps(filed)))
         work = answer(made, world)
         work.finish(work.run())
-        world.store.update(f"/orgs/{people.ORGANIZATION}/openapi/pets", sourceURL=FILED)
+        world.store.update(f"/orgs/{people.ORGANIZATION}/openapi/pets", sourceURL=SPECIFICATION_URL)
 
-    async with stage.play(change=bring) as run:
+    async with stage.play(change=load_folder) as run:
         run.app.go(ToPage(space))
         await run.until(lambda: "Add a pet" in run.text, "read YAML")
         await run.until(lambda: "As filed" in run.text, "find what is filed")
@@ -109,16 +109,16 @@ async def test_opened_folder_shows_openapi_blocks_and_reusable_content(stage: St
 
 async def test_diff_shows_included_content(stage: Stage, tmp_path: Path) -> None:
     folder = tmp_path / "pets"
-    write(folder, "README.md", "# Pets\n\nKeep them.\n")
-    write(folder, ".gitbook/includes/note.md", "Pets bite.\n")
+    write_file(folder, "README.md", "# Pets\n\nKeep them.\n")
+    write_file(folder, ".gitbook/includes/note.md", "Pets bite.\n")
     place: SpaceRef | None = None
 
-    def bring(platform: Platform) -> None:
+    def load_folder(platform: Platform) -> None:
         nonlocal place
         world = platform.world.for_user(MARA)
         place = SpaceRef(space_id=load(world, folder, organization=people.ORGANIZATION, author=MARA).space_id)
 
-    async with stage.play(change=bring) as run:
+    async with stage.play(change=load_folder) as run:
         assert place is not None
         at = (await run.ask(change_requests.Create(at=place, subject="Warn"), MARA)).ref(place)
         page = next((await run.ask(content.ListPages(at=place), MARA)).walk())

@@ -1,4 +1,4 @@
-"""The list of change requests shows statuses, and filters by status."""
+"""The list of change requests shows the status of each change request, and can be filtered by status."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from octavo.api.change_requests import ChangeRequest
 from octavo.api.content import DocumentBody, GetRawPage, UpdatePage
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from tests.journeys.stage import MARA, Run, Stage
-from tests.journeys.test_reviewing import go_to, open_one
+from tests.journeys.test_reviewing import open_change_request, select_change_request
 
 HARBOUR = SpaceRef(space_id="harbour-api")
 NOOR = "noor-haddad"
 
 
-async def numbered(run: Run, number: int) -> ChangeRequest:
+async def change_request_by_number(run: Run, number: int) -> ChangeRequest:
     found = await run.ask(change_requests.List(at=HARBOUR, limit=100), MARA)
     return next(each for each in found.items if each.number == number)
 
 
-def row(run: Run, title: str) -> str:
-    """Return the second line of a row without the preview."""
+def status_line(run: Run, title: str) -> str:
+    """Return the second line of a row, which shows the status. The preview beside the list is cut off."""
     at = next(index for index, line in enumerate(run.lines) if title in line)
     return run.lines[at + 1].split("│")[0].strip()
 
 
-async def rewrite(run: Run, at: ChangeRequestRef, page: str, person: str = MARA) -> None:
-    """Write another first paragraph into a page."""
+async def append_paragraph(run: Run, at: ChangeRequestRef, page: str, person: str = MARA) -> None:
+    """Append a paragraph to a page."""
     raw = (await run.ask(GetRawPage(at=at, page_id=page, format="markdown"), person)).markdown
     assert raw is not None
     change = UpdatePage(page=page, document=DocumentBody(markdown=f"{raw.text}\n\nOne more thing.\n"))
     await run.ask(content.Edit(at=at, changes=(change,), compat=False), person)
 
 
-async def only(run: Run, *words: str) -> None:
+async def filter_by_status(run: Run, *commented: str) -> None:
     await run.press("F")
     await run.see("Filter change requests")
-    await run.type(" ".join(words))
+    await run.type(" ".join(commented))
     await run.press("enter")
 
 
@@ -46,19 +46,21 @@ async def only(run: Run, *words: str) -> None:
 async def test_rows_show_the_status_of_each_change_request(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 60)) as run:
         await run.see("7 of 7", "may conflict")
-        assert row(run, "#7  Show") == "Tomás Okafor · ○ your review requested · ✓ Noor Haddad · ● 1 open thread"
-        assert row(run, "#6  Say") == "Mara Lindqvist · ✗ Noor Haddad requested changes · ● 2 open threads"
-        stale = "Yuki Tanabe · ○ your review requested · ✓ Tomás Okafor (outdated) · outdated · ● 3 open threads"
-        assert row(run, "#5  Rotate") == stale
+        assert (
+            status_line(run, "#7  Show") == "Tomás Okafor · ○ your review requested · ✓ Noor Haddad · ● 1 open thread"
+        )
+        assert status_line(run, "#6  Say") == "Mara Lindqvist · ✗ Noor Haddad requested changes · ● 2 open threads"
+        outdated = "Yuki Tanabe · ○ your review requested · ✓ Tomás Okafor (outdated) · outdated · ● 3 open threads"
+        assert status_line(run, "#5  Rotate") == outdated
         conflicting = "Tomás Okafor · ○ your review requested · ✗ may conflict: Retries · outdated · ● 1 open thread"
-        assert row(run, "#4  Correct") == conflicting
+        assert status_line(run, "#4  Correct") == conflicting
 
 
-async def test_open_threads_of_a_change_request_are_counted_alike_everywhere(stage: Stage) -> None:
+async def test_number_of_open_threads_is_the_same_in_every_view(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         await run.see("To do 17", "4 Comments 72", "● 1 open thread", "REVIEWS")
         threads = {
-            name: row(run, name).rpartition(" · ")[2]
+            name: status_line(run, name).rpartition(" · ")[2]
             for name in ("#7 Show", "#1 Limpet", "#2 Batt", "#5 Rot", "#6 Say")
         }
         assert list(threads.values()) == [
@@ -72,11 +74,13 @@ async def test_open_threads_of_a_change_request_are_counted_alike_everywhere(sta
         await run.see("7 open change requests · 72 open")
         await run.press("escape", "3")
         await run.see("7 of 7", "may conflict", "4 Comments 72")
-        for name, said in threads.items():
-            number = said.split()[0]
-            listed = row(run, name.replace(" ", "  ", 1))
-            assert listed.endswith((f"● {said}", f"● {said.replace('open ', '')}", f"● {number}")), f"{name}: {listed}"
-        await open_one(run, "refused")
+        for name, shown in threads.items():
+            number = shown.split()[0]
+            listed = status_line(run, name.replace(" ", "  ", 1))
+            assert listed.endswith((f"● {shown}", f"● {shown.replace('open ', '')}", f"● {number}")), (
+                f"{name}: {listed}"
+            )
+        await open_change_request(run, "refused")
         await run.see("● 1 open thread")
         await run.press("m")
         await run.see("!  threads       1 open thread")
@@ -87,54 +91,56 @@ async def test_open_threads_of_a_change_request_are_counted_alike_everywhere(sta
 @pytest.mark.before_release
 async def test_preview_shows_reviews_and_conflicts(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await go_to(run, "refused")
+        await select_change_request(run, "refused")
         await run.see("✓ Noor Haddad approved", "Short, and it answers the question. Good.", "○ your review requested")
         await run.see("● 1 open thread")
         await run.press("escape")
-        await go_to(run, "retry", "schedule")
+        await select_change_request(run, "retry", "schedule")
         await run.see("✗ may conflict: Retries", "✗ outdated")
 
 
 @pytest.mark.before_release
-async def test_review_comment_is_no_open_thread_of_a_merged_request(stage: Stage) -> None:
+async def test_merged_change_request_does_not_count_review_comments(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 60)) as run:
         await run.press("]", "]")
         await run.see("4 of 4")
         about = await run.ask(change_requests.List(at=HARBOUR, status="merged", limit=100), MARA)
-        words = [each for each in about.items if each.comments]
-        assert words
-        for each in words:
-            said = await run.ask(comments.List(at=each.ref(HARBOUR), status="open", limit=100), MARA)
-            assert all(one.is_review for one in said.items)
+        commented = [each for each in about.items if each.comments]
+        assert commented
+        for each in commented:
+            threads = await run.ask(comments.List(at=each.ref(HARBOUR), status="open", limit=100), MARA)
+            assert all(one.is_review for one in threads.items)
         await run.until(
-            lambda: all("open" not in row(run, f"#{each.number}  ") for each in words), "see no open thread"
+            lambda: all("open" not in status_line(run, f"#{each.number}  ") for each in commented), "see no open thread"
         )
 
 
 @pytest.mark.before_release
 async def test_approval_is_outdated_after_an_edit(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 60)) as run:
-        await run.until(lambda: "✓ Noor Haddad ·" in row(run, "#7  Show"), "see who approved")
-        about = await numbered(run, 7)
+        await run.until(lambda: "✓ Noor Haddad ·" in status_line(run, "#7  Show"), "see who approved")
+        about = await change_request_by_number(run, 7)
         changed = (await run.ask(content.ListChanges(at=about.ref(HARBOUR)), MARA)).changes[0]
         assert changed.page is not None
-        await rewrite(run, about.ref(HARBOUR), changed.page.id, "tomas-okafor")
+        await append_paragraph(run, about.ref(HARBOUR), changed.page.id, "tomas-okafor")
         await run.press("r")
-        await run.until(lambda: "✓ Noor Haddad (outdated)" in row(run, "#7  Show"), "see that it is stale")
+        await run.until(lambda: "✓ Noor Haddad (outdated)" in status_line(run, "#7  Show"), "see that it is stale")
 
 
 @pytest.mark.before_release
-async def test_review_comment_is_no_open_thread_in_any_view(stage: Stage) -> None:
+async def test_review_comment_is_not_counted_as_an_open_thread(stage: Stage) -> None:
     async with stage.play(start="changes", size=(200, 60)) as run:
-        await run.until(lambda: "● 2 open" in row(run, "#1  Limpet"), "see its threads")
-        register = next(each for each in run.app.screen.rows.items if each.title.startswith("Limpet 3"))  # type: ignore[attr-defined]  # the list of change requests
+        await run.until(lambda: "● 2 open" in status_line(run, "#1  Limpet"), "see its threads")
+        register = next(each for each in run.app.screen.rows.items if each.title.startswith("Limpet 3"))  # type: ignore[attr-defined]  # The screen is the list of change requests.
         at = register.ref(SpaceRef(space_id=register.space))
-        words = Markdown(markdown="All of it reads well.")
-        await run.ask(reviews.Submit(at=at, status="approved", comment=words), "tomas-okafor")
+        commented = Markdown(markdown="All of it reads well.")
+        await run.ask(reviews.Submit(at=at, status="approved", comment=commented), "tomas-okafor")
         assert (await run.ask(change_requests.Get(at=at), MARA)).comments == 3
         await run.press("r")
-        await run.until(lambda: "✓ Tomás Okafor · ● 2 open threads" in row(run, "#1  Limpet"), "see the same threads")
-        await open_one(run, "classic")
+        await run.until(
+            lambda: "✓ Tomás Okafor · ● 2 open threads" in status_line(run, "#1  Limpet"), "see the same threads"
+        )
+        await open_change_request(run, "classic")
         await run.see("✓ 1 approved  ● 2 open")
         await run.press("m")
         await run.see("2 open threads")
@@ -150,7 +156,7 @@ async def test_review_comment_is_no_open_thread_in_any_view(stage: Stage) -> Non
 async def test_filter_by_status_shows_matching_change_requests(stage: Stage) -> None:
     async with stage.play(start="changes", size=(120, 60)) as run:
         await run.see("7 of 7")
-        for words, titles in {
+        for commented, titles in {
             "review requested": ["#7", "#5", "#4", "#2", "#1"],
             "approved": ["#7"],
             "approval outdated": ["#5"],
@@ -159,13 +165,13 @@ async def test_filter_by_status_shows_matching_change_requests(stage: Stage) -> 
             "with conflicts": ["#4"],
             "outdated": ["#5", "#4"],
         }.items():
-            await only(run, *words.split())
-            if words == "Noor Haddad":
+            await filter_by_status(run, *commented.split())
+            if commented == "Noor Haddad":
                 await run.press("escape")
                 continue
             await run.until(
-                lambda titles=titles: [f"#{each.number}" for each in run.app.screen.rows.items] == titles,  # type: ignore[attr-defined, misc]  # the list of change requests
-                f"see only those {words}: {titles}",
+                lambda titles=titles: [f"#{each.number}" for each in run.app.screen.rows.items] == titles,  # type: ignore[attr-defined, misc]  # The screen is the list of change requests.
+                f"see only those {commented}: {titles}",
             )
             await run.gone("· checking")
             await run.press("escape")
@@ -175,10 +181,10 @@ async def test_filter_by_status_shows_matching_change_requests(stage: Stage) -> 
 async def test_status_shows_loading_and_unknown_parts(stage: Stage) -> None:
     async with stage.play(start="changes", size=(80, 24)) as run:
         await run.see("Open 7", "○ your review requested")
-        asked = {op.at.change_request_id for op in run.gate.sent(reviews.List)}
-        assert len(asked) < 7, "what is not on show is not asked for"
+        loaded = {op.at.change_request_id for op in run.gate.sent(reviews.List)}
+        assert len(loaded) < 7, "what is not on show is not asked for"
         run.gate.shut(reviews.List)
-        await only(run, "approved")
+        await filter_by_status(run, "approved")
         await run.see("1 of 1 · checking")
         run.platform.refuse_next(reviews.List, 403, "These are not for you.")
         run.gate.open()

@@ -1,4 +1,4 @@
-"""Another wording is suggested in a comment, and its author puts it into the page by one key."""
+"""A reviewer suggests a change in a comment, and the author applies the suggestion with one key."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.documents.parse import parse
 from octavo.documents.suggestions import suggestion_fence
 from tests.journeys.stage import MARA, Run, Stage
-from tests.journeys.test_reviewing import open_one
+from tests.journeys.test_reviewing import open_change_request
 
 HARBOUR = SpaceRef(space_id="harbour-api")
 TOMAS = "tomas-okafor"
 
 
-async def seven(run: Run) -> ChangeRequestRef:
+async def ref_of_seven(run: Run) -> ChangeRequestRef:
     listed = (await run.ask(change_requests.List(at=HARBOUR), MARA)).items
     return next(each for each in listed if each.number == 7).ref(HARBOUR)
 
 
-async def the_page(run: Run, at: ChangeRequestRef) -> tuple[str, str]:
-    """The id and text of the page on times, as it is in the change request."""
+async def page_of_times(run: Run, at: ChangeRequestRef) -> tuple[str, str]:
+    """Return the id and the text of the page Time and time zones in the change request."""
     pages = (await run.ask(content.ListPages(at=at), MARA)).walk()
     page = next(each for each in pages if each.title == "Time and time zones")
     text = (await run.ask(content.GetRawPage(at=at, page_id=page.id), MARA)).markdown
@@ -31,7 +31,7 @@ async def the_page(run: Run, at: ChangeRequestRef) -> tuple[str, str]:
 
 
 async def suggest(run: Run, at: ChangeRequestRef, words: str, wanted: str) -> None:
-    page, text = await the_page(run, at)
+    page, text = await page_of_times(run, at)
     key = next(each.key for each in parse(text).walk() if words in each.plain() and each.kind == "paragraph")
     body = Markdown(markdown=f"Shorter:\n\n{suggestion_fence(wanted)}")
     await run.ask(comments.Create(at=at, page=page, node=key, body=body), TOMAS)
@@ -45,7 +45,7 @@ async def write(run: Run, at: ChangeRequestRef, page: str, text: str) -> None:
 @pytest.mark.before_release
 async def test_suggestion_starts_with_the_text_of_the_block(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("− All times")
         await run.press("enter", "c")
         await run.see("ctrl+g suggest")
@@ -63,10 +63,10 @@ async def test_suggestion_starts_with_the_text_of_the_block(stage: Stage) -> Non
 @pytest.mark.before_release
 async def test_suggestion_is_shown_as_a_diff_applied_and_undone(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        at = await seven(run)
-        _, before = await the_page(run, at)
+        at = await ref_of_seven(run)
+        _, before = await page_of_times(run, at)
         await suggest(run, at, "All times in requests", "All times are in UTC.")
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("● 2 open")
         await run.see("− All times")
         await run.press("enter", "t", "enter")
@@ -77,7 +77,7 @@ async def test_suggestion_is_shown_as_a_diff_applied_and_undone(stage: Stage) ->
         await run.hear(
             "Applied the suggestion to Time and time zones. Press d to resolve the thread, or D to reply and resolve."
         )
-        _, after = await the_page(run, at)
+        _, after = await page_of_times(run, at)
         lines = before.split("\n")
         first = next(number for number, line in enumerate(lines) if line.startswith("All times in requests"))
         last = next(number for number in range(first, len(lines)) if not lines[number].strip())
@@ -90,22 +90,22 @@ async def test_suggestion_is_shown_as_a_diff_applied_and_undone(stage: Stage) ->
 
 async def test_suggestion_in_a_diff_is_shown_as_a_word_diff(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        at = await seven(run)
+        at = await ref_of_seven(run)
         await suggest(run, at, "All times in requests", "All times are in UTC.")
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("┊ Shorter:", "┊ Suggested change")
         await run.see("− All times in requests and answers", "+ All times are in UTC.")
 
 
 async def test_suggestion_in_a_reply_is_shown_as_a_word_diff(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        at = await seven(run)
-        page, text = await the_page(run, at)
+        at = await ref_of_seven(run)
+        page, text = await page_of_times(run, at)
         key = next(each.key for each in parse(text).walk() if "All times in requests" in each.plain())
         thread = await run.ask(comments.Create(at=at, page=page, node=key, body=Markdown(markdown="Too long.")), TOMAS)
         body = Markdown(markdown=suggestion_fence("All times are in UTC."))
         await run.ask(comments.CreateReply(at=at, comment_id=thread.id, body=body), TOMAS)
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("┊ Too long.", "↳ Tomás Okafor")
         await run.see("− All times in requests and answers", "+ All times are in UTC.")
         assert "```" not in run.text
@@ -114,7 +114,7 @@ async def test_suggestion_in_a_reply_is_shown_as_a_word_diff(stage: Stage) -> No
 @pytest.mark.parametrize("key", ["ctrl+s", "ctrl+t"])
 async def test_new_suggestion_is_shown_as_a_word_diff(stage: Stage, key: str) -> None:
     async with stage.play(start="changes") as run:
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("− All times")
         await run.press("enter", "c", "ctrl+g")
         await run.see("```suggestion")
@@ -126,10 +126,10 @@ async def test_new_suggestion_is_shown_as_a_word_diff(stage: Stage, key: str) ->
 
 async def test_u_undoes_an_applied_suggestion(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        at = await seven(run)
-        _, before = await the_page(run, at)
+        at = await ref_of_seven(run)
+        _, before = await page_of_times(run, at)
         await suggest(run, at, "All times in requests", "{% hint %}\n<<<<<<< x\n~~~")
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("● 2 open")
         await run.see("− All times")
         await run.press("enter", "t", "enter")
@@ -137,22 +137,22 @@ async def test_u_undoes_an_applied_suggestion(stage: Stage) -> None:
         await run.press("a")
         await run.hear("Applied the suggestion to Time and time zones.")
         await run.see("✓ applied to the page")
-        assert "<<<<<<< x" in (await the_page(run, at))[1]
+        assert "<<<<<<< x" in (await page_of_times(run, at))[1]
         await run.press("u")
         await run.hear("Undid the suggested change.")
         await run.gone("✓ applied to the page")
-        assert (await the_page(run, at))[1] == before
+        assert (await page_of_times(run, at))[1] == before
 
 
 @pytest.mark.before_release
 async def test_suggestion_for_an_edited_block_offers_the_editor(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        at = await seven(run)
+        at = await ref_of_seven(run)
         await suggest(run, at, "All times in requests", "All times are in UTC.")
-        page, text = await the_page(run, at)
+        page, text = await page_of_times(run, at)
         now = text.replace("All times in requests", "All the times in requests")
         await write(run, at, page, now)
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("● 2 open")
         await run.see("− All times")
         await run.press("enter", "t", "enter")
@@ -161,27 +161,27 @@ async def test_suggestion_for_an_edited_block_offers_the_editor(stage: Stage) ->
         await run.hear("Could not apply the suggestion: its block was edited or deleted in the meantime.")
         await run.see("Resolve the conflict in Time and time zones?")
         await run.press("n")
-        assert (await the_page(run, at))[1] == now
+        assert (await page_of_times(run, at))[1] == now
         assert not run.gate.sent(content.Edit)
 
 
 async def test_all_suggestions_of_a_page_are_applied_together(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        at = await seven(run)
-        _, before = await the_page(run, at)
+        at = await ref_of_seven(run)
+        _, before = await page_of_times(run, at)
         words = [each.plain() for each in parse(before).walk() if each.kind == "paragraph"]
         await suggest(run, at, words[0], "All times are in UTC.")
         await suggest(run, at, words[-1], "The end.")
-        await open_one(run, "refused")
+        await open_change_request(run, "refused")
         await run.see("● 3 open")
         await run.press("%")
         await run.see("Apply 2 suggestions to Time and time zones?", "All times are in UTC.", "The end.")
         await run.press("y")
         await run.hear("Applied 2 of 2 suggestions.")
-        _, after = await the_page(run, at)
+        _, after = await page_of_times(run, at)
         assert "All times are in UTC.\n" in after
         assert "The end." in after
         assert len(run.gate.sent(content.Edit)) == 1
         await run.press("u")
         await run.hear("Undid the suggested change.")
-        assert (await the_page(run, at))[1] == before
+        assert (await page_of_times(run, at))[1] == before

@@ -17,15 +17,15 @@ from tests.journeys.stage import LONGEST, MARA, Run, Stage
 HERE = "You need a terminal and either curl"
 
 
-async def on_quickstart(run: Run) -> None:
-    """Select the first paragraph of the quickstart, which has no threads."""
+async def select_first_paragraph(run: Run) -> None:
+    """Open the page Quickstart, and select its first paragraph, which has no threads."""
     await run.see("Your first tide")
     await run.press("j", "j", "enter")
     await run.see("› Quickstart", "THREADS  2 open", HERE)
 
 
-async def begin(run: Run, words: str) -> None:
-    """Comment on the block, and let it be sent."""
+async def send_comment(run: Run, words: str) -> None:
+    """Comment on the selected block, and wait until the comment is sent."""
     await run.press("c")
     await run.type(words)
     await run.press("ctrl+s")
@@ -34,15 +34,15 @@ async def begin(run: Run, words: str) -> None:
 
 
 async def open_thread(run: Run) -> None:
-    """Open the thread on the block under the cursor."""
+    """Open the thread on the selected block."""
     await run.press("enter")
     await run.see("1 of 3")
 
 
 @pytest.mark.before_release
-async def test_comment_on_a_block(stage: Stage) -> None:
+async def test_comment_on_a_block_is_queued_and_then_sent(stage: Stage) -> None:
     async with stage.play() as run:
-        await on_quickstart(run)
+        await select_first_paragraph(run)
         await run.press("c")
         await run.see("Comment on Quickstart", f"┊ {HERE}")
         await run.type("Is **five minutes** true?")
@@ -62,9 +62,9 @@ async def test_comment_on_a_block(stage: Stage) -> None:
         assert sent.node is not None
 
 
-async def test_comment_on_the_whole_page(stage: Stage) -> None:
+async def test_comment_on_the_whole_page_has_no_block(stage: Stage) -> None:
     async with stage.play() as run:
-        await on_quickstart(run)
+        await select_first_paragraph(run)
         await run.press("C")
         await run.see("Comment on the page Quickstart")
         await run.type("Lovely.")
@@ -75,10 +75,10 @@ async def test_comment_on_the_whole_page(stage: Stage) -> None:
         assert sent.node is None
 
 
-async def test_reply_react_edit_resolve_reopen_and_delete(stage: Stage) -> None:
+async def test_thread_dialog_can_reply_react_edit_resolve_and_delete(stage: Stage) -> None:
     async with stage.play() as run:
-        await on_quickstart(run)
-        await begin(run, "Is it five?")
+        await select_first_paragraph(run)
+        await send_comment(run, "Is it five?")
         await open_thread(run)
         await run.see("● Mara Lindqvist · just now · open", "Is it five?")
         await run.press("c")
@@ -141,7 +141,7 @@ async def test_reply_react_edit_resolve_reopen_and_delete(stage: Stage) -> None:
         await run.see("THREADS  2 open")
 
 
-async def test_reply_and_resolve_with_one_key(stage: Stage) -> None:
+async def test_reply_and_resolve_work_with_one_key(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press("D")
@@ -158,7 +158,7 @@ async def test_reply_and_resolve_with_one_key(stage: Stage) -> None:
 @pytest.mark.before_release
 async def test_undo_before_a_comment_is_sent_keeps_its_draft(stage: Stage) -> None:
     async with stage.play() as run:
-        await on_quickstart(run)
+        await select_first_paragraph(run)
         await run.press("c")
         await run.type("Never mind me.")
         await run.press("ctrl+s")
@@ -212,7 +212,7 @@ async def test_comment_on_the_page_of_a_thread_is_written_from_the_list(stage: S
 
 
 @pytest.mark.before_release
-async def test_space_reads_on_to_the_next_thread(stage: Stage) -> None:
+async def test_space_at_the_end_of_a_thread_selects_the_next_thread(stage: Stage) -> None:
     async with stage.play(start="comments", size=(80, 24)) as run:
         await run.see("Open 72", "HANDBOOK › How a change becomes a page")
         await run.press("space", "space")
@@ -238,8 +238,8 @@ async def test_undo_after_a_resolve_was_sent_reopens_the_thread(stage: Stage) ->
 @pytest.mark.before_release
 async def test_undo_of_a_posted_comment_says_that_it_cannot_be_undone(stage: Stage) -> None:
     async with stage.play() as run:
-        await on_quickstart(run)
-        await begin(run, "Too soon?")
+        await select_first_paragraph(run)
+        await send_comment(run, "Too soon?")
         await run.press("u")
         await run.hear("Could not undo: the comment has already been posted. Delete the comment instead.")
         await run.see("THREADS  3 open")
@@ -253,9 +253,9 @@ async def test_undo_with_nothing_to_undo_says_so(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_a_draft_survives_closing_the_composer(stage: Stage) -> None:
+async def test_draft_is_kept_when_the_composer_closes(stage: Stage) -> None:
     async with stage.play() as run:
-        await on_quickstart(run)
+        await select_first_paragraph(run)
         await run.press("c")
         await run.type("Half a thought")
         await run.press("escape")
@@ -267,9 +267,9 @@ async def test_a_draft_survives_closing_the_composer(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_a_draft_survives_quitting_the_app_with_the_composer_open(stage: Stage) -> None:
+async def test_draft_is_kept_when_the_app_quits_with_an_open_composer(stage: Stage) -> None:
     async with stage.play() as run:
-        await on_quickstart(run)
+        await select_first_paragraph(run)
         await run.press("c")
         await run.type("Half a thought")
         await run.quit()
@@ -287,7 +287,7 @@ async def test_a_draft_survives_quitting_the_app_with_the_composer_open(stage: S
 @pytest.mark.before_release
 async def test_quitting_sends_a_write_that_waits_for_undo(stage: Stage) -> None:
     async with stage.play() as run:
-        await on_quickstart(run)
+        await select_first_paragraph(run)
         await run.press("c")
         await run.type("On my way out")
         await run.press("ctrl+s")
@@ -300,18 +300,18 @@ async def test_quitting_sends_a_write_that_waits_for_undo(stage: Stage) -> None:
         assert not run.gate.sent(comments.Create)
 
 
-async def open_at_end(run: Run) -> None:
-    """Let requests through once the app ends what it has with its session."""
+async def open_gate_at_exit(run: Run) -> None:
+    """Open the gate when the app starts to close its session."""
     async with asyncio.timeout(LONGEST):
-        while run.app.workspace.operations:  # noqa: ASYNC110  # the app tells nobody that it ends
+        while run.app.workspace.operations:  # noqa: ASYNC110  # The app has no event for the start of its end.
             await asyncio.sleep(0.001)
     run.gate.open()
 
 
 @pytest.mark.before_release
-async def test_quitting_sends_a_write_that_waits_for_another(stage: Stage) -> None:
+async def test_quitting_sends_a_write_that_waits_for_an_earlier_write(stage: Stage) -> None:
     async with stage.play() as run:
-        await on_quickstart(run)
+        await select_first_paragraph(run)
         spaces = run.app.workspace.spaces.value
         assert spaces is not None
         at = next(space.ref for space in spaces.items if space.title == "Harbour API")
@@ -323,7 +323,7 @@ async def test_quitting_sends_a_write_that_waits_for_another(stage: Stage) -> No
         run.app.writes.send("resolve the thread", sending, on_success=done.append, is_visible=True)
         words = comments.Create(at=at, body=Markdown(markdown="On my way out"))
         run.app.writes.queue(NewWrite(words, "comment"), message="Comment added.")
-        opened = asyncio.create_task(open_at_end(run))
+        opened = asyncio.create_task(open_gate_at_exit(run))
         await run.app.action_quit()
     await opened
     assert len(run.gate.sent(comments.Create)) == 1
@@ -333,11 +333,11 @@ async def test_quitting_sends_a_write_that_waits_for_another(stage: Stage) -> No
 @pytest.mark.long
 async def test_two_users_see_each_others_replies(stage: Stage) -> None:
     async with stage.play(MARA) as run:
-        await on_quickstart(run)
-        await begin(run, "Who else tried this?")
+        await select_first_paragraph(run)
+        await send_comment(run, "Who else tried this?")
         await run.quit()
     async with stage.play("tomas-okafor") as run:
-        await on_quickstart_again(run)
+        await select_commented_paragraph(run)
         await open_thread(run)
         await run.see("Who else tried this?")
         await run.press("c")
@@ -351,7 +351,7 @@ async def test_two_users_see_each_others_replies(stage: Stage) -> None:
         await run.see("↳ Tomás Okafor", "I did.")
 
 
-async def on_quickstart_again(run: Run) -> None:
+async def select_commented_paragraph(run: Run) -> None:
     await run.see("Your first tide")
     await run.press("j", "j", "enter")
     await run.see("› Quickstart", "THREADS  3 open", HERE)
@@ -359,7 +359,7 @@ async def on_quickstart_again(run: Run) -> None:
 
 @pytest.mark.before_release
 async def test_thread_on_edited_text_is_shown_on_the_new_text(stage: Stage) -> None:
-    def edited(platform: Platform) -> None:
+    def remove_commented_block(platform: Platform) -> None:
         threads = Threads(platform.world, SpaceRef(space_id="harbour-api"))
         for _, thread in platform.world.store.items(threads.path, newest_first=True):
             if "09:06" in thread["body"]["markdown"]:
@@ -369,8 +369,8 @@ async def test_thread_on_edited_text_is_shown_on_the_new_text(stage: Stage) -> N
                     f"{threads.path}/{thread['id']}", {**thread, "target": {**thread["target"], "node": node}}
                 )
 
-    async with stage.play(change=edited) as run:
-        await on_quickstart(run)
+    async with stage.play(change=remove_commented_block) as run:
+        await select_first_paragraph(run)
         await run.see("block edited: Is 0")
         await run.press("t")
         await run.see("▌  │  The water stood 3.412 m above chart datum. good      ● 1")
@@ -381,8 +381,8 @@ async def test_thread_on_edited_text_is_shown_on_the_new_text(stage: Stage) -> N
 @pytest.mark.before_release
 async def test_reactions_offer_every_emoji_and_recent_ones_first(stage: Stage) -> None:
     async with stage.play() as run:
-        await on_quickstart(run)
-        await begin(run, "Is it five?")
+        await select_first_paragraph(run)
+        await send_comment(run, "Is it five?")
         await open_thread(run)
         await run.press("+")
         await run.see("Type a name or paste an emoji", "👍 agreed")
@@ -409,14 +409,14 @@ async def test_reactions_offer_every_emoji_and_recent_ones_first(stage: Stage) -
         await run.see("› Quickstart", "THREADS  3 open")
         await run.press("enter", "t", "enter", "+")
         await run.see("React")
-        signs = [line.split("▌")[-1] for line in run.lines if "sloth" in line or "hedgehog" in line or "agreed" in line]
-        assert ["sloth" in signs[0], "hedgehog" in signs[1], "agreed" in signs[2]] == [True] * 3, signs
+        order = [line.split("▌")[-1] for line in run.lines if "sloth" in line or "hedgehog" in line or "agreed" in line]
+        assert ["sloth" in order[0], "hedgehog" in order[1], "agreed" in order[2]] == [True] * 3, order
 
 
 @pytest.mark.before_release
-async def test_emoji_and_quick_replies_are_written_into_a_comment(stage: Stage) -> None:
+async def test_emoji_and_quick_replies_are_inserted_into_a_comment(stage: Stage) -> None:
     async with stage.play(quick_replies=("Fixed, thank you.", "\x1b[31m[@click=app.quit]x[/]")) as run:
-        await on_quickstart(run)
+        await select_first_paragraph(run)
         await run.press("c", *"Done :tad")
         await run.see("Emoji", "🎉 tada")
         await run.press("enter")

@@ -1,4 +1,4 @@
-"""Keys and pastes as real terminals send them, and what is in their environment."""
+"""Keys, pastes and environment variables, as real terminals send them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_escape_and_a_key_sent_together_by_tmux_both_act(stage: Stage) -> None:
         running.wait_for("Comment on Welcome", "Write a comment")
         running.write(b"two words")
         running.wait_for("two words")
-        running.write(b"\x1bb")  # alt+b is bound: it goes to the word before
+        running.write(b"\x1bb")  # Alt+b has a key binding, which moves to the previous word.
         running.settle()
         running.write(b"-")
         running.wait_for("two -words")
@@ -27,7 +27,7 @@ def test_escape_and_a_key_sent_together_by_tmux_both_act(stage: Stage) -> None:
         running.wait_for("Help")
 
 
-def test_pasted_escapes_are_text_and_no_keys(stage: Stage) -> None:
+def test_pasted_escape_sequences_are_text_and_not_keys(stage: Stage) -> None:
     with terminal(stage, "octavo", "demo") as running:
         running.wait_for("Harbour API › Welcome", "how deep is the water now")
         running.write(b"\r")

@@ -3,7 +3,7 @@ from __future__ import annotations
 from tests.journeys.stage import Stage
 
 
-async def test_the_app_wears_any_theme(stage: Stage) -> None:
+async def test_chosen_theme_is_applied_and_saved(stage: Stage) -> None:
     async with stage.play(start="inbox") as run:
         for name in ("nord", "catppuccin-latte", "mono", "ansi-dark"):
             await run.press("f2", *name, "enter")

@@ -20,14 +20,14 @@ SIZES = [
     (150, 40),
     pytest.param((200, 60), marks=pytest.mark.long),
 ]
-"""Below its words and beside them: two of them in every run."""
+"""Sizes at which the dialog is below the commented text or beside it. Every run uses two of them."""
 
 
-def sees_its_words(run: Run, pane: Reader, last_words: str) -> None:
-    """The thread is on show with the words it hangs on, all of them: it covers none."""
-    sheet = run.app.screen
-    assert isinstance(sheet, ThreadDialog)
-    frame = sheet.query_one(DialogFrame).region
+def check_text_is_visible(run: Run, pane: Reader, last_words: str) -> None:
+    """Fail if the thread dialog covers a part of the commented text."""
+    dialog = run.app.screen
+    assert isinstance(dialog, ThreadDialog)
+    frame = dialog.query_one(DialogFrame).region
     bar = pane.cursor.region
     words = Region(bar.x, bar.y, pane.painter.text_width, bar.height)
     assert words.area, run.text
@@ -37,14 +37,14 @@ def sees_its_words(run: Run, pane: Reader, last_words: str) -> None:
     assert frame.bottom <= run.app.size.height - 3
 
 
-def height_of_cursor(pane: Reader) -> int:
-    """Return the number of lines of the block with the cursor, in view or not. 0 without a cursor."""
+def height_of_selected_block(pane: Reader) -> int:
+    """Return the height of the selected block in lines, including lines outside the view. 0 if no block is selected."""
     stop = pane.cursor.current()
     return 0 if stop is None else stop[2] - stop[1] + 1
 
 
-async def at_rest(run: Run, pane: Reader) -> Region:
-    """Return the line of the cursor when the blocks above have their final height."""
+async def wait_until_stable(run: Run, pane: Reader) -> Region:
+    """Return the region of the selected block, once the blocks above have their final height."""
     places: list[Region] = []
     while places[-3:] != [pane.cursor.region] * 3:
         places.append(pane.cursor.region)
@@ -65,20 +65,20 @@ async def test_thread_dialog_is_beside_its_text_on_a_page(stage: Stage, size: tu
         pane = screen.view
         await run.until(lambda: pane.contents.is_whole, "have the whole page")
         await run.press("t")
-        on_line = (await at_rest(run, pane)).y
+        line_before = (await wait_until_stable(run, pane)).y
         await run.press("enter")
         await run.see("Is 09:06 the beginning", "1 of 2")
-        sees_its_words(run, pane, "Quality flags.")
-        assert pane.cursor.region.y <= on_line, "it goes up as far as it must, and never down"
+        check_text_is_visible(run, pane, "Quality flags.")
+        assert pane.cursor.region.y <= line_before, "it goes up as far as it must, and never down"
         if size[0] >= 150:
-            assert pane.cursor.region.y == on_line, "there is room beside it: it stays on its line"
+            assert pane.cursor.region.y == line_before, "there is room beside it: it stays on its line"
         await run.press("t")
         await run.see("My favourite hint", "2 of 2")
-        sees_its_words(run, pane, "back.")
-        on_line = pane.cursor.region.y
+        check_text_is_visible(run, pane, "back.")
+        line_before = pane.cursor.region.y
         await run.press("escape")
         assert run.app.screen is screen
-        assert pane.cursor.region.y == on_line or pane.viewport.is_at_end, "it stays where it can"
+        assert pane.cursor.region.y == line_before or pane.viewport.is_at_end, "it stays where it can"
 
 
 @pytest.mark.before_release("size0", "size2")
@@ -90,7 +90,7 @@ async def test_thread_dialog_is_beside_its_text_in_a_diff(stage: Stage, size: tu
         pane = run.app.screen.query_one("#diff", Reader)
         await run.press("enter", "t", "enter")
         await run.see("1 of 2", "The API sends straight quotes")
-        sees_its_words(run, pane, "The API sends straight quotes")
+        check_text_is_visible(run, pane, "The API sends straight quotes")
         await run.press("escape")
         assert not isinstance(run.app.screen, ThreadDialog)
 
@@ -104,16 +104,16 @@ async def test_late_replies_do_not_hide_the_text_below_the_dialog(stage: Stage) 
         run.gate.shut(comments.ListReplies)
         await run.press("enter", "t", "enter")
         await run.see("1 of 2", "The API sends straight quotes")
-        await run.pilot.pause(3 * RESIZE_DELAY)  # it stands where it will
+        await run.pilot.pause(3 * RESIZE_DELAY)  # The dialog has its final size after this delay.
         before = pane.cursor.region.height
         run.gate.open()
         await run.until(lambda: pane.cursor.region.height > before, "show the reply in the diff too")
-        sees_its_words(run, pane, "The API sends straight quotes")
+        check_text_is_visible(run, pane, "The API sends straight quotes")
 
 
 @pytest.mark.parametrize("size", [(80, 24), (80, 30)])
 @pytest.mark.parametrize("number", [1, 4])
-async def test_growing_thread_is_shown_as_far_as_the_dialog_leaves_room(
+async def test_growing_thread_stays_visible_as_far_as_the_dialog_allows(
     stage: Stage, size: tuple[int, int], number: int
 ) -> None:
     async with stage.play(start="changes", size=size) as run:
@@ -126,13 +126,13 @@ async def test_growing_thread_is_shown_as_far_as_the_dialog_leaves_room(
             await run.press("c")
             await run.type(f"Reply {reply}.")
             await run.press("ctrl+s")
-        await run.until(lambda: height_of_cursor(pane) > 9, "show the replies in the diff too")
-        await at_rest(run, pane)
+        await run.until(lambda: height_of_selected_block(pane) > 9, "show the replies in the diff too")
+        await wait_until_stable(run, pane)
         stop = pane.cursor.current()
         assert stop is not None
-        begins = lines_between(
+        first_line = lines_between(
             pane.viewport.virtual_lines, pane.viewport.top, LinePosition(stop[0], stop[1]), 2 * pane.viewport.rows
         )
-        height = height_of_cursor(pane)
-        assert begins >= 0
-        assert begins + height <= pane.viewport.rows or begins <= 1, run.text
+        height = height_of_selected_block(pane)
+        assert first_line >= 0
+        assert first_line + height <= pane.viewport.rows or first_line <= 1, run.text

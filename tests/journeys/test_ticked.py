@@ -1,4 +1,4 @@
-"""Actions on selected threads, and their undo."""
+"""Commands on several selected threads, and their undo."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from octavo.tui.widgets.commands import active_commands
 from tests.journeys.stage import Run, Stage
 
 
-async def three_ticked(run: Run) -> list[str]:
-    """Tick the first three threads and leave the cursor on the sixth. Answers what the three are called."""
+async def select_three(run: Run) -> list[str]:
+    """Select the first three threads, leave the cursor on the sixth, and return the ids of the three."""
     await run.see("Open 72")
     await run.press("v", "j", "j", "v", "j", "j", "j")
     await run.see("3 selected")
-    rows = run.app.screen.rows  # type: ignore[attr-defined]  # it is the list of threads
+    rows = run.app.screen.rows  # type: ignore[attr-defined]  # The screen is the comments view.
     return [each.comment.id for each in rows.items[:3]]
 
 
-async def tick_many(run: Run) -> list[str]:
-    """Tick threads of seven places, many in two of them. Answers what they are called."""
+async def select_many(run: Run) -> list[str]:
+    """Select 24 threads of seven places, many of them in two places, and return their ids."""
     await run.see("Open 72")
-    rows = run.app.screen.rows  # type: ignore[attr-defined]  # it is the list of threads
+    rows = run.app.screen.rows  # type: ignore[attr-defined]  # The screen is the comments view.
     wanted = rows.items[35:59]
     assert rows.go_to(rows.keys[35])
     await run.press("v", *("j" for _ in wanted[1:]), "v")
@@ -31,15 +31,15 @@ async def tick_many(run: Run) -> list[str]:
     return [each.comment.id for each in wanted]
 
 
-def under_cursor(run: Run) -> str:
-    return str(run.app.screen.rows.item.comment.id)  # type: ignore[attr-defined]  # it is the list of threads
+def current_thread(run: Run) -> str:
+    return str(run.app.screen.rows.item.comment.id)  # type: ignore[attr-defined]  # The screen is the comments view.
 
 
 @pytest.mark.before_release
 @pytest.mark.parametrize("key", ["c", "D"])
 async def test_reply_goes_to_all_selected_threads_and_no_other(stage: Stage, key: str) -> None:
     async with stage.play(start="comments") as run:
-        wanted = await three_ticked(run)
+        wanted = await select_three(run)
         await run.press(key)
         await run.see("Reply to 3 threads" + (" and resolve them" if key == "D" else ""))
         await run.type("Done in the next release.")
@@ -55,7 +55,7 @@ async def test_reply_goes_to_all_selected_threads_and_no_other(stage: Stage, key
 @pytest.mark.before_release
 async def test_undone_reply_to_several_threads_is_a_draft_for_all(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
-        await three_ticked(run)
+        await select_three(run)
         await run.press("c")
         await run.type("Never mind.")
         await run.press("ctrl+s")
@@ -72,13 +72,13 @@ async def test_undone_reply_to_several_threads_is_a_draft_for_all(stage: Stage) 
 
 
 @pytest.mark.before_release
-async def test_draft_for_one_thread_survives_a_reply_to_several(stage: Stage) -> None:
+async def test_draft_for_one_thread_is_kept_after_a_reply_to_several(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press("c")
         await run.type("Half a thought")
         await run.press("escape")
-        await three_ticked(run)
+        await select_three(run)
         await run.press("c")
         await run.type("Done.")
         await run.press("ctrl+s")
@@ -89,7 +89,7 @@ async def test_draft_for_one_thread_survives_a_reply_to_several(stage: Stage) ->
 
 async def test_reaction_goes_to_all_selected_threads(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
-        wanted = await three_ticked(run)
+        wanted = await select_three(run)
         await run.press("+", *"ship", "enter")
         await run.hear("Reacting with 🚀 to 3 threads…")
         await run.sent()
@@ -97,10 +97,10 @@ async def test_reaction_goes_to_all_selected_threads(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_single_thread_commands_say_so_while_several_are_selected(stage: Stage) -> None:
+async def test_key_for_one_thread_is_refused_while_several_are_selected(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
-        wanted = await three_ticked(run)
-        words = [each.comment.body.text for each in run.app.screen.rows.items[: len(wanted)]]  # type: ignore[attr-defined]  # as above
+        wanted = await select_three(run)
+        words = [each.comment.body.text for each in run.app.screen.rows.items[: len(wanted)]]  # type: ignore[attr-defined]  # The screen is the comments view.
         await run.press("y")
         await run.hear("Copied the text of 3 threads.")
         assert run.app.clipboard == "\n\n".join(words)
@@ -121,20 +121,20 @@ async def test_single_thread_commands_say_so_while_several_are_selected(stage: S
 async def test_cursor_moves_to_the_next_row_after_many_are_resolved(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
-        rows = run.app.screen.rows  # type: ignore[attr-defined]  # it is the list of threads
+        rows = run.app.screen.rows  # type: ignore[attr-defined]  # The screen is the comments view.
         order = [each.comment.id for each in rows.items]
         await run.press("v", *("j" for _ in range(7)), "v", "d")
         await run.see("Open 64")
-        assert under_cursor(run) == order[8]
+        assert current_thread(run) == order[8]
         await run.sent()
-        assert under_cursor(run) == order[8]
+        assert current_thread(run) == order[8]
 
 
 @pytest.mark.before_release
 async def test_undo_moves_the_cursor_to_the_restored_thread(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
-        first = under_cursor(run)
+        first = current_thread(run)
         await run.press("v", "j", "j", "v", "d")
         await run.see("Open 69")
         await run.press("G", "2")
@@ -142,14 +142,14 @@ async def test_undo_moves_the_cursor_to_the_restored_thread(stage: Stage) -> Non
         await run.press("u")
         await run.hear("Canceled: resolve the thread, all 3.")
         await run.see("Open 72")
-        assert under_cursor(run) == first
+        assert current_thread(run) == first
         await run.press("d")
         await run.sent()
         await run.press("]", "]")
         await run.see("Comments · resolved")
         await run.press("u")
         await run.see("Comments · open")
-        assert under_cursor(run) == first
+        assert current_thread(run) == first
 
 
 @pytest.mark.before_release
@@ -186,9 +186,9 @@ async def test_key_without_selection_support_says_so(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_many_failed_writes_are_listed_and_retried_together(stage: Stage) -> None:
+async def test_several_failed_writes_are_listed_and_retried_together(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
-        await three_ticked(run)
+        await select_three(run)
         run.platform.refuse_next(comments.CreateReply, 403, "Not now.", times=3)
         await run.press("c")
         await run.type("Done.")
@@ -206,22 +206,23 @@ async def test_many_failed_writes_are_listed_and_retried_together(stage: Stage) 
 
 
 @pytest.mark.before_release
-async def test_many_failed_writes_are_discarded_together_and_drafts_stay(stage: Stage) -> None:
+async def test_discarding_several_failed_writes_keeps_the_text_as_a_draft(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
-        await three_ticked(run)
+        await select_three(run)
         run.platform.refuse_next(comments.CreateReply, 403, "Not now.", times=3)
         await run.press("c")
         await run.type("Done.")
         await run.press("ctrl+s")
         await run.later(seconds=6)
-        await run.see("3 changes need your decision")  # they are refused one after the other
+        await run.see("3 changes need your decision")  # The server rejects the writes one after the other.
         await run.press("!", "*", "X")
         await run.see("Discard 3 changes?", "Your text will be kept as a draft.")
         await run.press("y")
         await run.gone("WAITING FOR YOUR DECISION")
         await run.press("escape")
         await run.gone("failed:")
-        await run.see("3 selected")  # they were refused, and are ticked again: what was said to all can be said again
+        # The rejected threads are selected again, so that the user can send the text again.
+        await run.see("3 selected")
         await run.press("c")
         await run.see("Reply to 3 threads", "Done.")
         await run.press("escape", "escape", "g", "c")
@@ -258,10 +259,12 @@ async def test_many_writes_recover_from_a_failing_server(stage: Stage) -> None:
             await run.later(seconds=31)
             if times == 2:
                 await run.press("!")
-                told = [
+                named_writes = [
                     line.split("resolve the thread")[1].split("│")[0] for line in run.lines if " resolve the" in line
                 ]
-                assert len(told) == len(set(told)) == len(run.app.session.outbox.entries) > 1, f"each is named: {told}"
+                assert len(named_writes) == len(set(named_writes)) == len(run.app.session.outbox.entries) > 1, (
+                    f"each is named: {named_writes}"
+                )
                 assert "to keep the text" not in run.text, "there is none"
                 await run.press("escape")
             assert "need you" not in run.text
@@ -273,7 +276,7 @@ async def test_many_writes_recover_from_a_failing_server(stage: Stage) -> None:
 
 
 @pytest.mark.before_release
-async def test_undo_of_many_includes_a_write_that_was_already_sent(stage: Stage) -> None:
+async def test_undo_of_several_writes_includes_a_write_that_was_already_sent(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press("v", "j", "j", "v")
@@ -296,7 +299,7 @@ async def test_undo_of_many_includes_a_write_that_was_already_sent(stage: Stage)
 @pytest.mark.before_release
 async def test_resolving_many_threads_sends_one_write_each_and_few_reads(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
-        await tick_many(run)
+        await select_many(run)
         await run.press("d")
         await run.see("Open 48")
         run.gate.passed.clear()
@@ -309,16 +312,17 @@ async def test_resolving_many_threads_sends_one_write_each_and_few_reads(stage: 
         assert len(places) == 7
         singly = sum(number for number in places.values() if number <= 3)
         assert reads["Get"] <= singly, "where there are many, one list tells how they all are"
-        # A list before and one after of each place, the spaces, and the change requests that are open or drafts.
+        # Each place needs a list before and a list after the writes. The space list, the open change requests and the
+        # drafts are also loaded.
         assert sum(reads.values()) - reads["Get"] <= 2 * len(places) + 3, reads
 
 
 @pytest.mark.before_release
-async def test_refused_threads_of_many_stay_selected_with_their_reason(
+async def test_rejected_threads_stay_selected_and_show_the_reason(
     stage: Stage,
 ) -> None:
     async with stage.play(start="comments") as run:
-        wanted = await tick_many(run)
+        wanted = await select_many(run)
         run.platform.refuse_next(comments.Update, 403, "This space is locked for the audit.", times=5)
         await run.press("d")
         await run.see("Open 48")
@@ -329,19 +333,20 @@ async def test_refused_threads_of_many_stay_selected_with_their_reason(
         assert len(writes) == 24
         reads = len(run.gate.passed) - len(writes)
         places = len({op.at for op in writes})
-        # A list before and one after of each place, or where there are few a thread alone, and the three lists above them.
+        # Each place needs a list before and a list after the writes, or a single thread if it has few threads. Three
+        # lists of the organization are also loaded.
         assert reads <= 3 * places + 3, "those that are refused cost no more than those that are done"
-        rows = run.app.screen.rows  # type: ignore[attr-defined]  # it is the list of threads
-        ticked = [each.comment.id for each in rows.selection.items]
-        assert len(ticked) == 5
-        assert set(ticked) <= set(wanted)
-        on_show = [line for line in run.lines if line.startswith(" ✓")]
-        assert on_show
-        assert all("failed: This space is locked" in line for line in on_show), on_show
+        rows = run.app.screen.rows  # type: ignore[attr-defined]  # The screen is the comments view.
+        selected = [each.comment.id for each in rows.selection.items]
+        assert len(selected) == 5
+        assert set(selected) <= set(wanted)
+        selected_rows = [line for line in run.lines if line.startswith(" ✓")]
+        assert selected_rows
+        assert all("failed: This space is locked" in line for line in selected_rows), selected_rows
         await run.press("u")
         await run.hear("Undone: resolve the thread, 19 of 24")
         await run.later(seconds=6)
         await run.see("Open 72")
         undone = [op.comment_id for op in run.gate.sent(comments.Update) if op.resolved is False]
         assert len(undone) == 19
-        assert not set(undone) & set(ticked)
+        assert not set(undone) & set(selected)

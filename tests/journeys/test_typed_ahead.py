@@ -13,11 +13,11 @@ from octavo.tui.resources.form import FormDialog
 from octavo.tui.review.request_view import ChangeRequestScreen
 from tests.journeys.stage import LONGEST, Run, Stage
 from tests.journeys.test_access import open_item
-from tests.journeys.test_resources import open_kind
+from tests.journeys.test_resources import open_table
 
 
-async def at_once(run: Run, *keys: str, turns: int = 0) -> None:
-    """Press keys so many turns of the event loop apart, without waiting for their effects."""
+async def send_keys(run: Run, *keys: str, turns: int = 0) -> None:
+    """Send keys this many turns of the event loop apart, without waiting for their effects."""
     for key in keys:
         run.app.post_message(Key(key, key if len(key) == 1 else None))
         for _ in range(turns):
@@ -25,8 +25,8 @@ async def at_once(run: Run, *keys: str, turns: int = 0) -> None:
     await run.settle()
 
 
-def written(run: Run) -> list[str]:
-    """Return the text of the visible fields."""
+def field_texts(run: Run) -> list[str]:
+    """Return the texts of the visible input fields."""
     found = run.app.screen.query("Input, TextArea")
     return [
         each.value if isinstance(each, Input) else each.text for each in found if isinstance(each, Input | TextArea)
@@ -37,9 +37,9 @@ def written(run: Run) -> list[str]:
 async def test_letters_typed_after_the_key_of_a_dialog_are_entered(stage: Stage, turns: int) -> None:
     async with stage.play() as run:
         await run.press("j", "j", "enter")
-        for opens in ("C", "s", "colon"):
-            await at_once(run, opens, *"squid", turns=turns)
-            assert written(run) == ["squid"], run.text
+        for first_key in ("C", "s", "colon"):
+            await send_keys(run, first_key, *"squid", turns=turns)
+            assert field_texts(run) == ["squid"], run.text
             await run.press("escape", "escape")
 
 
@@ -48,18 +48,18 @@ async def test_text_pasted_after_the_key_of_a_dialog_is_entered(stage: Stage) ->
         run.app.post_message(Key("s", "s"))
         run.app.post_message(Paste("tide"))
         await run.settle()
-        assert written(run) == ["tide"]
+        assert field_texts(run) == ["tide"]
 
 
-@pytest.mark.parametrize("opens", ["s", "colon"])
-async def test_letters_typed_before_the_organization_loads_are_searched(stage: Stage, opens: str) -> None:
+@pytest.mark.parametrize("first_key", ["s", "colon"])
+async def test_letters_typed_before_the_organization_loads_are_searched(stage: Stage, first_key: str) -> None:
     async with stage.play(shut=True) as run:
-        await at_once(run, opens, *"battery")
-        await run.until(lambda: written(run) == ["battery"], "write all letters")
+        await send_keys(run, first_key, *"battery")
+        await run.until(lambda: field_texts(run) == ["battery"], "write all letters")
         run.gate.open()
-        if opens == "s":
+        if first_key == "s":
             await run.see("Safety › Battery")
-            assert written(run) == ["battery"]
+            assert field_texts(run) == ["battery"]
 
 
 @pytest.mark.parametrize(
@@ -72,30 +72,30 @@ async def test_letters_typed_before_the_organization_loads_are_searched(stage: S
 )
 async def test_key_for_a_screen_that_is_being_built_runs_afterwards(stage: Stage, key: str, turns: int) -> None:
     async with stage.play(start="changes") as run:
-        await at_once(run, "enter", key, turns=turns)
+        await send_keys(run, "enter", key, turns=turns)
         assert isinstance(run.app.screen_stack[1], ChangeRequestScreen)
         assert run.app._exception is None
 
 
 async def test_quick_keys_run_in_order(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
-        await at_once(run, "enter", "escape", "j", "enter")
+        await send_keys(run, "enter", "escape", "j", "enter")
         assert isinstance(run.app.screen, ChangeRequestScreen)
-        await at_once(run, "escape", "question_mark", "escape", "1", "2", "s", "a", "escape")
+        await send_keys(run, "escape", "question_mark", "escape", "1", "2", "s", "a", "escape")
         assert type(run.app.screen).__name__ == "ContentScreen"
 
 
 async def test_letters_typed_while_choices_load_filter_the_choices(stage: Stage) -> None:
     async with stage.play("noor-haddad", start="admin") as run:
         await open_item(run, "collections", "Products")
-        await open_kind(run, "teams")
+        await open_table(run, "teams")
         for turns in (0, 5):
             run.gate.shut(teams.List)
-            await at_once(run, "ctrl+n", "enter", *"creator", "enter", "tab", "enter", *"Harbour s", turns=turns)
-            await run.until(lambda: written(run) == ["Harbour s"], "have all letters, in their order")
+            await send_keys(run, "ctrl+n", "enter", *"creator", "enter", "tab", "enter", *"Harbour s", turns=turns)
+            await run.until(lambda: field_texts(run) == ["Harbour s"], "have all letters, in their order")
             run.gate.open()
             await run.see("Harbour software")
-            await at_once(run, "enter", "escape", "tab", turns=turns)
+            await send_keys(run, "enter", "escape", "tab", turns=turns)
             await run.see("+ Role                  Creator ▾", "+ Teams                 Harbour software ▾")
             dialog = run.app.screen
             assert isinstance(dialog, FormDialog)
@@ -104,11 +104,11 @@ async def test_letters_typed_while_choices_load_filter_the_choices(stage: Stage)
 
 
 @pytest.mark.parametrize(
-    "opens", ["s", pytest.param("C", marks=pytest.mark.long), pytest.param("1", marks=pytest.mark.long)]
+    "first_key", ["s", pytest.param("C", marks=pytest.mark.long), pytest.param("1", marks=pytest.mark.long)]
 )
-async def test_key_right_after_quit_causes_no_crash(stage: Stage, opens: str) -> None:
+async def test_key_right_after_quit_causes_no_crash(stage: Stage, first_key: str) -> None:
     async with stage.play() as run:
-        for key in ("q", "q", opens):
+        for key in ("q", "q", first_key):
             run.app.post_message(Key(key, key))
         async with asyncio.timeout(LONGEST):
             while run.app.return_value is None:
@@ -119,8 +119,8 @@ async def test_key_right_after_quit_causes_no_crash(stage: Stage, opens: str) ->
 WORDS = "approve this, it can be merged: done x X q"
 
 
-async def type_at_once(run: Run, words: str) -> None:
-    """Type letter by letter, without a pause."""
+async def type_without_pause(run: Run, words: str) -> None:
+    """Type letter by letter without a pause."""
     names = {" ": "space", ",": "comma", ":": "colon"}
     for each in words:
         run.app.post_message(Key(names.get(each, each), each))
@@ -130,10 +130,10 @@ async def type_at_once(run: Run, words: str) -> None:
 @pytest.mark.parametrize(
     ("start", "key"), [("changes", "C"), ("changes", "ctrl+n"), ("comments", "c"), ("content", "c")]
 )
-async def test_words_typed_after_a_refused_key_do_nothing(stage: Stage, start: str, key: str) -> None:
+async def test_text_typed_after_a_key_without_effect_is_ignored(stage: Stage, start: str, key: str) -> None:
     async with stage.play(start=start, read_only="Started with --read-only.") as run:
         run.app.post_message(Key(key, key if len(key) == 1 else None))
-        await type_at_once(run, WORDS)
+        await type_without_pause(run, WORDS)
         assert len(run.app.screen_stack) == 1, run.text
         assert run.app.current_mode == start
         assert not run.app.is_ending
@@ -141,16 +141,16 @@ async def test_words_typed_after_a_refused_key_do_nothing(stage: Stage, start: s
         await run.see("Help")
 
 
-async def test_text_typed_into_a_closed_field_does_nothing(stage: Stage) -> None:
+async def test_text_typed_into_a_closed_field_is_ignored(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.press("j", "C")
         await run.see("Comment on")
         composer = run.app.screen
         run.app.post_message(Key("s", "s"))
         await run.pilot.pause()
-        assert written(run) == ["s"]
+        assert field_texts(run) == ["s"]
         composer.dismiss(None)
-        await at_once(run, *"approve")
+        await send_keys(run, *"approve")
         assert len(run.app.screen_stack) == 1, run.text
         await run.press("a")
         await run.see("Approve")

@@ -1,4 +1,4 @@
-"""The way back: q leads to the list one came from, < retraces the way over all views, and a second q at the top of a view quits."""
+"""The way back: q goes back to the list, < goes back over all views, and a second q at the top of a view quits."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from octavo.tui.widgets.row_list import RowList
 from tests.journeys.stage import Run, Stage
 
 
-def row(run: Run) -> str:
-    """The row under the cursor of the list on the left."""
+def selected_line(run: Run) -> str:
+    """Return the line of the selected row in the list on the left."""
     return next(line.strip() for line in run.lines if line.startswith("▌"))
 
 
@@ -19,12 +19,12 @@ async def test_q_goes_from_the_preview_to_the_row(stage: Stage) -> None:
     async with stage.play(start="comments") as run:
         await run.see("Open 72")
         await run.press("j", "j", "j")
-        here = row(run)
+        here = selected_line(run)
         await run.press("enter")
         assert not run.app.screen.query_one("#list").has_focus
         await run.press("q")
         assert run.app.screen.query_one("#list").has_focus
-        assert row(run) == here
+        assert selected_line(run) == here
         assert run.app.return_value is None
 
 
@@ -63,12 +63,12 @@ async def test_q_goes_from_a_change_request_to_the_list_that_opened_it(stage: St
         assert len(run.app.screen_stack) == 1
         await run.press("4", "/", *"operation", "enter")
         await run.see("1 of ")
-        before = row(run)
+        before = selected_line(run)
         await run.press("enter", "enter")
         await run.see("0 of 1 viewed")
         await run.press("q")
         await run.until(lambda: run.app.current_mode == "comments", "be back")
-        assert row(run) == before
+        assert selected_line(run) == before
 
 
 @pytest.mark.before_release

@@ -1,4 +1,4 @@
-"""The change request that is offered first for an edit."""
+"""The change request that Octavo offers first for an edit."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tests.journeys.stage import MARA, Run, Stage
 HARBOUR = SpaceRef(space_id="harbour-api")
 
 
-def offered(run: Run) -> list[str]:
+def titles_of_choices(run: Run) -> list[str]:
     """Return the offered choices in order."""
-    return [choice.title for choice in run.app.screen.choices()]  # type: ignore[attr-defined]  # the picker
+    return [choice.title for choice in run.app.screen.choices()]  # type: ignore[attr-defined]  # The screen is a picker.
 
 
 async def open_page(run: Run) -> None:
@@ -34,18 +34,18 @@ async def rename(run: Run, to: str) -> None:
     await run.hear(f"Renamed Time and time zones to {to} in #")
 
 
-async def newest(run: Run) -> ChangeRequest:
+async def newest_draft(run: Run) -> ChangeRequest:
     found = await run.ask(change_requests.List(at=HARBOUR, status="draft", limit=100), MARA)
     return max(found.items, key=lambda each: each.number)
 
 
 @pytest.mark.before_release
-async def test_without_a_change_request_a_new_one_is_offered_first(stage: Stage) -> None:
+async def test_new_change_request_is_offered_first_by_default(stage: Stage) -> None:
     async with stage.play() as run:
         await open_page(run)
         await run.press("e")
         await run.see("Choose a change request")
-        first, *others = offered(run)
+        first, *others = titles_of_choices(run)
         assert first == "New change request"
         assert any(each.startswith("#6 ") for each in others), "one's own can still be chosen"
 
@@ -55,26 +55,26 @@ async def test_last_used_change_request_is_offered_first_until_merged(stage: Sta
     async with stage.play() as run:
         await open_page(run)
         await rename(run, "Time")
-        made = await newest(run)
+        made = await newest_draft(run)
         assert made.subject == "Rename Time and time zones"
         await open_page(run)
         await run.press("e")
         await run.see("Choose a change request", "Last used")
-        assert offered(run)[:2] == [f"#{made.number} {made.subject}", "New change request"]
-        assert len(set(offered(run))) == len(offered(run))
+        assert titles_of_choices(run)[:2] == [f"#{made.number} {made.subject}", "New change request"]
+        assert len(set(titles_of_choices(run))) == len(titles_of_choices(run))
         await run.press("escape")
         await run.quit()
     async with stage.play() as run:
         await open_page(run)
         await run.press("e")
         await run.see("Choose a change request")
-        assert offered(run)[0] == f"#{made.number} {made.subject}"
+        assert titles_of_choices(run)[0] == f"#{made.number} {made.subject}"
         await run.press("escape")
         await run.ask(change_requests.Merge(at=made.ref(HARBOUR)), MARA)
         await run.press("e")
         await run.see("Choose a change request")
-        assert offered(run)[0] == "New change request"
-        assert not any(each.startswith(f"#{made.number} ") for each in offered(run))
+        assert titles_of_choices(run)[0] == "New change request"
+        assert not any(each.startswith(f"#{made.number} ") for each in titles_of_choices(run))
 
 
 @pytest.mark.before_release
@@ -82,12 +82,12 @@ async def test_archived_change_request_is_not_offered_first(stage: Stage) -> Non
     async with stage.play() as run:
         await open_page(run)
         await rename(run, "Time")
-        made = await newest(run)
+        made = await newest_draft(run)
         await run.ask(change_requests.Update(at=made.ref(HARBOUR), status="archived"), MARA)
         await open_page(run)
         await run.press("e")
         await run.see("Choose a change request")
-        assert offered(run)[0] == "New change request"
+        assert titles_of_choices(run)[0] == "New change request"
 
 
 @pytest.mark.before_release
@@ -104,7 +104,7 @@ async def test_last_used_change_request_of_another_user_shows_their_name(stage: 
         await open_page(run)
         await run.press("e")
         await run.see("Choose a change request", "by Tomás Okafor")
-        assert offered(run)[0] == "#7 Show what a refused time looks like"
+        assert titles_of_choices(run)[0] == "#7 Show what a refused time looks like"
 
 
 @pytest.mark.before_release
@@ -118,11 +118,11 @@ async def test_change_request_created_by_hand_is_offered_first(stage: Stage) -> 
         await open_page(run)
         await run.press("e")
         await run.see("Choose a change request")
-        assert offered(run)[0] == "#9 Say what a surge is"
+        assert titles_of_choices(run)[0] == "#9 Say what a surge is"
 
 
 @pytest.mark.before_release
-async def test_edit_in_a_change_request_asks_nothing(stage: Stage) -> None:
+async def test_edit_in_a_change_request_does_not_offer_others(stage: Stage) -> None:
     async with stage.play(start="changes") as run:
         await run.press("/", *"refused", "enter", "enter")
         await run.see("0 of 2 viewed", "Time and time zones")

@@ -1,4 +1,4 @@
-"""Routes through the app that open every view and every dialog."""
+"""Keys that open every view and every dialog, one after the other."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from tests.journeys.stage import Run
 
 
 class Stop(NamedTuple):
-    """A screen to look at: the keys that lead there from the previous stop, and texts that it shows.
+    """A screen: the keys that lead to it from the previous stop, and texts that it shows.
 
-    A key `type:...` pastes the text after the colon.
-    """
+    A key `type:...` pastes the text after the colon."""
 
     name: str
     keys: Sequence[str] = ()
@@ -131,6 +130,6 @@ def ambiguous(run: Run) -> list[str]:
         for place in places
         for key, bindings in place._bindings.key_to_bindings.items()
         if len(ids := {binding.id or binding.action for binding in bindings}) > 1
-        # From the list of its pages, C is about the change request as a whole.
+        # In the list of changed pages, C comments on the whole change request.
         and ids != {"change.comment", "comment.page"}
     ]

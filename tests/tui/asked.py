@@ -1,4 +1,4 @@
-"""Requests of screens without a screen."""
+"""Send requests without an app."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from octavo.server.app import Platform
 
 @asynccontextmanager
 async def live_of(platform: Platform) -> AsyncIterator[Live]:
-    """Return a `Live` of ada for a platform."""
+    """Yield a `Live` of the user ada for a platform."""
 
     async def no_sleep(seconds: float) -> None:
         pass

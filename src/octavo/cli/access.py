@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
-from octavo.cli.arguments import NOT_SIGNED_IN, USAGE, Failure, tell, why_read_only
+from octavo.cli.failures import NOT_SIGNED_IN, USAGE, Failure, why_read_only
+from octavo.cli.standard_streams import tell
 from octavo.client import profiles, signing_in
 from octavo.client.credentials import StoreTimeout, StoreUnavailable
 from octavo.client.profiles import Access

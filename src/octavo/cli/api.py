@@ -15,9 +15,10 @@ from octavo.api.safety import json as safe_json
 from octavo.api.safety import line
 from octavo.cli.access import open_client, read_settings, resolve
 from octavo.cli.api_requests import request_of
-from octavo.cli.arguments import Failure, tell, write_out
+from octavo.cli.failures import Failure
 from octavo.cli.late_client import LateClient
 from octavo.cli.output import compiled_filter
+from octavo.cli.standard_streams import tell, write_out
 from octavo.client.carrier import RawRequest, RawResponse
 from octavo.settings import Settings
 from octavo.untrusted_input import parse_json

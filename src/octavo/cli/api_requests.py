@@ -28,7 +28,7 @@ from octavo.cli.api_values import (
     typed_field,
     values_of,
 )
-from octavo.cli.arguments import USAGE, Failure
+from octavo.cli.failures import USAGE, Failure
 from octavo.client.carrier import RawRequest
 from octavo.client.client import outgoing_json, raw_request
 from octavo.client.policy import READS

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from octavo.api import safety
-from octavo.cli.arguments import USAGE, Failure
+from octavo.cli.failures import USAGE, Failure
 from octavo.untrusted_input import MAX_DEPTH, DuplicateKeyError, LimitExceededError, is_deeper, parse_strict_json
 
 MAX_FILE_SIZE = 16 << 20

@@ -1,231 +1,20 @@
-"""The arguments of the command line, and the module that runs each command."""
+"""The arguments of all commands. `octavo.cli.commands` has most commands; the others are declared here."""
 
 from __future__ import annotations
 
 import argparse
-import io
-import json
-import os
-import re
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
-from textwrap import fill
-from typing import NoReturn, TextIO
 
 from octavo import __version__
-from octavo.cli.commands import COMMANDS, Command, fields_by_kind, load_command
+from octavo.cli.commands import COMMANDS, load_command
 from octavo.cli.demo_roles import DEFAULT_ROLE, PEOPLE_BY_ROLE
-from octavo.cli.traceback_hooks import install_other_hooks
-from octavo.settings import nearest
-
-FAILED, USAGE, NOT_FOUND, NOT_SIGNED_IN, NOT_ALLOWED, BLOCKED, UNKNOWN = 1, 2, 3, 4, 5, 6, 7
-"""The exit codes of failures, which `octavo help exit-codes` explains. UNKNOWN: the server may have made a change."""
-ERROR_NAMES = {
-    FAILED: "failed",
-    USAGE: "usage",
-    NOT_FOUND: "not-found",
-    NOT_SIGNED_IN: "not-signed-in",
-    NOT_ALLOWED: "not-allowed",
-    BLOCKED: "blocked",
-    UNKNOWN: "unknown",
-}
-"""The name of an error in JSON, by its exit code. A few errors have names of their own."""
-_NEXT_COMMAND = re.compile(r"(?:: |[Rr]un )(octavo [^,:]+?)\.?\Z")
-"""The command at the end of a message."""
-
-READ_ONLY = "Octavo is running with --read-only and changes nothing on the server. To make changes, start Octavo without --read-only."
-
-
-class Failure(Exception):
-    """A failed command: the message for standard error, which may be empty, and the exit code."""
-
-    def __init__(self, message: str, code: int = FAILED, *, error: str = "") -> None:
-        """`message` is `Could not VERB OBJECT: cause. Next step.` `error` is its name in JSON. The default is that of the
-        exit code."""
-        super().__init__(message)
-        self.code, self.error = code, error or ERROR_NAMES.get(code, "")
-
-    @property
-    def as_json(self) -> str:
-        """The failure as one line of JSON."""
-        found = _NEXT_COMMAND.search(str(self))
-        facts = {"code": self.error, "exit": self.code, "message": str(self), "next": found[1] if found else None}
-        return json.dumps({"error": facts}, separators=(",", ":"))
-
-
-class _WrongUsage(Failure):
-    """Arguments that the parser refused."""
-
-    def __init__(self, message: str, program: str, usage: str) -> None:
-        super().__init__(message, USAGE)
-        self.text = f"{usage}{program}: error: {message}\n"
-
-
-_CHOICE = r"[\w-]+"
-_INVALID_CHOICE = re.compile(r"invalid choice: '([^']{1,40})' \(choose from ([^()]*)\)")
-
-
-class _Parser(argparse.ArgumentParser):
-    """A parser that raises its errors, so that they can be printed as JSON."""
-
-    def error(self, message: str) -> NoReturn:
-        if found := _INVALID_CHOICE.search(message):
-            message += f".{nearest(found[1], re.findall(_CHOICE, found[2]))}".rstrip(".")
-        raise _WrongUsage(message, self.prog, self.format_usage())
-
-
-def run(argv: Sequence[str]) -> int:
-    """Run the command in `argv` and return its exit code."""
-    try:
-        if argv[:1] == [COMPLETE]:
-            return int(import_module(f"octavo.cli.{_REFS_MODULE}").run(argv[1:]))
-        try:
-            if isinstance(sys.stdout, io.TextIOWrapper):
-                # Characters that the encoding lacks are escaped, as in JSON.
-                sys.stdout.reconfigure(errors="backslashreplace")
-            options = _parsed(argv)
-        except (SystemExit, OSError):
-            write_out("")  # argparse does not check whether the help or the version was written
-            raise
-        is_app = options.module in ("app", "opening") and options.command not in COMMANDS
-        if not is_app:  # The app does this after it has shown its first picture.
-            install_other_hooks()
-            if options.debug:
-                _print_log()
-        if options.command in COMMANDS:
-            return load_command(options.command).run(options)
-        return int(import_module(f"octavo.cli.{options.module}").run(options))
-    except Failure as failure:
-        if str(failure) and _wants_json(argv):
-            _write_error(failure.as_json + "\n")
-        elif isinstance(failure, _WrongUsage):
-            _write_error(failure.text)
-        elif str(failure):
-            tell(str(failure))
-        return failure.code
-
-
-def _print_log() -> None:
-    from octavo.data.event_log import LOG  # lazy: only for --debug
-
-    LOG.echo = tell
-
-
-def _wants_json(argv: Sequence[str]) -> bool:
-    """Return whether the command prints JSON, so that its errors are JSON too."""
-    return any(each.partition("=")[0] in ("--json", "--ndjson", "--jq", "-q") for each in argv)
-
-
-def write_out(text: str) -> None:
-    """Write `text` to standard output. Raises Failure if that fails, with code 0 if the reader closed the pipe."""
-    if sys.stdout is None:
-        raise Failure("Could not write the output: standard output is closed.")
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except OSError as error:
-        _redirect_to_null(sys.stdout)
-        if isinstance(error, BrokenPipeError):
-            # For example `octavo operations | head`, which is not a failure.
-            raise Failure("", 0) from None
-        raise Failure(f"Could not write the output: {(error.strerror or 'unknown cause').lower()}.") from None
-
-
-def _redirect_to_null(stream: TextIO) -> None:
-    """Redirect `stream` to the null device, so that Python does not fail again at exit when it flushes the stream."""
-    with suppress(OSError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)
-
-
-def why_read_only(options: argparse.Namespace) -> str:
-    """Return the message for a refused write with `--read-only` or OCTAVO_READ_ONLY. Empty without both."""
-    return READ_ONLY if options.read_only or os.environ.get("OCTAVO_READ_ONLY", "") not in ("", "0") else ""
-
-
-def tell(*sentences: str) -> None:
-    """Write messages to standard error: failures, wrong settings, and files or blocks that are not shown completely."""
-    _write_error("".join(f"octavo: {each}\n" for each in sentences))
-
-
-def _write_error(text: str) -> None:
-    if text and sys.stderr is not None:
-        try:
-            sys.stderr.write(text)
-            sys.stderr.flush()
-        except OSError:
-            _redirect_to_null(sys.stderr)  # the exit code still reports the failure
-
-
-COMPLETE = "__complete"
-"""The hidden command that completion scripts run."""
-_REFS_MODULE = "cached_refs"
-_REF_ALONE = re.compile(r"https?://\S+|[^-:@#/\s][^:@#/]*[#/]\d{1,9}(:[^@]+)?(@\S+)?")
-"""A REF or URL that is opened without a command."""
-_GLOBAL_VALUES = ("--profile", "--base-url", "-s", "--space", "--folder", "--color")
-"""Global options with a value."""
-
-
-def _command_in(argv: Sequence[str]) -> str:
-    """Return the first argument that is no global option, which names the command. Empty if there is none."""
-    arguments = iter(argv)
-    for each in arguments:
-        if not each.startswith("-"):
-            return each
-        if each in _GLOBAL_VALUES:
-            next(arguments, None)
-    return ""
-
-
-def _parsed(argv: Sequence[str]) -> argparse.Namespace:
-    """Parse `argv`. Values of `api` may also follow an option, where argparse does not accept them."""
-    name = _command_in(argv)
-    if _REF_ALONE.fullmatch(name):
-        argv = ["open", *argv]
-        name = "open"
-    top = parser(name)
-    if name and name not in (known := commands_of(top)):
-        top.error(f"Unknown command {name[:40]!r}.{nearest(name, known) or ' For a list, run: octavo --help'}")
-    options, unparsed = top.parse_known_args(argv)
-    if options.command == "api":
-        _select_api_help(options, commands_of(top)["api"])
-        options.values = [*options.values, *(each for each in unparsed if not each.startswith("-"))]
-        unparsed = [each for each in unparsed if each.startswith("-")]
-    if unparsed:
-        known_options = [each for command in _running(top, options) for each in command._option_string_actions]
-        meant = nearest(unparsed[0].partition("=")[0][:40], known_options)
-        help_command = f" For help, run: octavo {options.command} --help"
-        top.error(f"unrecognized arguments: {' '.join(unparsed)}.{meant or help_command}")
-    return options
-
-
-def _running(top: argparse.ArgumentParser, options: argparse.Namespace) -> Iterator[argparse.ArgumentParser]:
-    """Yield the parsers of the command and of its action, if there is one."""
-    command = commands_of(top)[options.command]
-    yield command
-    if action := commands_of(command).get(getattr(options, "action", "")):
-        yield action
-
-
-def _select_api_help(options: argparse.Namespace, api: argparse.ArgumentParser) -> None:
-    """Print the help of `api` and end the command, or select the module that prints the help of an operation."""
-    if options.help and options.name:
-        options.module = "operation_help"
-    elif options.help:
-        api.print_help()
-        api.exit()
-    elif not options.name:
-        api.error("the following arguments are required: NAME")
+from octavo.cli.parsers import Commands, Parser, add_command, add_global_options, all_commands, whole_number
 
 
 def parser(only: str | None = None) -> argparse.ArgumentParser:
     """Return the parser of the command line. With `only`, the arguments of other commands in `COMMANDS` are left out,
     so that their modules are not loaded."""
-    top = _Parser(
+    top = Parser(
         prog="octavo",
         description="Read, review, and merge documentation in the terminal. Without a command, Octavo opens the app.",
         epilog="Exit codes: 0 success, 1 failure, 2 usage error, 3 not found, 4 not signed in, 5 not allowed, 6 blocked, "
@@ -235,7 +24,7 @@ def parser(only: str | None = None) -> argparse.ArgumentParser:
     demo_defaults = {"reset": False, "large": False, "latency": 0, "fail": 0, "role": ""}
     top.set_defaults(command="", module="opening", target="", web=False, **demo_defaults)
     commands: Commands[argparse.ArgumentParser] = top.add_subparsers(
-        title="commands", metavar="COMMAND", dest="command", parser_class=_Parser
+        title="commands", metavar="COMMAND", dest="command", parser_class=Parser
     )
     for name, summary in COMMANDS.items():
         if only is None or only == name:
@@ -244,16 +33,10 @@ def parser(only: str | None = None) -> argparse.ArgumentParser:
         else:
             commands.add_parser(name, help=summary)
     _add_other_commands(commands)
-    _add_global_options(top)
-    for each in _all_commands(top):
-        _add_global_options(each, again=True)
+    add_global_options(top)
+    for command_parser in all_commands(top):
+        add_global_options(command_parser, again=True)
     return top
-
-
-def _all_commands(top: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
-    for each in commands_of(top).values():
-        yield each
-        yield from _all_commands(each)
 
 
 def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -265,14 +48,14 @@ def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     demo.add_argument(
         "--latency",
-        type=_whole_number(60_000, "a number of milliseconds", 300),
+        type=whole_number(60_000, "a number of milliseconds", 300),
         default=0,
         metavar="MS",
         help="delay every response by MS milliseconds",
     )
     demo.add_argument(
         "--fail",
-        type=_whole_number(100, "a percentage", 10),
+        type=whole_number(100, "a percentage", 10),
         default=0,
         metavar="PERCENT",
         help="make PERCENT percent of the API requests fail",
@@ -287,7 +70,7 @@ def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
         "The command word may be left out for a URL and for SPACE/NUMBER. If a folder has the name, it is opened: handbook: is "
         "always a space, and ./handbook a folder. SUMMARY.md defines the table of contents of a folder. Without SUMMARY.md, "
         "the folder structure does. Changed files become a new revision, even while the folder is open. Your comments and "
-        "change requests are kept. Octavo never writes to the folder: a merge changes only Octavo's copy.",
+        "change requests are kept. Merged changes stay in Octavo's copy until you write them to the folder: octavo export FOLDER --write",
         examples=(
             "octavo open harbour-api/7",
             "octavo open ./docs",
@@ -307,7 +90,7 @@ def _add_other_commands(commands: Commands[argparse.ArgumentParser]) -> None:
     )
     serve.add_argument(
         "--port",
-        type=_whole_number(65_535, "a port", 8080),
+        type=whole_number(65_535, "a port", 8080),
         default=0,
         metavar="N",
         help="the port to listen on (default: any free port)",
@@ -434,80 +217,6 @@ def _add_api_options(api: argparse.ArgumentParser) -> None:
     api.add_argument("--dry-run", action="store_true", help="print the request without the API key; send nothing")
 
 
-Commands = argparse._SubParsersAction  # the return type of `add_subparsers` has no public name
-
-
-def commands_of(top: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the parser of each command by name."""
-    found: dict[str, argparse.ArgumentParser] = {}
-    for action in top._actions:
-        if isinstance(action, Commands):
-            found |= action.choices
-    return found
-
-
-def summaries_of(top: argparse.ArgumentParser) -> dict[str, str]:
-    """Return the line about each command, by name."""
-    actions = (action for action in top._actions if isinstance(action, Commands))
-    return {each.dest: each.help or "" for action in actions for each in action._choices_actions}
-
-
-def add_command(
-    commands: Commands[argparse.ArgumentParser],
-    name: str,
-    summary: str,
-    details: str = "",
-    examples: Sequence[str] = (),
-    command: Command | None = None,
-    *,
-    add_help: bool = True,
-) -> argparse.ArgumentParser:
-    """Add a command. `summary` is its line in the list of commands. Its own help also shows `details`, `examples`, and the
-    fields and exit codes of `command`."""
-    description = fill(f"{summary[:1].upper()}{summary[1:]}. {details}".strip(), 80)
-    parts = ["\n".join(("examples:", *(f"  {each}" for each in examples)))] if examples else []
-    for kind, fields in fields_by_kind(command).items() if command is not None else ():
-        default = ", ".join(each.name for each in fields if not each.is_extra)
-        extra = ", ".join(each.name for each in fields if each.is_extra)
-        named = f"fields of a {kind}" if kind else "fields"
-        parts.append(fill(f"{named}: {default}", 80, subsequent_indent="  "))
-        parts += [fill(f"more {named}: {extra}", 80, subsequent_indent="  ")] if extra else []
-    if command is not None and command.exit_codes:
-        parts.append("\n".join(("exit codes:", *(f"  {code}  {text}" for code, text in command.exit_codes.items()))))
-    epilog = "\n\n".join(parts) or None
-    form = argparse.RawDescriptionHelpFormatter
-    return commands.add_parser(
-        name, help=summary, description=description, epilog=epilog, formatter_class=form, add_help=add_help
-    )
-
-
-GLOBAL_OPTIONS = "global options"
-"""Title of the options that every command takes, before or after its name."""
-
-
-def _add_global_options(to: argparse.ArgumentParser, *, again: bool = False) -> None:
-    """Add the options that every command takes. With `again`, they are added to a command, where they override the same
-    options before it."""
-    group = to.add_argument_group(GLOBAL_OPTIONS)
-    default, unset = (argparse.SUPPRESS, argparse.SUPPRESS) if again else (None, False)
-    account = "the name of the account to use (as shown by `octavo auth status`)"
-    group.add_argument("--profile", metavar="NAME", default=default, help=account)
-    group.add_argument("--base-url", metavar="URL", default=default, help="the server to use (or set OCTAVO_BASE_URL)")
-    group.add_argument("--demo", dest="use_demo", action="store_true", default=unset, help="use the demo documentation")
-    group.add_argument(
-        "--folder", dest="pages_folder", metavar="DIR", default=default, help="use a folder of Markdown files"
-    )
-    group.add_argument("-s", "--space", metavar="SPACE", default=default, help="the space (or set OCTAVO_SPACE)")
-    refuse = "refuse all changes to data on the server (or set OCTAVO_READ_ONLY=1)"
-    group.add_argument("--read-only", action="store_true", default=unset, help=refuse)
-    debug = "print each request and write to standard error (`octavo log` has them too)"
-    group.add_argument("--debug", action="store_true", default=unset, help=debug)
-    group.add_argument("--no-pager", action="store_true", default=unset, help="print long text without a pager")
-    group.add_argument(
-        "--color", choices=("auto", "always", "never"), default=default, help="when to use colors (default: auto)"
-    )
-
-
 def _add_role(to: argparse.ArgumentParser) -> None:
     to.add_argument(
         "--as",
@@ -517,16 +226,3 @@ def _add_role(to: argparse.ArgumentParser) -> None:
         metavar="ROLE",
         help=f"your role in the demo: {', '.join(PEOPLE_BY_ROLE)} (default: {DEFAULT_ROLE})",
     )
-
-
-def _whole_number(maximum: int, what: str, example: int) -> Callable[[str], int]:
-    """Return a function that reads a whole number from 0 to `maximum`."""
-
-    def read(text: str) -> int:
-        if not (text.isascii() and text.isdecimal() and len(text) < 10 and int(text) <= maximum):
-            raise argparse.ArgumentTypeError(
-                f"{text[:40]!r} is not {what}. Enter a number from 0 to {maximum}, for example {example}."
-            )
-        return int(text)
-
-    return read

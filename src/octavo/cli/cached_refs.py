@@ -6,8 +6,8 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from octavo.cli.arguments import write_out
 from octavo.cli.platform_folders import demo_folder
+from octavo.cli.standard_streams import write_out
 from octavo.client import profiles
 from octavo.client.accounts import Accounts
 from octavo.data.space_names import cached_change_requests, cached_spaces, space_name

@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 
 from octavo.api.content import Page, Revision
 from octavo.api.places import ContentRef
-from octavo.cli.arguments import USAGE, Failure
 from octavo.cli.check_folder import CheckReport
 from octavo.cli.comparisons import PARALLEL, PageTexts, changed_items, load_revision, load_texts, sides_of
 from octavo.cli.external_links import MAX_URLS, broken_urls
+from octavo.cli.failures import USAGE, Failure
 from octavo.cli.refs import Target
 from octavo.concurrency import gather_bounded
 from octavo.data.live import Live

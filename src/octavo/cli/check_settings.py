@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from octavo.cli.arguments import USAGE, Failure
+from octavo.cli.failures import USAGE, Failure
 from octavo.documents.checks.findings import DEFAULT_RULES, RULES, RuleChoice
 from octavo.documents.folders.folder import Folder
 from octavo.settings import nearest

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from octavo.api.folding import fold
 from octavo.api.safety import line
-from octavo.cli.arguments import NOT_FOUND, USAGE, Failure
+from octavo.cli.failures import NOT_FOUND, USAGE, Failure
 from octavo.documents.blocks import Block, Document, plain_text
 
 _MOST_NAMED = 6

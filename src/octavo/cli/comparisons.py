@@ -9,13 +9,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from octavo.api import content, spaces
-from octavo.api.content import Revision
+from octavo.api.content import PageReference, Revision
 from octavo.api.errors import NotFound
 from octavo.api.places import ChangeRequestRef, ContentRef, RevisionRef
 from octavo.api.safety import line
 from octavo.api.users import Me
-from octavo.cli.arguments import NOT_FOUND, USAGE, Failure
-from octavo.cli.refs import Target, all_items
+from octavo.cli.failures import NOT_FOUND, USAGE, Failure
+from octavo.cli.refs import References, Target, all_items
 from octavo.concurrency import gather_bounded
 from octavo.data.queries import PAGE_LIMIT, find_page, get_page_source, page_markdown, reviews_of
 from octavo.documents.changed_items import ChangedPage, changed_pages
@@ -47,6 +47,8 @@ class PageTexts:
     item: ChangedPage
     before: str = ""
     after: str = ""
+    old_path: str = ""
+    """The path of a page before it was moved or renamed. Empty if it was not, or if the path is unknown."""
 
     @property
     def path(self) -> str:
@@ -125,6 +127,25 @@ async def _listed_items(live: Live, at: ContentRef) -> tuple[ChangedPage, ...]:
     if not isinstance(at, ChangeRequestRef):
         return ()
     return changed_pages((await live.fetch(content.ListChanges(at=at, limit=PAGE_LIMIT))).changes)
+
+
+async def select_page(
+    references: References, target: Target, items: tuple[ChangedPage, ...], name: str = ""
+) -> tuple[ChangedPage, ...]:
+    """Return the changes of the page with this path, id or title, else of the page of the target, else all changes. Empty if
+    the page has no changes. Raises ApiError, or Failure if there is no such page."""
+    wanted = name.strip("/") or (target.page.id if target.page is not None else "")
+    if not wanted:
+        return items
+    chosen = tuple(each for each in items if each.page is not None and wanted in _names(each.page))
+    if not chosen:
+        page = await references.page(target, wanted)
+        chosen = tuple(each for each in items if each.page is not None and each.page.id == page.id)
+    return chosen
+
+
+def _names(page: PageReference) -> tuple[str, ...]:
+    return (page.id, page.path or "", page.title)
 
 
 async def load_texts(live: Live, sides: Sides, items: Sequence[ChangedPage]) -> list[PageTexts]:

@@ -11,8 +11,10 @@ import shtab
 
 from octavo.api.operation import load
 from octavo.api.wire import body_fields, query_fields, routes
-from octavo.cli.arguments import COMPLETE, commands_of, parser, write_out
+from octavo.cli.arguments import parser
+from octavo.cli.parsers import COMPLETE, commands_of
 from octavo.cli.powershell_completion import powershell_script, takes_ref
+from octavo.cli.standard_streams import write_out
 from octavo.help import TOPICS
 
 _NAMES, _VALUES, _REFS = "_octavo_operations", "_octavo_values", "_octavo_refs"

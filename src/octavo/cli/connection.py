@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from octavo.api.errors import ApiError, Forbidden, NotFound, Outcome, ReadOnly, Unauthorized
 from octavo.cli.access import check_one_source, read_settings, signed_in
-from octavo.cli.arguments import FAILED, NOT_ALLOWED, NOT_FOUND, NOT_SIGNED_IN, UNKNOWN, Failure, why_read_only
+from octavo.cli.failures import FAILED, NOT_ALLOWED, NOT_FOUND, NOT_SIGNED_IN, UNKNOWN, Failure, why_read_only
 from octavo.client.policy import READS
 from octavo.data.live import NOT_AVAILABLE_OFFLINE
 from octavo.data.state_db import NotSaved

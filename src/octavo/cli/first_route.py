@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from octavo.api.places import ChangeRequestRef
-from octavo.cli.arguments import Failure
+from octavo.cli.failures import Failure
 from octavo.cli.refs import References, Target
 from octavo.cli.threads import find_thread, thread_at
 from octavo.tui.core.routes import Route, ToChangeRequest, ToPage, ToThread

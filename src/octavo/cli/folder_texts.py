@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from octavo.api.content import Change, PageReference
-from octavo.cli.arguments import USAGE, Failure
 from octavo.cli.comparisons import PageTexts
+from octavo.cli.failures import USAGE, Failure
 from octavo.cli.pulled_folders import file_failures, has_pulled_folder, path_in, this_folder
 from octavo.documents.changed_items import ChangedPage
 from octavo.files.local_changes import FileChange, LocalFiles, files_title
 
-_CHANGES = {"A": "page_created", "D": "page_deleted", "?": "page_created"}
+_CHANGES = {"A": "page_created", "D": "page_deleted", "R": "page_moved", "?": "page_created"}
 
 
 def folder_texts(argument: str | None) -> list[PageTexts] | None:
@@ -46,4 +46,4 @@ def _texts(local: LocalFiles, change: FileChange) -> PageTexts:
     title = files_title(after or before)
     page = PageReference(id="file", title=title, path=change.path)
     kind = Change(type=_CHANGES.get(change.status, "page_edited"))
-    return PageTexts(ChangedPage(change.path, title, (kind,), page), before, after)
+    return PageTexts(ChangedPage(change.path, title, (kind,), page), before, after, change.before)

@@ -20,17 +20,18 @@ from octavo import redaction
 from octavo.api.content import ListPages
 from octavo.api.errors import ApiError
 from octavo.api.places import ChangeRequestRef
-from octavo.cli.arguments import Failure, parser
+from octavo.cli.arguments import parser
 from octavo.cli.check_content import ContentOptions, check_content
 from octavo.cli.check_settings import choose_rules
 from octavo.cli.commands.changes import ChangeList
 from octavo.cli.commands.inbox import InboxList
 from octavo.cli.commands.search import Search
+from octavo.cli.failures import Failure
 from octavo.cli.note_files import note_of
 from octavo.cli.output import json_value
 from octavo.cli.page_rows import load_page, page_row
 from octavo.cli.refs import References, Target
-from octavo.cli.review_export import FIELDS, ExportOptions, check_is_change, export_review, proposed_row
+from octavo.cli.review_export import ExportOptions, check_is_change, export_review, proposed_row
 from octavo.cli.review_import import NoteImport
 from octavo.data.state_db import NotSaved
 from octavo.documents.checks.findings import sorted_findings
@@ -178,7 +179,8 @@ class Toolbox:
             parsed = note_of({**given, **note, "source": self.source})
         except ValueError as error:
             raise ToolError(f"Could not propose the note: {error}") from None
-        result = await NoteImport(self.session, self.references(), target).propose([parsed])
+        importing = NoteImport(self.session, self.references(), target)
+        result = await importing.propose(await importing.place([parsed]))
         if result.not_placed:
             raise ToolError(f"Could not place the note: {result.not_placed[0].problem}")
         if result.over_limit:
@@ -246,7 +248,7 @@ async def _search(box: Toolbox, arguments: Arguments) -> dict[str, Any]:
 async def _get_change(box: Toolbox, arguments: Arguments) -> dict[str, Any]:
     target, _ = await box.change(str(arguments["ref"]))
     options = ExportOptions(str(arguments.get("page", "")), changed_only=True)
-    row = await export_review(box.references(), target, options, frozenset(each.name for each in FIELDS))
+    row = await export_review(box.references(), target, options, frozenset(("pages", "threads")))
     threads = row.pop("threads")
     if options.page:
         paths = {each["path"] for each in row["pages"]}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from octavo.api.safety import line
-from octavo.cli.arguments import USAGE, Failure
+from octavo.cli.failures import USAGE, Failure
 from octavo.data.proposed_notes import MAX_NOTES, body_text, source_name
 from octavo.settings import nearest
 from octavo.untrusted_input import DuplicateKeyError, LimitExceededError, parse_strict_json
@@ -24,7 +24,7 @@ class Note:
     """A note as a program wrote it."""
 
     line: int
-    """Number of its line in the file, counted from 1."""
+    """Number of its line in the JSONL file, counted from 1. 0 for a finding of a linter."""
     page: str
     """Path, id or title of the page."""
     source: str
@@ -38,6 +38,8 @@ class Note:
     """Id of the revision that the program read. Empty if unknown."""
     severity: str = ""
     rule: str = ""
+    where: str = ""
+    """The file and line that a linter names. Empty for a note of a JSONL file."""
 
 
 def read_notes(content: bytes, name: str) -> list[Note]:

@@ -13,8 +13,8 @@ from octavo.api.operation import Listing, Spec
 from octavo.api.text import FORMS
 from octavo.api.wire import routes
 from octavo.cli.api_requests import spec_of
-from octavo.cli.arguments import write_out
 from octavo.cli.operations import parameters
+from octavo.cli.standard_streams import write_out
 
 _WIDTH = 100
 _LIMITS = {

@@ -15,7 +15,7 @@ from octavo.api.folding import fold
 from octavo.api.openapi_document import Json, area_description, document
 from octavo.api.operation import AREAS, Spec, camel, load
 from octavo.api.wire import Route, body_fields, query_fields, routes
-from octavo.cli.arguments import tell, write_out
+from octavo.cli.standard_streams import tell, write_out
 
 PIPE_COLUMNS = 120
 """Columns of the table in a pipe. Longer paths and sentences stay on one line, so that `grep` finds them."""

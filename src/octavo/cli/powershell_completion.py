@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 
-from octavo.cli.arguments import COMPLETE, Commands, commands_of
+from octavo.cli.parsers import COMPLETE, Commands, commands_of
 
 _SCRIPT = """# Put this line into your profile ($PROFILE): octavo completion powershell | Out-String | Invoke-Expression
 Register-ArgumentCompleter -Native -CommandName octavo -ScriptBlock {{

@@ -30,7 +30,8 @@ from octavo.api.organizations import Organization
 from octavo.api.places import ChangeRequestRef, SpaceRef
 from octavo.api.safety import line
 from octavo.api.spaces import Space
-from octavo.cli.arguments import NOT_FOUND, USAGE, Failure, tell
+from octavo.cli.failures import NOT_FOUND, USAGE, Failure
+from octavo.cli.standard_streams import tell
 from octavo.data.queries import spaces_of
 from octavo.data.space_names import slug, space_name
 from octavo.settings import nearest

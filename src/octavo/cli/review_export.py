@@ -7,13 +7,14 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from octavo.api.comments import Reply
 from octavo.api.content import ListPages
-from octavo.cli.arguments import USAGE, Failure
-from octavo.cli.comparisons import PARALLEL, PageTexts, Sides, changed_items, load_texts, sides_of
+from octavo.cli.check_settings import choose_rules
+from octavo.cli.comparisons import PARALLEL, PageTexts, Sides, changed_items, load_texts, select_page, sides_of
+from octavo.cli.failures import USAGE, Failure
 from octavo.cli.output import Field
 from octavo.cli.refs import References, Target
 from octavo.cli.threads import FoundThread, load_replies, load_threads
@@ -21,6 +22,8 @@ from octavo.concurrency import gather_bounded
 from octavo.data.proposed_notes import ProposedNote
 from octavo.documents.block_changes import BlockChange, block_changes
 from octavo.documents.blocks import Block, Document
+from octavo.documents.changed_items import ChangedPage
+from octavo.documents.checks.findings import sorted_findings
 from octavo.documents.diff import diff
 from octavo.documents.note_places import NotePlaces
 from octavo.documents.parse import parse
@@ -34,7 +37,9 @@ FIELDS = (
     Field("schema", "string"),
     Field("change", "object"),
     Field("pages", "object[]"),
+    Field("files", "object[]"),
     Field("threads", "object[]"),
+    Field("findings", "object[]"),
     Field("truncated", "boolean"),
     Field("proposed", "object[]", is_extra=True),
 )
@@ -49,28 +54,54 @@ class ExportOptions:
     changed_only: bool = False
     """True to leave out unchanged blocks."""
     limit: int = MAX_SIZE
+    against: str = "base"
+    """The version to compare with, as for `sides_of`."""
 
 
 async def export_review(
     references: References, target: Target, options: ExportOptions, wanted: AbstractSet[str]
 ) -> dict[str, Any]:
-    """Return the change request of `target` with the `wanted` fields. Raises ApiError or Failure."""
-    check_is_change(target)
+    """Return the changes of `target` with the `wanted` fields. Raises ApiError or Failure."""
     row: dict[str, Any] = {"schema": SCHEMA, "change": _change(target), "truncated": False}
-    if not wanted & {"pages", "threads"}:
-        return row
-    live = references.live
-    sides = await sides_of(live, target, "base")
-    pages, threads = await asyncio.gather(
-        _load_pages(references, target, sides, options), _load_threads(references, target)
-    )
-    placed = _PlacedThreads(pages, threads)
-    row["threads"] = [placed.row(*each) for each in threads]
-    if "pages" in wanted:
-        old_paths = await _old_paths(references, sides, pages)
-        exported = [_page(each, placed, old_paths, changed_only=options.changed_only) for each in pages]
-        row["pages"], row["truncated"] = _limited(exported, options.limit)
+    if wanted & {"pages", "files", "threads"}:
+        sides = await sides_of(references.live, target, options.against)
+        items = await changed_items(references.live, target, sides)
+        chosen = await select_page(references, target, items, options.page)
+        pages, threads = await asyncio.gather(_load_pages(references, sides, chosen), _load_threads(references, target))
+        row |= exported_texts(pages, threads, options)
+        row["files"] = [_file(each) for each in chosen if each.page is None]
+    if "findings" in wanted:
+        row["findings"] = await _findings(references, target, options.page)
     return row
+
+
+def exported_texts(
+    pages: Sequence[PageTexts],
+    threads: Sequence[tuple[FoundThread, Sequence[Reply]]] = (),
+    options: ExportOptions = ExportOptions(),
+) -> dict[str, Any]:
+    """Return the fields `pages`, `threads` and `truncated` for changed pages. Slow for long pages."""
+    parsed = [_Page(each, parse(each.before), parse(each.after)) for each in pages]
+    placed = _PlacedThreads(parsed, threads)
+    rows = [_page(each, placed, changed_only=options.changed_only) for each in parsed]
+    kept, is_cut = _limited(rows, options.limit)
+    return {"pages": kept, "threads": [placed.row(*each) for each in threads], "truncated": is_cut}
+
+
+async def _findings(references: References, target: Target, page: str) -> list[dict[str, Any]]:
+    """Return what the rules of `octavo check` find in the words that the change request added. Raises ApiError or
+    Failure."""
+    from octavo.cli.check_content import ContentOptions, check_content  # lazy: the linters and the downloads of URLs
+
+    if page:
+        target = replace(target, page=await references.page(target, page))
+    report = await check_content(references.live, target, ContentOptions(target.change_request is not None))
+    rules = choose_rules((), ())
+    return [each.as_json() for each in sorted_findings(report.findings) if rules.applies(each)]
+
+
+def _file(item: ChangedPage) -> dict[str, Any]:
+    return {"name": item.title, "change": PageTexts(item).change}
 
 
 def check_is_change(target: Target) -> None:
@@ -92,9 +123,10 @@ def proposed_row(note: ProposedNote, paths: Mapping[str, str]) -> dict[str, Any]
     }
 
 
-def _change(target: Target) -> dict[str, Any]:
+def _change(target: Target) -> dict[str, Any] | None:
     change = target.change_request
-    assert change is not None, "the caller has checked this"
+    if change is None:
+        return None
     return {
         "ref": str(target.ref.place),
         "number": change.number,
@@ -124,29 +156,21 @@ class _Page:
         return self.texts.item.key
 
 
-async def _load_pages(references: References, target: Target, sides: Sides, options: ExportOptions) -> list[_Page]:
-    items = [each for each in await changed_items(references.live, target, sides) if each.page is not None]
-    wanted = options.page or (target.page.id if target.page is not None else "")
-    if wanted:
-        page = await references.page(target, wanted)
-        items = [each for each in items if each.page is not None and each.page.id == page.id]
-    texts = await load_texts(references.live, sides, items)
-    return await asyncio.to_thread(lambda: [_Page(each, parse(each.before), parse(each.after)) for each in texts])
+async def _load_pages(references: References, sides: Sides, items: Sequence[ChangedPage]) -> list[PageTexts]:
+    """Return the texts of changed pages, with the old paths of those that were moved or renamed. Raises ApiError."""
+    texts = await load_texts(references.live, sides, [each for each in items if each.page is not None])
+    moved = {each.item.key for each in texts if each.change in ("moved", "renamed")}
+    if not moved or sides.old is None:
+        return texts
+    tree = await references.live.cached_or_fetch(ListPages(at=sides.old))
+    old_paths = {page.id: page.path or "" for page in tree.walk() if page.id in moved}
+    return [replace(each, old_path=old_paths.get(each.item.key, "")) for each in texts]
 
 
 async def _load_threads(references: References, target: Target) -> list[tuple[FoundThread, Sequence[Reply]]]:
     threads = await load_threads(references, target)
     replies = await gather_bounded(lambda each: load_replies(references, each), threads, PARALLEL)
     return list(zip(threads, replies, strict=True))
-
-
-async def _old_paths(references: References, sides: Sides, pages: Sequence[_Page]) -> Mapping[str, str]:
-    """Return the paths of moved and renamed pages before the change, by the ids of the pages."""
-    moved = {each.id for each in pages if each.texts.change in ("moved", "renamed")}
-    if not moved or sides.old is None:
-        return {}
-    tree = await references.live.cached_or_fetch(ListPages(at=sides.old))
-    return {page.id: page.path or "" for page in tree.walk() if page.id in moved}
 
 
 class _PlacedThreads:
@@ -195,17 +219,20 @@ def _message(message: Any) -> dict[str, Any]:
     }
 
 
-def _page(page: _Page, placed: _PlacedThreads, old_paths: Mapping[str, str], *, changed_only: bool) -> dict[str, Any]:
-    changes = block_changes(diff(page.before, page.after)) if page.texts.item.is_document else iter(())
+def _page(page: _Page, placed: _PlacedThreads, *, changed_only: bool) -> dict[str, Any]:
+    difference = diff(page.before, page.after)
+    changes = block_changes(difference) if page.texts.item.is_document else iter(())
     row: dict[str, Any] = {
         "id": page.id,
         "path": page.texts.path,
         "title": page.texts.item.title,
         "change": page.texts.change,
+        "added": difference.size.added,
+        "removed": difference.size.removed,
         "blocks": [_block(page, each, placed) for each in changes if each.change != "same" or not changed_only],
     }
-    if page.id in old_paths:
-        row["from"] = old_paths[page.id]
+    if page.texts.old_path:
+        row["from"] = page.texts.old_path
     return row
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from octavo.api.content import ListPages, Page, PageTree
 from octavo.api.places import ChangeRequestRef, RevisionRef
+from octavo.api.safety import line
 from octavo.cli.comparisons import Sides, sides_of
 from octavo.cli.note_files import Note
 from octavo.cli.refs import References, Target
@@ -16,6 +17,8 @@ from octavo.cli.review_export import check_is_change
 from octavo.data.proposed_notes import MAX_NOTES, NewNote, ProposedNote
 from octavo.data.queries import find_page, get_page_source, page_markdown
 from octavo.documents.blocks import Document
+from octavo.documents.folders.layout import page_path
+from octavo.documents.linters.placement import LintedPage, added_ranges
 from octavo.documents.note_places import NotePlace, NotePlaces
 from octavo.documents.parse import parse
 from octavo.documents.suggestions import fence, suggestion_fence
@@ -76,9 +79,8 @@ class NoteImport:
         """Return the notes with their places. Raises ApiError or Failure."""
         return tuple([await self._place(each) for each in notes])
 
-    async def propose(self, notes: Sequence[Note]) -> ImportResult:
-        """Store the notes that have a place. Raises ApiError, Failure or NotSaved."""
-        placed = await self.place(notes)
+    async def propose(self, placed: tuple[PlacedNote, ...]) -> ImportResult:
+        """Store the notes that have a place. Raises NotSaved."""
         new = [
             _new_note(each.note, each.page, each.place)
             for each in placed
@@ -87,30 +89,45 @@ class NoteImport:
         result = await self._session.proposed.propose(self.at, new)
         return ImportResult(placed, result.added, result.known, result.over_limit)
 
+    async def page_tree(self) -> PageTree:
+        """Return the page tree of the change request. Raises ApiError."""
+        if self._tree is None:
+            self._tree = await self._live.fetch(ListPages(at=self._target.at))
+        return self._tree
+
+    async def linted_page(self, page: Page) -> LintedPage:
+        """Return a page with its text and what the change request added to it. Raises ApiError or Failure."""
+        before, after = await self._documents(page)
+        added = added_ranges(before.source, after.source)
+        return LintedPage(page.path or page.id, page_path(page), after, after.source, added)
+
     async def _place(self, note: Note) -> PlacedNote:
         page = await self._page(note.page)
         if page is None:
-            return PlacedNote(note, None, f"there is no page {note.page}")
+            return PlacedNote(note, None, f"there is no page {line(note.page)}")
         places = await self._places_of(page)
         return PlacedNote(
             note, page, places.find(note.block, note.quote, side=note.side, read=await self._version_read(note, page))
         )
 
     async def _page(self, name: str) -> Page | None:
-        if self._tree is None:
-            self._tree = await self._live.fetch(ListPages(at=self._target.at))
+        tree = await self.page_tree()
         wanted = name.strip("/")
-        by_title = [page for page in self._tree.walk() if page.title == name]
-        return self._tree.find_by_name(wanted) or (by_title[0] if len(by_title) == 1 else None)
+        by_title = [page for page in tree.walk() if page.title == name]
+        return tree.find_by_name(wanted) or (by_title[0] if len(by_title) == 1 else None)
 
     async def _places_of(self, page: Page) -> NotePlaces:
         if page.id not in self._places:
-            sides = self._sides = self._sides or await sides_of(self._live, self._target, "base")
-            before = await find_page(self._live, get_page_source(sides.old, page.id)) if sides.old is not None else None
-            after = await find_page(self._live, get_page_source(sides.new, page.id))
-            name = page.path or page.title
-            self._places[page.id] = NotePlaces(parse(page_markdown(before)), parse(page_markdown(after)), name)
+            before, after = await self._documents(page)
+            self._places[page.id] = NotePlaces(before, after, page.path or page.title)
         return self._places[page.id]
+
+    async def _documents(self, page: Page) -> tuple[Document, Document]:
+        """Return both versions of a page. Raises ApiError or Failure."""
+        sides = self._sides = self._sides or await sides_of(self._live, self._target, "base")
+        before = await find_page(self._live, get_page_source(sides.old, page.id)) if sides.old is not None else None
+        after = await find_page(self._live, get_page_source(sides.new, page.id))
+        return parse(page_markdown(before)), parse(page_markdown(after))
 
     async def _version_read(self, note: Note, page: Page) -> Document | None:
         """Return the version of the page that the program read. None if that is the current one or is unknown."""

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from octavo import settings as settings_module
 from octavo.cli import sessions
-from octavo.cli.arguments import Failure, why_read_only
-from octavo.cli.sessions import Ways
+from octavo.cli.failures import Failure, why_read_only
 from octavo.data.state_db import NotSaved
 from octavo.settings import Settings
 from octavo.tui.app import garbage_collection
@@ -18,29 +17,29 @@ from octavo.tui.terminal import graphics
 from octavo.tui.terminal.crash_report import fault_reports
 
 if TYPE_CHECKING:
-    from octavo.cli.app import Opening
+    from octavo.cli.session_choice import SessionChoice
     from octavo.first_picture import FirstPicture
     from octavo.tui.core.session import Session
 
 
 def run_app(
-    settings: Settings, options: argparse.Namespace, opening: Opening, picture: FirstPicture | None
+    settings: Settings, options: argparse.Namespace, choice: SessionChoice, picture: FirstPicture | None
 ) -> tuple[int, list[str]]:
     """Run the app until you quit. Return its exit code, and messages for standard error. Raises Failure."""
     garbage_collection.use_one_arena()
     graphics.query_terminal(os.environ)
     left_out: list[str] = []
     try:
-        session = _open_session(settings, options, opening, left_out)
+        session = _open_session(settings, options, choice, left_out)
     except (ValueError, OSError) as error:
         raise Failure(settings_module.in_words(error)) from error
-    ways = Ways(settings, opening.origin, opening.greeting, why_read_only(options))
+    sign_in_methods = sessions.sign_in_methods(settings, choice.origin, choice.greeting, why_read_only(options))
     start = None
-    if opening.ref:
+    if choice.ref:
         from octavo.cli.first_route import route_finder  # lazy: the API of threads, rarely needed
 
-        start = route_finder(options, opening.ref)
-    app = Octavo(settings, ways, session, picture=picture, find_first_route=start)
+        start = route_finder(options, choice.ref)
+    app = Octavo(settings, sign_in_methods, session, picture=picture, find_first_route=start)
     with fault_reports(settings.state_folder) as faults:
         app.run()
         while app.open_next is not None:
@@ -55,12 +54,12 @@ def run_app(
 
 
 def _open_session(
-    settings: Settings, options: argparse.Namespace, opening: Opening, left_out: list[str]
+    settings: Settings, options: argparse.Namespace, choice: SessionChoice, left_out: list[str]
 ) -> Session | None:
     """Return the first session. None for the sign-in screen. Raises ValueError with a message, or OSError. `left_out`
     gets a sentence for each file of a folder that was not loaded completely, while the app runs."""
     read_only = why_read_only(options)
-    if opening.is_demo:
+    if choice.is_demo:
         return sessions.demo(
             settings,
             reset=options.reset,
@@ -70,8 +69,8 @@ def _open_session(
             role=options.role,
             read_only=read_only,
         )
-    if opening.folder is not None:
-        return sessions.folder(settings, opening.folder, left_out, read_only=read_only)
-    if opening.access is None:
+    if choice.folder is not None:
+        return sessions.folder(settings, choice.folder, left_out, read_only=read_only)
+    if choice.access is None:
         return None
-    return sessions.server(settings, opening.access, read_only=read_only or opening.access.why_read_only)
+    return sessions.server(settings, choice.access, read_only=read_only or choice.access.why_read_only)

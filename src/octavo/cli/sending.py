@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from octavo.api.users import Me
-from octavo.cli.arguments import FAILED, NOT_ALLOWED, UNKNOWN, USAGE, Failure
+from octavo.cli.failures import FAILED, NOT_ALLOWED, UNKNOWN, USAGE, Failure
 from octavo.data.state_db import StateDb
 from octavo.data.writes.machine import NewWrite, OutboxEntry
 from octavo.settings import read

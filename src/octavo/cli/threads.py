@@ -12,7 +12,7 @@ from octavo.api.comments import Comment, Message, Reply
 from octavo.api.errors import ApiError, NotFound, Unauthorized
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.api.safety import line
-from octavo.cli.arguments import NOT_FOUND, USAGE, Failure
+from octavo.cli.failures import NOT_FOUND, USAGE, Failure
 from octavo.cli.output import Field
 from octavo.cli.refs import Ref, References, Target, all_items, parse_ref
 from octavo.data.queries import UNDECIDED, change_requests_of, open_threads_of

@@ -11,9 +11,9 @@ from octavo.api.bodies import Markdown
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.errors import ApiError
 from octavo.api.places import RevisionRef
-from octavo.cli.arguments import BLOCKED, FAILED, NOT_ALLOWED, USAGE, Failure, tell
 from octavo.cli.comparisons import Sides, changed_items
 from octavo.cli.connection import run_connected
+from octavo.cli.failures import BLOCKED, FAILED, NOT_ALLOWED, USAGE, Failure
 from octavo.cli.output import Field, print_object
 from octavo.cli.refs import References, Target
 from octavo.cli.sending import (
@@ -26,6 +26,7 @@ from octavo.cli.sending import (
     send_added,
     was_done_once,
 )
+from octavo.cli.standard_streams import tell
 from octavo.cli.viewed import viewed_revision
 from octavo.data.access import why_not_in_space
 from octavo.data.queries import UNDECIDED

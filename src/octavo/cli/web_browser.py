@@ -6,7 +6,7 @@ import argparse
 import os
 from typing import TYPE_CHECKING
 
-from octavo.cli.arguments import USAGE, Failure
+from octavo.cli.failures import USAGE, Failure
 from octavo.tui.terminal.browser import NoBrowser, find
 
 if TYPE_CHECKING:

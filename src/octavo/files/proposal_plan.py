@@ -19,21 +19,28 @@ from octavo.documents.page_trees import Json, Pages
 from octavo.files import contents
 from octavo.files.contents import NEW, Entries
 from octavo.files.local_changes import LocalFiles, files_title
-from octavo.files.page_changes import FileVersion, LinkTargets, PageChange, has_text_change, joined_path, page_change
+from octavo.files.page_changes import (
+    FileVersion,
+    FolderLinkTargets,
+    PageChange,
+    has_text_change,
+    joined_path,
+    page_change,
+)
 from octavo.files.pulled_folder import PulledFolder, TrackedFile
 from octavo.files.tree_changes import TreeStep, deleted_pages, tree_steps
 
 MAX_FILE = 1_000_000
 """Largest file that an edit can add, in bytes."""
 MERGE_FIRST = "Run octavo pull, then propose again"
-ReadText = Callable[[Page], Awaitable[str]]
+ReadText = Callable[[Page], Awaitable[str | None]]
 
 
 @dataclass
 class ProposalPlan:
     """The changes of a proposal. Pages that are new are named by `contents.NEW` and their path."""
 
-    targets: LinkTargets
+    targets: FolderLinkTargets
     new_files: dict[str, bytes] = field(default_factory=dict)
     """Files to add, by path."""
     new_pages: dict[str, FileVersion] = field(default_factory=dict)
@@ -90,7 +97,7 @@ class Baseline:
 
 
 @dataclass
-class Planner:
+class ProposalPlanner:
     """Compares a folder with the revision from which it was pulled and with a change request."""
 
     folder: PulledFolder
@@ -101,13 +108,13 @@ class Planner:
     head: Revision
     """The content of the change request."""
     read_text: ReadText
-    """Returns the Markdown of a page in the change request."""
+    """Returns the Markdown of a page in the change request. None if the server returns none."""
 
     async def plan(self) -> ProposalPlan:
         """Return the changes. Raises ApiError, OSError or NotPulled."""
         known = {file.id: self.local.path_now(file) for file in self.baseline.files.values() if file.id}
         layout = FolderLayout.of(self.head, self.folder.space, known)
-        plan = ProposalPlan(LinkTargets(layout))
+        plan = ProposalPlan(FolderLinkTargets(layout))
         self._plan_tree(plan)
         self._plan_files(plan)
         plan.targets.planned = frozenset(plan.new_files) | {each.path for each in plan.new_pages.values()}
@@ -253,7 +260,11 @@ class Planner:
         before, mine = self._versions(file, path)
         if before.text == mine.text and before.title == mine.title and before.path == mine.path:
             return
-        server = await self.read_text(page) if has_text_change(before, mine) else None
+        has_new_text = has_text_change(before, mine)
+        server = await self.read_text(page) if has_new_text else None
+        if has_new_text and server is None:
+            plan.unsupported.append(f"{path} text, which the API does not return")
+            return
         change = page_change(before, mine, page, server, plan.targets)
         plan.blocked += [f"{path}: {reason}" for reason in change.blocked]
         plan.unsupported += [f"{path} {key}" for key in change.unsupported]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from octavo.api import change_requests
 from octavo.api.content import File, Page, Revision
 from octavo.api.errors import NotFound
 from octavo.api.places import ChangeRequestRef, RevisionRef
-from octavo.documents.folders.folder import VARIABLES
+from octavo.documents.folders.folder import VARIABLES, Problem
 from octavo.documents.folders.layout import FolderLayout
 from octavo.files.folder_merge import FolderMerge, PullResult, WantedFile
 from octavo.files.local_changes import LocalFiles, proposed_files
@@ -30,7 +30,8 @@ async def pull(folder: PulledFolder, reader: SpaceReader, *, report: Report = la
     layout, server_paths = _layout(folder, local, revision)
     remote = _Remote(folder, local, layout, server_paths, before, proposed)
     wanted = await remote.read(reader, report)
-    result = PullResult(revision.id, skipped=list(layout.skipped))
+    skipped = [*layout.skipped, *_missing_includes(folder, layout), *remote.skipped]
+    result = PullResult(revision.id, skipped=skipped)
     FolderMerge(folder, local, layout, wanted, result).apply()
     return result
 
@@ -82,6 +83,14 @@ def _layout(folder: PulledFolder, local: LocalFiles, revision: Revision) -> tupl
     return FolderLayout.of(revision, folder.space, known, kept), new.paths
 
 
+def _missing_includes(folder: PulledFolder, layout: FolderLayout) -> Iterator[Problem]:
+    """Yield the reusable content that pages of the space include and that is not in the folder."""
+    for shared in layout.revision.reusable_contents:
+        path = layout.paths.get(shared.id)
+        if path is not None and folder.data(path) is None:
+            yield Problem(path, "Skipped reusable content: the API does not return its text.")
+
+
 def _place(path: str) -> str:
     """Return a path without what changes when a page gets its first subpage."""
     return path.removesuffix(".md").removesuffix("/README")
@@ -98,6 +107,8 @@ class _Remote:
     before: Revision | None
     proposed: frozenset[str]
     """IDs of pages whose last text is that of a proposal, which was merged."""
+    skipped: list[Problem] = field(default_factory=list)
+    """Files that the server lists without their content."""
 
     async def read(self, reader: SpaceReader, report: Report) -> list[WantedFile]:
         tracked = {file.id: file for file in self.folder.files.values() if file.id}
@@ -110,12 +121,21 @@ class _Remote:
             report(f"Reading {done} of {len(changed)} pages…")
 
         texts = await reader.texts(changed, told)
-        wanted = [self._page(page, texts.get(page.id), tracked.get(page.id)) for page in pages]
+        for page in changed:
+            if page.id not in texts:
+                self.skipped.append(
+                    Problem(self.layout.paths[page.id], "Skipped a page: the API does not return its text.")
+                )
+        unread = {page.id for page in changed} - texts.keys() - tracked.keys()
+        wanted = [self._page(page, texts.get(page.id), tracked.get(page.id)) for page in pages if page.id not in unread]
         files = [file for file in self.layout.revision.files if file.id in self.layout.paths]
         for number, file in enumerate(files):
             report(f"Reading {number + 1} of {len(files)} files…")
             if (found := await self._file(file, tracked.get(file.id), reader)) is not None:
                 wanted.append(found)
+            else:
+                problem = "Skipped a file: the API does not return a link to its content."
+                self.skipped.append(Problem(self.layout.paths[file.id], problem))
         if variables := self.layout.variables():
             path = VARIABLES.as_posix()
             wanted.append(WantedFile(path, path, "variables", "", variables, before=self.folder.files.get(path)))

@@ -31,19 +31,21 @@ class SpaceReader:
         """Return the page tree and the list of files. Raises ApiError."""
         return await self.send(content.Get(at=self.at, computed=False))
 
-    async def text(self, page: Page) -> str:
-        """Return the Markdown of a page as the server has it. Raises ApiError."""
+    async def text(self, page: Page) -> str | None:
+        """Return the Markdown of a page as the server has it. None if the server returns none. Raises ApiError."""
         if page.type != "document":
             return ""
         raw = await self.send(content.GetRawPage(at=self.at, page_id=page.id))
-        return raw.markdown.text if raw.markdown is not None else ""
+        return raw.markdown.text if raw.markdown is not None else None
 
     async def texts(self, pages: Iterable[Page], report: Callable[[int], object] = lambda done: None) -> dict[str, str]:
-        """Return the Markdown of pages by their IDs. `report` gets the number of pages read so far. Raises ApiError."""
+        """Return the Markdown of pages by their IDs, without pages whose Markdown the server does not return. `report` gets
+        the number of pages read so far. Raises ApiError."""
         found: dict[str, str] = {}
 
         async def read(page: Page) -> None:
-            found[page.id] = await self.text(page)
+            if (text := await self.text(page)) is not None:
+                found[page.id] = text
             report(len(found))
 
         await gather_bounded(read, list(pages), PARALLEL)

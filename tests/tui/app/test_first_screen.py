@@ -1,4 +1,4 @@
-"""The first screen is styled when it is painted, and screens of views have the current theme."""
+"""The first screen is painted with its final styles, and each view has the current theme."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from textual.containers import Vertical
 from textual.screen import Screen
 from textual.widgets import Static
 
-from octavo.cli.sessions import Ways
+from octavo.cli.sessions import sign_in_methods
 from octavo.settings import Settings
 from octavo.tui.core.shell import Shell
 from octavo.tui.terminal.textual_internals import CachedStylesheet
@@ -23,10 +23,10 @@ class PlainShell(Shell):
 
     def __init__(self, folder: Path) -> None:
         settings = Settings(folder, folder, folder, folder)
-        super().__init__(settings, Ways(settings, "https://api.example.com"), None)
+        super().__init__(settings, sign_in_methods(settings, "https://api.example.com"), None)
 
 
-class OneLine(PlainShell):
+class OneLineApp(PlainShell):
     CSS = "Static { color: red; } Static.-changed { color: blue; }"
 
     def on_load(self) -> None:
@@ -37,7 +37,7 @@ class OneLine(PlainShell):
 
 
 async def test_changes_before_the_first_paint_are_painted(tmp_path: Path) -> None:
-    app = OneLine(tmp_path)
+    app = OneLineApp(tmp_path)
     async with app.run_test():
         line = app.query_one(Static)
         line.add_class("-changed")
@@ -65,11 +65,11 @@ def test_css_source_is_parsed_once_for_each_theme() -> None:
 
 
 class Line(Static, can_focus=True):
-    """A line that can have the focus."""
+    """A line that can get the focus."""
 
 
-class Box(App[int]):
-    """Two lines in a box."""
+class TwoLineApp(App[int]):
+    """An app with two lines in a container."""
 
     CSS = "Line { color: $ink; &:focus { color: green; } } .-changed Line { color: blue; }"
     ink = "red"
@@ -87,25 +87,25 @@ class Box(App[int]):
             yield Line("second")
 
 
-class Other(Screen[None]):
-    """Another view."""
+class OtherView(Screen[None]):
+    """A second view."""
 
     def compose(self) -> ComposeResult:
         yield Line("of the other")
 
 
-class Views(PlainShell, Box):
-    """An app of two views: its own screen, and one more."""
+class TwoViewApp(PlainShell, TwoLineApp):
+    """An app with two views."""
 
     is_opening = False
 
-    MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {"first": lambda: Screen(), "other": Other}
+    MODES: ClassVar[dict[str, str | Callable[[], Screen[Any]]]] = {"first": lambda: Screen(), "other": OtherView}
     DEFAULT_MODE = "first"
     AUTO_FOCUS = None
 
 
-async def test_hidden_view_gets_the_theme_that_was_chosen_meanwhile(tmp_path: Path) -> None:
-    app = Views(tmp_path)
+async def test_hidden_view_gets_a_theme_that_is_chosen_while_it_is_hidden(tmp_path: Path) -> None:
+    app = TwoViewApp(tmp_path)
     async with app.run_test() as pilot:
         await app.switch_mode("other")
         line = app.screen.query_one(Line)
@@ -119,8 +119,8 @@ async def test_hidden_view_gets_the_theme_that_was_chosen_meanwhile(tmp_path: Pa
         assert line.styles.color == Color.parse("white")
 
 
-async def test_repeated_view_is_painted_without_delay_a_new_one_when_complete(tmp_path: Path) -> None:
-    app = Views(tmp_path)
+async def test_only_a_new_view_delays_painting_until_it_is_complete(tmp_path: Path) -> None:
+    app = TwoViewApp(tmp_path)
     async with app.run_test() as pilot:
         await app.switch_mode("other")
         assert app._batch_count

@@ -1,4 +1,5 @@
-"""Closed screens are freed while the user pauses, or earlier if there are many. Listeners are freed with the app."""
+"""Closed screens are freed while the user pauses, or earlier if they use much memory. Callbacks are freed with the
+app."""
 
 from __future__ import annotations
 
@@ -29,19 +30,19 @@ from octavo.tui.render.styled_lines import Line, Piece
 from octavo.tui.render.virtual_lines import VirtualLines
 
 
-class Sheet(ModalScreen[None]):
+class Dialog(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         yield Static("a sheet")
         yield TextArea("which watches the theme of the app")
 
     def on_mount(self) -> None:
         app = self.app
-        assert isinstance(app, App)
+        assert isinstance(app, AppWithTeardown)
         app.news.subscribe(self, lambda _: None)
         app.app_suspend_signal.subscribe(self, lambda _: None)
 
 
-class App(TextualApp[None]):
+class AppWithTeardown(TextualApp[None]):
     def __init__(self) -> None:
         super().__init__()
         self.news: Signal[None] = Signal(self, "news")
@@ -55,55 +56,55 @@ class App(TextualApp[None]):
 
 @pytest.fixture(autouse=True)
 def shorter_pauses(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """And what Python does by itself is as it was before."""
+    """Shorten the pauses before a collection, and restore the limits of Python afterwards."""
     monkeypatch.setattr(garbage_collection, "PAUSE", 0.2)
     monkeypatch.setattr(garbage_collection, "LONG_PAUSE", 0.7)  # a cursor blinks until then
-    gc.collect()  # what there is is kept for good
+    gc.collect()  # Free garbage of earlier tests, because the next collection freezes all objects that exist.
     before = gc.get_threshold()
     yield
     gc.set_threshold(*before)
 
 
-async def opened(app: App) -> WeakSet[DOMNode]:
-    """A sheet is on show: it and what it holds, as far as that is there."""
-    await app.push_screen(Sheet())
+async def open_dialog(app: AppWithTeardown) -> WeakSet[DOMNode]:
+    """Open a dialog, and return weak references to all its nodes."""
+    await app.push_screen(Dialog())
     return WeakSet(app.screen.walk_children(with_self=True))
 
 
 async def until(holds: Callable[[], bool]) -> None:
     async with asyncio.timeout(30):
-        while not holds():  # noqa: ASYNC110  # nobody says when something is gone
+        while not holds():  # noqa: ASYNC110  # There is no event for a freed object.
             await asyncio.sleep(0.01)
 
 
 async def test_closed_screen_is_freed_after_a_pause() -> None:
-    app = App()
+    app = AppWithTeardown()
     async with app.run_test() as pilot:
         app.teardown.garbage.start()
-        sheet = await opened(app)
+        nodes = await open_dialog(app)
         await pilot.press("a")
         await app.pop_screen()
-        assert sheet, "nobody looks while a key may come"
-        await until(lambda: not sheet)
+        assert nodes, "nobody looks while a key may come"
+        await until(lambda: not nodes)
 
 
 async def test_screen_open_during_a_collection_is_freed_later() -> None:
-    app = App()
+    app = AppWithTeardown()
     async with app.run_test():
         app.teardown.garbage.start()
-        sheet = await opened(app)
+        nodes = await open_dialog(app)
         app.teardown.garbage.collect()
         await app.pop_screen()
         gc.collect(1)
-        assert sheet
-        await until(lambda: not sheet)
+        assert nodes
+        await until(lambda: not nodes)
 
 
-async def test_frozen_screen_is_freed_in_the_next_long_pause_after_closing() -> None:
-    app = App()
+async def test_frozen_screen_is_freed_in_the_long_pause_after_it_closes() -> None:
+    app = AppWithTeardown()
     async with app.run_test() as pilot:
         app.teardown.garbage.start()
-        sheet = await opened(app)
+        nodes = await open_dialog(app)
         screen = app.screen
         assert any(each is screen for each in gc.get_objects())
         app.teardown.garbage.collect(is_long_pause=True)
@@ -114,25 +115,25 @@ async def test_frozen_screen_is_freed_in_the_next_long_pause_after_closing() -> 
         app.teardown.garbage.wake()
         for _ in range(3):
             app.teardown.garbage.collect()
-        assert sheet, "what is looked at between keys is what came since"
-        await until(lambda: not sheet)
+        assert nodes, "what is looked at between keys is what came since"
+        await until(lambda: not nodes)
 
 
 async def test_grown_memory_is_collected_between_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(garbage_collection, "PAUSE", 1000.0)
     monkeypatch.setattr(garbage_collection, "NEW_BLOCKS", 1500)
-    app = App()
+    app = AppWithTeardown()
     async with app.run_test() as pilot:
         app.teardown.garbage.start()
-        sheet = await opened(app)
-        gc.collect(1)  # one of the looks that Python takes
+        nodes = await open_dialog(app)
+        gc.collect(1)  # Python also runs such collections by itself.
         await app.pop_screen()
-        assert sheet
-        while any(isinstance(node, Sheet) for node in sheet):
+        assert nodes
+        while any(isinstance(node, Dialog) for node in nodes):
             await pilot.press("a")
 
 
-def test_tuple_built_by_another_thread_meanwhile_is_intact(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tuple_that_another_thread_builds_meanwhile_is_intact(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(garbage_collection, "NEW_BLOCKS", 1 << 60)
     garbage, is_over, broken = Garbage(), threading.Event(), []
     garbage.start()
@@ -140,22 +141,22 @@ def test_tuple_built_by_another_thread_meanwhile_is_intact(monkeypatch: pytest.M
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
 
-    def told() -> Iterator[int]:
-        for number in range(40):  # its place grows again and again
+    def slow_numbers() -> Iterator[int]:
+        for number in range(40):  # The tuple is resized several times while the numbers arrive.
             time.sleep(0.0005)
             yield number
 
     def make() -> None:
         try:
             while not is_over.is_set():
-                tuple(told())
+                tuple(slow_numbers())
         except SystemError as error:
             broken.append(error)
 
     making = threading.Thread(target=make)
     making.start()
     for _ in range(200):
-        gc.collect(1)  # among what stayed
+        gc.collect(1)  # This collects the objects that survived earlier collections.
         garbage.key_pressed()
     is_over.set()
     making.join()
@@ -166,98 +167,98 @@ def test_tuple_built_by_another_thread_meanwhile_is_intact(monkeypatch: pytest.M
 
 async def test_keys_start_no_full_collection(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(garbage_collection, "PAUSE", 1000.0)
-    app = App()
+    app = AppWithTeardown()
     async with app.run_test():
         app.teardown.garbage.start()
-        looks: list[int] = []
-        gc.callbacks.append(seen := lambda phase, info: looks.append(info["generation"]))
+        collections: list[int] = []
+        gc.callbacks.append(sizes := lambda phase, info: collections.append(info["generation"]))
         try:
             for _ in range(20):
-                await opened(app)
+                await open_dialog(app)
                 await app.pop_screen()
         finally:
-            gc.callbacks.remove(seen)
-        assert 0 in looks
-        assert 2 not in looks
+            gc.callbacks.remove(sizes)
+        assert 0 in collections
+        assert 2 not in collections
 
 
 def test_collections_stay_short_while_objects_are_freed_and_created() -> None:
     page = VirtualLines(range(5000), lambda _: 4, lambda unit: [Line([Piece(f"{unit}")] * 2) for _ in range(4)])
     rest: deque[list[list[int]]] = deque(maxlen=600)
-    seen: list[int] = []
+    sizes: list[int] = []
 
-    def looks(phase: str, info: dict[str, int]) -> None:
+    def collections(phase: str, info: dict[str, int]) -> None:
         if phase == "start":
-            seen.append(sum(len(gc.get_objects(each)) for each in range(info["generation"] + 1)))
+            sizes.append(sum(len(gc.get_objects(each)) for each in range(info["generation"] + 1)))
 
     Garbage().start()
-    gc.callbacks.append(looks)
+    gc.callbacks.append(collections)
     try:
         for unit in range(5000):
-            rest.append([[number] for number in range(80)])  # as the segments of its lines
+            rest.append([[number] for number in range(80)])  # These objects resemble the segments of the lines.
             page.lines(unit)
     finally:
-        gc.callbacks.remove(looks)
-    assert seen
-    assert max(seen) < 20_000, "for which 10 ms are taken"
+        gc.callbacks.remove(collections)
+    assert sizes
+    assert max(sizes) < 20_000, "for which 10 ms are taken"
 
 
-class Part(Static):
-    """It looks for what is selected on its screen, as pages do, whenever it is painted."""
+class SelectablePart(Static):
+    """A widget that reads the text selection of its screen at each paint, as a page does."""
 
     def render_lines(self, crop: Region) -> list[Strip]:
         assert self.text_selection is None
         return super().render_lines(crop)
 
 
-class Slow(Vertical):
-    """Its parts are gone some time before it is."""
+class SlowUnmount(Vertical):
+    """A container that unmounts some time after its child."""
 
     def __init__(self) -> None:
-        super().__init__(Part("a part"))
-        self.may_go = asyncio.Event()
+        super().__init__(SelectablePart("a part"))
+        self.may_unmount = asyncio.Event()
 
     async def on_unmount(self) -> None:
-        await self.may_go.wait()
+        await self.may_unmount.wait()
 
 
 async def test_removed_child_of_a_mounted_widget_is_not_painted() -> None:
-    app = App()
+    app = AppWithTeardown()
     async with app.run_test() as pilot:
-        slow = Slow()
+        slow = SlowUnmount()
         await app.mount(slow)
-        part = slow.query_one(Part)
+        part = slow.query_one(SelectablePart)
         await pilot.pause()
         try:
-            with app.batch_update():  # nothing is laid out anew until then
-                going = slow.remove()
+            with app.batch_update():  # There is no new layout within the block.
+                removal = slow.remove()
                 await until(lambda: part.parent is None)
                 assert app.screen._compositor.render_full_update() is not None
         finally:
-            slow.may_go.set()
-        await going
+            slow.may_unmount.set()
+        await removal
 
 
 async def test_removed_screen_starts_no_workers() -> None:
-    app, begun = App(), []
+    app, started = AppWithTeardown(), []
 
-    async def look(sheet: Sheet) -> None:
+    async def query_text_area(nodes: Dialog) -> None:
         await asyncio.sleep(0)
-        begun.append(sheet.query_one(TextArea))
+        started.append(nodes.query_one(TextArea))
 
     async with app.run_test() as pilot:
-        sheet = Sheet()
-        await app.push_screen(sheet)
-        going = app.pop_screen()
-        sheet.run_worker(look(sheet))  # as what comes to it late does
-        await going
-        sheet.run_worker(look(sheet))
+        nodes = Dialog()
+        await app.push_screen(nodes)
+        removal = app.pop_screen()
+        nodes.run_worker(query_text_area(nodes))  # This worker starts while the screen closes.
+        await removal
+        nodes.run_worker(query_text_area(nodes))
         await pilot.pause()
-        assert begun == []
+        assert started == []
 
 
-class Looking(ModalScreen[None]):
-    """It looks for its part as soon as it is there, and is closed before."""
+class ClosedWhileComposing(ModalScreen[None]):
+    """A dialog that is closed before it is mounted, and that queries its child when it is mounted."""
 
     def compose(self) -> ComposeResult:
         self.app.pop_screen()
@@ -269,9 +270,9 @@ class Looking(ModalScreen[None]):
 
 
 async def test_widget_removed_before_its_mount_gets_no_mount_event() -> None:
-    app = App()
+    app = AppWithTeardown()
     async with app.run_test() as pilot:
-        app.push_screen(Looking())
+        app.push_screen(ClosedWhileComposing())
         await pilot.pause()
         assert len(app.screen_stack) == 1
 

@@ -1,4 +1,4 @@
-"""Memory settings of the C library, each in its own process."""
+"""Settings of memory allocation in the C library. Each test runs a separate process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The picture of the first screen that the next start shows."""
+"""The picture of the first screen, which the next start shows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.journeys.stage import Stage
 __all__ = ["library", "stage"]
 
 
-async def test_no_picture_is_taken_before_the_first_layout(stage: Stage) -> None:
+async def test_picture_is_taken_only_after_the_first_layout(stage: Stage) -> None:
     async with stage.play() as run:
         picture = FirstPicture(stage.folder, "demo", "dark")
         recorder = PictureRecorder(run.app, picture)

@@ -1,4 +1,4 @@
-"""Modules of other views are imported when the first view is loaded."""
+"""Modules of other views are imported once the first view is loaded."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from octavo.tui.app.preloading import DELAY, LONGEST_DELAY, run_when_idle
 
 async def test_preloading_starts_when_the_view_is_loaded() -> None:
     app: App[None] = App()
-    awaited, begun = [True], list[bool]()
+    waiting, started = [True], list[bool]()
     async with app.run_test() as pilot:
-        run_when_idle(app, lambda: awaited[0], lambda: begun.append(True))
+        run_when_idle(app, lambda: waiting[0], lambda: started.append(True))
         await pilot.pause(3 * DELAY)
-        assert not begun, "the answers come first"
-        awaited[0] = False
+        assert not started, "the answers come first"
+        waiting[0] = False
         await pilot.pause(2 * DELAY)
-        assert begun == [True], "once"
+        assert started == [True], "once"
 
 
 async def test_preloading_starts_even_without_a_response() -> None:
     app: App[None] = App()
-    begun = list[bool]()
+    started = list[bool]()
     async with app.run_test() as pilot:
-        run_when_idle(app, lambda: True, lambda: begun.append(True))
+        run_when_idle(app, lambda: True, lambda: started.append(True))
         await pilot.pause(LONGEST_DELAY + 2 * DELAY)
-        assert begun == [True]
+        assert started == [True]

@@ -9,7 +9,7 @@ from octavo.tui.comments.autocomplete import emoji_prefix, ends_in_code
 
 
 @pytest.mark.parametrize(
-    ("before", "begun"),
+    ("before", "expected"),
     [
         (":tad", ":tad"),
         ("Done :ta", ":ta"),
@@ -38,12 +38,12 @@ from octavo.tui.comments.autocomplete import emoji_prefix, ends_in_code
         ("a\n\n\t:he", ""),
     ],
 )
-def test_colon_at_start_of_word_outside_code_starts_an_emoji_name(before: str, begun: str) -> None:
-    assert emoji_prefix(before) == begun
+def test_colon_at_start_of_word_outside_code_starts_an_emoji_name(before: str, expected: str) -> None:
+    assert emoji_prefix(before) == expected
 
 
 @given(st.text(alphabet="a `~\n\t:", max_size=40))
-def test_ends_in_code_for_fences_backticks_and_indents(before: str) -> None:
+def test_text_in_an_open_fence_ends_in_code(before: str) -> None:
     in_fence = f"{before}\n\n`````\nx"
     assert ends_in_code(in_fence) or "~~~" in before or "```" in before
     assert isinstance(ends_in_code(before), bool)

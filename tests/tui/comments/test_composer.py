@@ -24,38 +24,38 @@ from tests.calls import Calls
 from tests.tui.widgets.scratch import HOSTILE, Scratch, check_picture, harmless, lines, shown, until
 
 
-class Writing(Scratch):
-    """An app that opens composers, and stores their results and drafts."""
+class ComposerApp(Scratch):
+    """An app that opens composers and stores their results and drafts."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.begun: list[str] = []
-        self.kept: list[str] = []
-        self.trouble = ""
+        self.save_requests: list[str] = []
+        self.saved: list[str] = []
+        self.save_error = ""
         self.disk = asyncio.Event()
         self.disk.set()
         self.answers: list[str | None] = []
         self.preview: Callable[[str], Widget] = lambda text: Static(safe_lines(f"as it looks: {text}"))
 
     def save(self, text: str) -> Awaitable[None]:
-        """Keeps a text in its turn, as soon as the disk does it."""
-        self.begun.append(text)
+        """Note the text, and return an awaitable that saves the text when the disk is ready."""
+        self.save_requests.append(text)
         return self._saved(text)
 
     async def _saved(self, text: str) -> None:
         await self.disk.wait()
-        if self.trouble:
-            raise NotSaved(self.trouble)
-        self.kept.append(text)
+        if self.save_error:
+            raise NotSaved(self.save_error)
+        self.saved.append(text)
 
-    async def write(
+    async def open_composer(
         self,
         draft: str = "",
         *,
         limit: int | None = None,
         quoted: str = "",
         title: str = "Reply",
-        people: Crew | None = None,
+        people: FakeMembers | None = None,
         replies: tuple[str, ...] = (),
     ) -> Composer:
         composer = Composer(
@@ -63,8 +63,8 @@ class Writing(Scratch):
             quoted=quoted,
             draft=draft,
             save_draft=self.save,
-            save_draft_now=self.kept.append,
-            save_error=lambda: self.trouble,
+            save_draft_now=self.saved.append,
+            save_error=lambda: self.save_error,
             preview=self.preview,
             editing_folder=Path("unused"),
             limit=limit,
@@ -75,8 +75,8 @@ class Writing(Scratch):
         return composer
 
 
-class Crew(MentionCandidates):
-    """Members to mention: one is loaded, another is loaded on request."""
+class FakeMembers(MentionCandidates):
+    """Members to mention: one member is loaded, and another is loaded on request."""
 
     def __init__(self) -> None:
         self.load_error = ""
@@ -90,9 +90,9 @@ class Crew(MentionCandidates):
 
 
 async def test_at_sign_at_start_of_word_mentions_a_member() -> None:
-    app = Writing()
+    app = ComposerApp()
     async with app.run_test(size=(70, 24)) as pilot:
-        composer = await app.write(people=Crew())
+        composer = await app.open_composer(people=FakeMembers())
         await pilot.press(*"Hi ", "@", *"zo", "enter")
         assert composer.text == "Hi [@Zoe M\\_M](/users/zoe) "
         assert composer.text_area.text == "Hi @Zoe M_M ", "the name is what one sees while one writes"
@@ -106,9 +106,9 @@ async def test_at_sign_at_start_of_word_mentions_a_member() -> None:
 
 
 async def test_typed_emoji_name_opens_the_emoji_list() -> None:
-    app = Writing()
+    app = ComposerApp()
     async with app.run_test(size=(70, 24)) as pilot:
-        composer = await app.write()
+        composer = await app.open_composer()
         await pilot.press(*"Done :tad")
         await until(pilot, lambda: "🎉 tada" in shown(app))
         await pilot.press("enter")
@@ -123,19 +123,19 @@ async def test_typed_emoji_name_opens_the_emoji_list() -> None:
 
 
 async def test_long_text_is_not_searched_for_emoji_on_each_key() -> None:
-    app = Writing()
+    app = ComposerApp()
     async with app.run_test() as pilot:
-        composer = await app.write("a line of words\n" * 2000)
-        with Calls(emoji_prefix) as looked:
+        composer = await app.open_composer("a line of words\n" * 2000)
+        with Calls(emoji_prefix) as calls:
             await pilot.press(*": :ta")
-        assert looked.counts == {}
+        assert calls.counts == {}
         assert composer.text.endswith("\n: :ta")
 
 
 async def test_closed_emoji_list_keeps_the_typed_text() -> None:
-    app = Writing()
+    app = ComposerApp()
     async with app.run_test(size=(70, 24)) as pilot:
-        composer = await app.write()
+        composer = await app.open_composer()
         await pilot.press(*":tad")
         await until(pilot, lambda: "🎉 tada" in shown(app))
         await pilot.press("escape", *"pole :qx")
@@ -151,9 +151,9 @@ async def test_closed_emoji_list_keeps_the_typed_text() -> None:
 
 
 async def test_quick_reply_is_inserted_at_the_cursor() -> None:
-    app = Writing()
+    app = ComposerApp()
     async with app.run_test(size=(70, 24)) as pilot:
-        composer = await app.write("Yes. ", replies=("Fixed, thank you.", *HOSTILE))
+        composer = await app.open_composer("Yes. ", replies=("Fixed, thank you.", *HOSTILE))
         await pilot.press("ctrl+l")
         assert harmless(lines(app))
         await pilot.press("enter")
@@ -163,11 +163,11 @@ async def test_quick_reply_is_inserted_at_the_cursor() -> None:
 
 
 async def test_first_member_stays_first_when_more_members_load() -> None:
-    app, crew = Writing(), Crew()
+    app, crew = ComposerApp(), FakeMembers()
     crew.people.append(User(id="al", display_name="Al Wu"))
     crew.people.append(User(id="tim", display_name="Tim", email="tim@west.example"))
     async with app.run_test(size=(70, 24)) as pilot:
-        await app.write(people=crew)
+        await app.open_composer(people=crew)
         await pilot.press("@", "w")
         mentions = app.screen
         assert isinstance(mentions, Autocomplete)
@@ -181,10 +181,10 @@ async def test_first_member_stays_first_when_more_members_load() -> None:
         assert mentions.rows.item.choice.title == "Walt", "the cursor stays on top until it is moved"
 
 
-async def test_composer_of_a_reply() -> None:
-    app = Writing()
+async def test_composer_of_a_reply_matches_the_picture() -> None:
+    app = ComposerApp()
     async with app.run_test(size=(70, 16)) as pilot:
-        await app.write(
+        await app.open_composer(
             quoted="Since May it can, for Enterprise. See the plan page.\n\nIs it 24 h, or until it is revoked?",
             title="Reply to Tom Ward",
         )
@@ -195,80 +195,80 @@ async def test_composer_of_a_reply() -> None:
 
 @pytest.mark.parametrize("key", ["ctrl+s", "ctrl+enter"])
 async def test_send_returns_the_text(key: str) -> None:
-    app = Writing()
+    app = ComposerApp()
     async with app.run_test() as pilot:
-        await app.write()
+        await app.open_composer()
         await pilot.press(*"yes", "enter", *"no", key, key)
         await pilot.pause()
         assert app.answers == ["yes\nno"]
-        assert app.kept[-1] == "yes\nno", "it is the draft until whoever sends it has it"
+        assert app.saved[-1] == "yes\nno", "it is the draft until whoever sends it has it"
 
 
 async def test_escape_keeps_the_draft() -> None:
-    app = Writing()
+    app = ComposerApp()
     async with app.run_test() as pilot:
-        await app.write()
+        await app.open_composer()
         await pilot.press(*"half a", "escape")
         await pilot.pause()
         assert app.answers == [None]
-        assert app.kept[-1] == "half a"
+        assert app.saved[-1] == "half a"
 
 
 async def test_unchanged_draft_is_not_saved_again() -> None:
-    app = Writing()
+    app = ComposerApp()
     async with app.run_test() as pilot:
-        composer = await app.write("half a")
+        composer = await app.open_composer("half a")
         await pilot.pause()
         assert composer.text == "half a"
         await pilot.press("escape")
         await pilot.pause()
-        await app.write("half a")
+        await app.open_composer("half a")
         await pilot.press(*" day", "escape")
         await pilot.pause()
-        assert app.kept[-1] == "half a day"
-        assert "half a" not in app.begun
+        assert app.saved[-1] == "half a day"
+        assert "half a" not in app.save_requests
 
 
 async def test_draft_is_saved_when_the_app_ends_or_is_suspended() -> None:
-    app = Writing()
+    app = ComposerApp()
     async with app.run_test() as pilot:
-        composer = await app.write()
+        composer = await app.open_composer()
         await pilot.press(*"one")
         assert len(app.exit_callbacks) == 1
         for keep in tuple(app.exit_callbacks):
             assert callable(keep)
             keep()
-        assert app.kept[-1] == "one"
+        assert app.saved[-1] == "one"
         await pilot.press(*" two")
         composer.post_message(AppBlur())
-        await until(pilot, lambda: app.kept[-1] == "one two")
+        await until(pilot, lambda: app.saved[-1] == "one two")
         await pilot.press(*" three")
-    assert app.kept[-1] == "one two three", "the app ended while it was open"
+    assert app.saved[-1] == "one two three", "the app ended while it was open"
 
 
 async def test_slow_disk_does_not_block_typing() -> None:
-    app = Writing()
+    app = ComposerApp()
     async with app.run_test() as pilot:
-        composer = await app.write()
+        composer = await app.open_composer()
         app.disk.clear()
         await pilot.press(*"one")
-        await until(pilot, lambda: app.begun == ["one"])
+        await until(pilot, lambda: app.save_requests == ["one"])
         await pilot.press(*" two")
-        await until(pilot, lambda: app.begun == ["one", "one two"])
-        assert (composer.text, app.kept) == ("one two", [])
+        await until(pilot, lambda: app.save_requests == ["one", "one two"])
+        assert (composer.text, app.saved) == ("one two", [])
         assert "draft saved" not in shown(app)
         composer.post_message(AppBlur())
         await pilot.pause()
-        assert len(app.begun) == 2, "it is on its way already"
+        assert len(app.save_requests) == 2, "it is on its way already"
         app.disk.set()
         await until(pilot, lambda: "draft saved" in shown(app))
-        assert app.kept == ["one", "one two"]
+        assert app.saved == ["one", "one two"]
 
 
 async def test_text_is_sent_after_its_draft_is_on_disk() -> None:
-    app = Writing()
+    app = ComposerApp()
     async with app.run_test() as pilot:
-        composer = await app.write()
+        composer = await app.open_composer()
         await pilot.press(*"yes")
         app.disk.clear()
         await pilot.press("ctrl+s", "!", "ctrl+s")
@@ -276,20 +276,20 @@ async def test_text_is_sent_after_its_draft_is_on_disk() -> None:
         assert (composer.text, app.answers) == ("yes", [])
         app.disk.set()
         await until(pilot, lambda: app.answers == ["yes"])
-        assert app.kept[-1] == "yes"
+        assert app.saved[-1] == "yes"
 
 
 async def test_keys_pressed_while_saving_go_to_the_screen_below() -> None:
-    class Below(Writing):
+    class AppWithKeys(ComposerApp):
         BINDINGS: ClassVar[list[BindingType]] = [Binding("j,d", "pressed", "Pressed")]
         pressed = 0
 
         def action_pressed(self) -> None:
             self.pressed += 1
 
-    app = Below()
+    app = AppWithKeys()
     async with app.run_test() as pilot:
-        await app.write()
+        await app.open_composer()
         await pilot.press(*"yes")
         app.disk.clear()
         await pilot.press("ctrl+s", "d", "j")
@@ -301,10 +301,10 @@ async def test_keys_pressed_while_saving_go_to_the_screen_below() -> None:
 
 
 async def test_shared_email_domain_finds_no_member() -> None:
-    app, crew = Writing(), Crew()
+    app, crew = ComposerApp(), FakeMembers()
     crew.people[:] = [User(id=name, display_name=name, email=f"{name}x@harbour.example") for name in ("Ada", "Tom")]
     async with app.run_test(size=(70, 24)) as pilot:
-        await app.write(people=crew)
+        await app.open_composer(people=crew)
         await pilot.press("@", *"harb")
         assert isinstance(app.screen, Autocomplete)
         assert list(app.screen.rows.items) == []
@@ -315,53 +315,53 @@ async def test_shared_email_domain_finds_no_member() -> None:
 
 
 async def test_escape_while_saving_does_not_send() -> None:
-    app = Writing()
+    app = ComposerApp()
     async with app.run_test() as pilot:
-        await app.write()
+        await app.open_composer()
         await pilot.press(*"yes")
         app.disk.clear()
         await pilot.press("ctrl+s", "escape")
         app.disk.set()
-        await until(pilot, lambda: app.kept[-1:] == ["yes"])
+        await until(pilot, lambda: app.saved[-1:] == ["yes"])
         await pilot.pause()
         assert app.answers == [None]
 
 
 async def test_unwritable_disk_disables_sending() -> None:
-    app = Writing()
+    app = ComposerApp()
     async with app.run_test(size=(100, 20)) as pilot:
-        composer = await app.write()
-        app.trouble = "Nothing is being saved: the disk is full. Free some space, then try again."
+        composer = await app.open_composer()
+        app.save_error = "Nothing is being saved: the disk is full. Free some space, then try again."
         await pilot.press(*"yes", "ctrl+s")
-        assert app.explained == [app.trouble]
+        assert app.explained == [app.save_error]
         composer.start_saving()
-        await until(pilot, lambda: app.trouble in shown(app))
-        assert (app.answers, app.kept) == ([], [])
-        app.trouble = ""
+        await until(pilot, lambda: app.save_error in shown(app))
+        assert (app.answers, app.saved) == ([], [])
+        app.save_error = ""
         await pilot.press("ctrl+s")
         await until(pilot, lambda: app.answers == ["yes"])
 
 
 async def test_failed_save_does_not_send_and_can_be_retried() -> None:
-    app = Writing()
+    app = ComposerApp()
     async with app.run_test(size=(100, 20)) as pilot:
-        composer = await app.write()
+        composer = await app.open_composer()
         await pilot.press(*"yes")
         app.disk.clear()
         await pilot.press("ctrl+s")
-        app.trouble = "Nothing is being saved: the disk is full. Free some space, then try again."
+        app.save_error = "Nothing is being saved: the disk is full. Free some space, then try again."
         app.disk.set()
-        await until(pilot, lambda: app.trouble in shown(app))
+        await until(pilot, lambda: app.save_error in shown(app))
         assert (app.answers, composer.text) == ([], "yes")
-        app.trouble = ""
+        app.save_error = ""
         await pilot.press("!", "ctrl+s")
         await until(pilot, lambda: app.answers == ["yes!"])
 
 
 async def test_empty_text_is_not_sent_and_says_why() -> None:
-    app = Writing()
+    app = ComposerApp()
     async with app.run_test() as pilot:
-        await app.write(limit=10)
+        await app.open_composer(limit=10)
         await pilot.press("space", "ctrl+s")
         assert app.explained == ["Write some text first."]
         await pilot.press(*"eleven chars", "ctrl+s")
@@ -372,9 +372,9 @@ async def test_empty_text_is_not_sent_and_says_why() -> None:
 
 
 async def test_preview_shows_the_text_and_returns_to_editing() -> None:
-    app = Writing()
+    app = ComposerApp()
     async with app.run_test() as pilot:
-        composer = await app.write("**bold**")
+        composer = await app.open_composer("**bold**")
         await pilot.press("ctrl+r")
         await pilot.pause()
         assert "as it looks: **bold**" in shown(app)
@@ -386,24 +386,24 @@ async def test_preview_shows_the_text_and_returns_to_editing() -> None:
 
 
 async def test_preview_of_long_text_does_not_wrap_it_again() -> None:
-    app = Writing()
+    app = ComposerApp()
     async with app.run_test(size=(100, 30)) as pilot:
         app.preview = preview
-        composer = await app.write("> quoted\n" * 2000)
+        composer = await app.open_composer("> quoted\n" * 2000)
         await pilot.pause()
-        with Calls(WrappedRows.wrap_positions, keep_quoted_lines) as looked:
+        with Calls(WrappedRows.wrap_positions, keep_quoted_lines) as calls:
             await pilot.press("ctrl+r")
             await until(pilot, lambda: "quoted" in shown(app) and bool(app.screen.query(PageView)))
             await pilot.press("ctrl+r")
             await pilot.pause()
         assert composer.focused is composer.text_area
-        assert looked.counts == {}
+        assert calls.counts == {}
 
 
 async def test_editor_without_a_terminal_keeps_the_text() -> None:
-    app = Writing()
+    app = ComposerApp()
     async with app.run_test() as pilot:
-        composer = await app.write("text")
+        composer = await app.open_composer("text")
         await pilot.press("ctrl+e")
         await pilot.pause()
         assert composer.text == "text"
@@ -411,13 +411,13 @@ async def test_editor_without_a_terminal_keeps_the_text() -> None:
 
 
 async def test_pasted_and_quoted_control_characters_are_shown_as_text() -> None:
-    app = Writing()
+    app = ComposerApp()
     async with app.run_test(size=(120, 30)) as pilot:
         for text in HOSTILE:
-            composer = await app.write(text, quoted=text, title=text)
+            composer = await app.open_composer(text, quoted=text, title=text)
             await pilot.pause()
             composer.text_area.post_message(Paste(text + "\nand on"))
-            await until(pilot, lambda composer=composer: "and on" in composer.text)  # type: ignore[misc]  # bound now
+            await until(pilot, lambda composer=composer: "and on" in composer.text)  # type: ignore[misc]  # The lambda binds the current composer.
             assert harmless(lines(app))
             assert harmless(composer.text.split("\n"))
             await pilot.press("escape")

@@ -1,4 +1,4 @@
-"""Threads as a diff shows them on its rails."""
+"""The summaries of threads that a diff shows."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ def comment(key: str, target: Target, replies: int = 0) -> Comment:
 
 def test_thread_on_deleted_block_is_outdated_and_quotes_the_block() -> None:
     page, node = TargetPage(id="p"), TargetNode(id="gone", preview="words that\nwere here")
-    hanging = {
+    threads_by_block = {
         "": [comment("t1", Target(page=page, node=node)), comment("t2", Target(page=page))],
         "b": [
             comment("t3", Target(page=page, node=TargetNode(id="b", preview="still here"))),
             comment("t4", Target(page=TargetPage(id="p", outdated=True), node=TargetNode(id="b"))),
         ],
     }
-    outdated = thread_summaries(hanging, lambda id: "", is_outdated=lambda thread: thread.id == "t4")
+    outdated = thread_summaries(threads_by_block, lambda id: "", is_outdated=lambda thread: thread.id == "t4")
     lines = [line for each in outdated.values() for line in each]
-    told = {line.key: (line.is_outdated, line.quote) for line in lines}
-    assert told == {
+    shown = {line.key: (line.is_outdated, line.quote) for line in lines}
+    assert shown == {
         "t1": (True, "words that were here"),
         "t2": (False, ""),
         "t3": (False, ""),

@@ -1,4 +1,4 @@
-"""Mentions are names in the composer, and links in the sent text."""
+"""Mentions are names in the composer and links in the sent text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of reactions."""
+"""Labels of reactions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from octavo.tui.comments.reactions import _reaction_label
 
 
 @pytest.mark.parametrize(
-    ("code", "called"), [("1f44d", "thumbs up sign"), ("", ""), ("no emoji", "latin small letter n")]
+    ("code", "part"), [("1f44d", "thumbs up sign"), ("", ""), ("no emoji", "latin small letter n")]
 )
-def test_unknown_reaction_code_has_a_label(code: str, called: str) -> None:
-    assert called in _reaction_label(code, {})
+def test_unknown_reaction_code_has_a_label(code: str, part: str) -> None:
+    assert part in _reaction_label(code, {})

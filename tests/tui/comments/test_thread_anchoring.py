@@ -1,4 +1,4 @@
-"""Places of threads on an edited page."""
+"""The blocks that threads belong to on an edited page."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def test_thread_on_edited_block_is_on_the_similar_block() -> None:
         thread("gone", "gone", "Nothing on this page says anything of the kind."),
         thread("page", "", None),
     ]
-    hanging = ThreadAnchors(after)
-    hung = {key: [each.id for each in found] for key, found in hanging.by_likely_block(threads).items()}
-    assert hung == {after.blocks[1].key: ["edited"], after.blocks[2].key: ["same"], "": ["gone", "page"]}
-    assert [hanging.block_change(each) for each in threads] == ["changed", "", "gone", ""]
-    assert hanging.outdated_note(threads[0]) == "Outdated: the block was edited. Its text was:"
-    assert {key: len(found) for key, found in hanging.by_exact_block(threads).items()} == {
+    anchors = ThreadAnchors(after)
+    placed = {key: [each.id for each in found] for key, found in anchors.by_likely_block(threads).items()}
+    assert placed == {after.blocks[1].key: ["edited"], after.blocks[2].key: ["same"], "": ["gone", "page"]}
+    assert [anchors.block_change(each) for each in threads] == ["changed", "", "gone", ""]
+    assert anchors.outdated_note(threads[0]) == "Outdated: the block was edited. Its text was:"
+    assert {key: len(found) for key, found in anchors.by_exact_block(threads).items()} == {
         after.blocks[2].key: 1,
         "": 3,
     }
@@ -39,61 +39,63 @@ def test_thread_on_edited_block_is_on_the_similar_block() -> None:
 
 def test_block_missing_in_partial_document_is_not_deleted() -> None:
     lost = thread("edited", "gone", "At about 09:06 the water stood 3.412 m above chart datum.")
-    hanging = ThreadAnchors(parse(AFTER), whole=False)
-    assert hanging.block_change(lost) == ""
-    assert list(hanging.by_likely_block([lost])) == [""]
-    whole = hanging.for_document(hanging.document, whole=True)
+    anchors = ThreadAnchors(parse(AFTER), whole=False)
+    assert anchors.block_change(lost) == ""
+    assert list(anchors.by_likely_block([lost])) == [""]
+    whole = anchors.for_document(anchors.document, whole=True)
     assert whole.block_change(lost) == "changed"
     assert whole.for_document(whole.document, whole=True) is whole
 
 
 def test_many_threads_walk_the_document_once() -> None:
     document = parse("\n\n".join(f"Paragraph {number} says a little of what there is." for number in range(3000)))
-    hanging = ThreadAnchors(document)
+    anchors = ThreadAnchors(document)
     threads = [thread(f"t{number}", "gone", f"Nobody has written words number {number} here.") for number in range(10)]
-    assert list(hanging.by_likely_block(threads)) == [""]
-    began = time.perf_counter()
+    assert list(anchors.by_likely_block(threads)) == [""]
+    start = time.perf_counter()
     for _ in range(200):
-        hanging.by_likely_block(threads)
-    assert time.perf_counter() - began < 0.2
+        anchors.by_likely_block(threads)
+    assert time.perf_counter() - start < 0.2
 
 
-WAS = "# Retries\n\nThe schedule cannot be changed. See below.\n\nGone for good, whatever was said.\n\n| A | B |\n| - | - |\n| 1 | 2 |\n"
-IS = "# Retries\n\nThe schedule cannot be changed. See below, and above.\n\n| A | B |\n| - | - |\n| 1 | 3 |\n"
+OLD = "# Retries\n\nThe schedule cannot be changed. See below.\n\nGone for good, whatever was said.\n\n| A | B |\n| - | - |\n| 1 | 2 |\n"
+NEW = "# Retries\n\nThe schedule cannot be changed. See below, and above.\n\n| A | B |\n| - | - |\n| 1 | 3 |\n"
 
 
 def key_of(document: str, words: str) -> str:
     return next(block.key for block in parse(document).walk() if block.plain() == words)
 
 
-def outdated(each: Comment, says: bool) -> Comment:
+def with_outdated(each: Comment, value: bool) -> Comment:
     page = each.target.page
     assert page is not None
-    target = each.target.model_copy(update={"page": page.model_copy(update={"outdated": says})})
+    target = each.target.model_copy(update={"page": page.model_copy(update={"outdated": value})})
     return each.model_copy(update={"target": target})
 
 
 def test_thread_on_old_version_is_on_its_block_and_not_outdated() -> None:
-    both = TwoVersionAnchors((parse(WAS), parse(IS)))
+    both = TwoVersionAnchors((parse(OLD), parse(NEW)))
     old, new = "The schedule cannot be changed. See below.", "The schedule cannot be changed. See below, and above."
-    made = {
-        "old": thread("old", key_of(WAS, old), old),
-        "new": thread("new", key_of(IS, new), new),
-        "gone": thread("gone", key_of(WAS, "Gone for good, whatever was said."), None),
-        "row": thread("row", key_of(WAS, "1\n2"), "1\n2"),
+    threads = {
+        "old": thread("old", key_of(OLD, old), old),
+        "new": thread("new", key_of(NEW, new), new),
+        "gone": thread("gone", key_of(OLD, "Gone for good, whatever was said."), None),
+        "row": thread("row", key_of(OLD, "1\n2"), "1\n2"),
     }
-    hung = {each.id: key for key, found in both.threads(made.values()).items() for each in found}
-    assert hung == {name: each.target.node.id for name, each in made.items() if each.target.node}
-    assert not any(both.is_outdated(each) for each in made.values())
-    assert both.is_outdated(outdated(made["gone"], says=True)), "it was made on the other side, and removed since"
-    assert not both.is_outdated(outdated(made["new"], says=True)), "what the server says is about what is live"
+    placed = {each.id: key for key, found in both.threads(threads.values()).items() for each in found}
+    assert placed == {name: each.target.node.id for name, each in threads.items() if each.target.node}
+    assert not any(both.is_outdated(each) for each in threads.values())
+    assert both.is_outdated(with_outdated(threads["gone"], value=True)), (
+        "it was made on the other side, and removed since"
+    )
+    assert not both.is_outdated(with_outdated(threads["new"], value=True)), "what the server says is about what is live"
     lost = thread("lost", "elsewhere", "Nobody ever said this on either side.")
     assert both.is_outdated(lost)
     assert both.threads([lost, thread("page", "", None)]).keys() == {""}
     assert not both.is_outdated(thread("page", "", None))
     edited = thread("edited", "before", "The schedule cannot be altered. See below, or above.")
-    assert list(both.threads([edited])) == [key_of(IS, new)]
+    assert list(both.threads([edited])) == [key_of(NEW, new)]
     assert both.is_outdated(edited)
     words = thread("words", "of another server", new)
-    assert list(both.threads([words])) == [key_of(IS, new)]
+    assert list(both.threads([words])) == [key_of(NEW, new)]
     assert not both.is_outdated(words)

@@ -1,4 +1,4 @@
-"""Filters and order of threads."""
+"""Filters and sort orders of threads."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def thread(
     replies: int = 0,
     place: str = "GUIDE",
     page: str = "Start",
-    says: str = "Why?",
+    text: str = "Why?",
     outdated: bool = False,
     whole: bool = False,
     status: str = "open",
 ) -> Thread:
     comment = Comment(
         id=key,
-        body=Body(markdown=says),
+        body=Body(markdown=text),
         posted_by=by,
         posted_at=None if days is None else NOW - timedelta(days=days),
         replies=replies,
@@ -45,7 +45,7 @@ def thread(
 
 THREADS = [
     thread("a", days=0.5, replies=2),
-    thread("b", TOM, days=3, page="End", says=f"See [@Ada{mention_suffix('ada')}."),
+    thread("b", TOM, days=3, page="End", text=f"See [@Ada{mention_suffix('ada')}."),
     thread("c", TOM, days=12, place="NEWS", outdated=True),
     thread("d", days=None, place="NEWS", whole=True, replies=1),
 ]
@@ -56,8 +56,10 @@ def keys(threads: list[Thread]) -> str:
 
 
 def test_each_available_filter_counts_its_matches() -> None:
-    left = {each.name: keys(filter_threads(THREADS, [each])) for each, _ in available_filters(THREADS, (), NOW, "ada")}
-    assert left == {
+    matches = {
+        each.name: keys(filter_threads(THREADS, [each])) for each, _ in available_filters(THREADS, (), NOW, "ada")
+    }
+    assert matches == {
         "without replies": "bc",
         "with replies": "ad",
         "outdated": "c",
@@ -72,7 +74,7 @@ def test_each_available_filter_counts_its_matches() -> None:
         "in GUIDE": "ab",
         "in NEWS": "cd",
     }
-    assert all(count == len(left[each.name]) for each, count in available_filters(THREADS, (), NOW, "ada"))
+    assert all(count == len(matches[each.name]) for each, count in available_filters(THREADS, (), NOW, "ada"))
 
 
 def test_active_filter_can_be_replaced_by_its_kind_or_combined() -> None:
@@ -86,25 +88,25 @@ def test_active_filter_can_be_replaced_by_its_kind_or_combined() -> None:
     assert keys(filter_threads(THREADS, [by_tom, in_news])) == "c"
 
 
-def test_orders_of_threads() -> None:
-    told = {name: keys(sorted(THREADS, key=compared)) for name, (_, compared) in ORDERS.items()}
-    assert told == {"place": "bacd", "newest": "abcd", "oldest": "dcba", "answers": "adbc", "author": "adbc"}
+def test_each_sort_order_sorts_the_threads() -> None:
+    expected = {name: keys(sorted(THREADS, key=sort_key)) for name, (_, sort_key) in ORDERS.items()}
+    assert expected == {"place": "bacd", "newest": "abcd", "oldest": "dcba", "answers": "adbc", "author": "adbc"}
 
 
-def test_tabs_of_the_list_of_threads() -> None:
+def test_each_tab_lists_its_threads() -> None:
     threads = [*THREADS, thread("r", status="resolved")]
-    told = {
+    expected = {
         name: keys([each for each in threads if is_in_section(each, name, "ada")])
         for name in ("open", "mine", "resolved", "all")
     }
-    assert told == {"open": "abcd", "mine": "ad", "resolved": "r", "all": "abcdr"}
+    assert expected == {"open": "abcd", "mine": "ad", "resolved": "r", "all": "abcdr"}
 
 
 def test_list_shows_the_text_of_links_and_mentions() -> None:
     eve = User(id="eve", display_name="Eve [of] *it*")
     assert mention_markdown(eve) == "[@Eve \\[of\\] \\*it\\*](/users/eve)"
-    said = f'Ask {mention_markdown(TOM)},\nsee [the guide](https://example.com/a_b "x") or [a](b)!'
-    assert plain_text(said) == 'Ask @Tom, see [the guide](https://example.com/a_b "x") or a!'
+    markdown = f'Ask {mention_markdown(TOM)},\nsee [the guide](https://example.com/a_b "x") or [a](b)!'
+    assert plain_text(markdown) == 'Ask @Tom, see [the guide](https://example.com/a_b "x") or a!'
     assert plain_text("**Two** of *three* `a_b`, 2 * 3 * 4, **x") == "Two of three a_b, 2 * 3 * 4, **x"
     assert plain_text("*" * 50_000) == "*" * 50_000
     assert plain_text(">" * 50_000) == ""

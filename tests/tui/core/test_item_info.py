@@ -20,7 +20,7 @@ from octavo.tui.core.item_info import field_details, item_details
 THEN = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 
 
-def test_details_of_a_comment_with_all_fields() -> None:
+def test_details_of_a_comment_show_all_fields() -> None:
     comment = Comment(
         id="k1",
         posted_by=User(id="u1", display_name="Ada"),
@@ -31,10 +31,10 @@ def test_details_of_a_comment_with_all_fields() -> None:
         permissions=Permissions(view=True, edit=True),
     )
     kind, facts = item_details(comment)
-    told = dict(facts)
+    shown = dict(facts)
     assert kind == "comment"
-    assert told.pop("posted").startswith("2026-03-01 09:30 UTC · ")
-    assert told == {
+    assert shown.pop("posted").startswith("2026-03-01 09:30 UTC · ")
+    assert shown == {
         "ID": "k1",
         "author": "Ada",
         "author ID": "u1",
@@ -58,8 +58,8 @@ def test_details_of_a_comment_with_all_fields() -> None:
     ],
 )
 def test_fields_without_a_value_are_omitted(thing: Model, kind: str) -> None:
-    told, facts = item_details(thing)
-    assert told == kind
+    shown, facts = item_details(thing)
+    assert shown == kind
     assert [value for _, value in facts] == ["x", "T"]
 
 
@@ -71,8 +71,8 @@ def test_nested_fields_have_short_labels_unless_two_are_equal() -> None:
     facts = dict(field_details(member))
     assert (facts["name"], facts["email"], facts["SSO"]) == ("Ada", "ada@acme.com", "no")
     assert (facts["role"], facts["team role"]) == ("Editor", "Owner")
-    called = dict(field_details(member, labels={"organization.role": "team role"}))
-    assert "team role" in called, "the label that is asked for is given"
+    labeled = dict(field_details(member, labels={"organization.role": "team role"}))
+    assert "team role" in labeled, "the label that is asked for is given"
     proxy = Site(id="s", title="S", proxy=Proxy(origin="https://a.example"), adaptive_content=AdaptiveContent())
     facts = dict(field_details(proxy))
     assert (facts["proxy origin"], facts["adaptive content enabled"]) == ("https://a.example", "no")

@@ -1,4 +1,4 @@
-"""The status bar shortens names of a path and drops none."""
+"""The status bar shortens the names in a path, and leaves out no name."""
 
 import pytest
 from rich.cells import cell_len

@@ -1,4 +1,4 @@
-"""Rows of the trees of spaces and pages."""
+"""Rows of the space tree."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def test_draft_keeps_only_the_changed_values() -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "field", "said"),
+    ("values", "field", "message"),
     [
         ({"slug": "two words"}, "slug", "letters, digits, and hyphens"),
         ({"slug": "a/b"}, "slug", "letters, digits, and hyphens"),
@@ -60,10 +60,10 @@ def test_draft_keeps_only_the_changed_values() -> None:
         ({"emoji": "é"}, "emoji", "one emoji"),
     ],
 )
-def test_invalid_value_is_reported_at_its_field(values: dict[str, str], field: str, said: str) -> None:
+def test_invalid_value_is_reported_at_its_field(values: dict[str, str], field: str, message: str) -> None:
     found = value_errors(PAGE, TREE, {**current_values(PAGE), **values})
     assert list(found) == [field]
-    assert said in found[field]
+    assert message in found[field]
 
 
 @pytest.mark.parametrize("values", [{"slug": ""}, {"slug": "ключи"}, {"emoji": "🇫🇮"}, {"emoji": "1️⃣"}, {"emoji": "👩‍🚀"}, {"emoji": "1f680"}])  # fmt: skip
@@ -76,7 +76,7 @@ def test_unchanged_invalid_value_is_not_reported() -> None:
     assert value_errors(both, TREE, {**current_values(both), "description": "New"}) == {}
 
 
-def test_fields_of_a_group_and_field_of_a_server_error() -> None:
+def test_group_has_fewer_fields_and_server_error_names_its_field() -> None:
     assert field_names(TREE.pages[2]) == ("slug", "emoji", "icon", "hidden")
     names = field_names(PAGE)
     assert server_errors("changes[0]: Slug is taken.", names) == {"slug": "changes[0]: Slug is taken."}

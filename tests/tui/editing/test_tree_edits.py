@@ -1,4 +1,4 @@
-"""Positions for moved and new pages."""
+"""Positions that can be chosen for moved and new pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of the inbox, and the reasons above the preview of a row."""
+"""Rows of the inbox, and the reasons above the preview."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def test_each_reason_is_one_line_and_the_age_is_never_truncated(width: int, monk
 
 
 @pytest.mark.parametrize(
-    ("person", "said"),
+    ("person", "shown"),
     [
         ("Ada", "review requested by Ada"),
         ("小林 さくら", "review"),
         ("Maximiliana de la Vega", "review"),
     ],
 )
-def test_a_long_reason_is_shortened_to_leave_room_for_the_title(person: str, said: str) -> None:
+def test_long_reason_is_shortened_so_that_the_title_fits(person: str, shown: str) -> None:
     target = ChangeRequestRef(space_id="s", change_request_id="c")
     words = f"review requested by {person}"
     row = InboxRow("c", "review requested", (), words, "A title", "", START, "s", target, "1")
-    assert str(RowRenderer(lambda _: 0).render(row, 76).right).startswith(f"{said} ")
+    assert str(RowRenderer(lambda _: 0).render(row, 76).right).startswith(f"{shown} ")

@@ -1,4 +1,4 @@
-"""The lines of the settings file that save the filters of the inbox as a tab."""
+"""Lines for the settings file that save the filters of the inbox as a tab."""
 
 from __future__ import annotations
 

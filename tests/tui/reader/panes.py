@@ -1,4 +1,4 @@
-"""An app with one pane, for tests."""
+"""A test app with one pane, and functions that read the pane."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ P = TypeVar("P", bound=Reader)
 
 
 class PaneApp(HostApp[None], Generic[P]):
-    """App with one pane. It records the messages of the pane and the explained sentences."""
+    """An app with one pane. It records the messages of the pane and the explanations."""
 
     def __init__(self, pane: P, *beside: Widget) -> None:
         super().__init__()
@@ -59,17 +59,17 @@ class PaneApp(HostApp[None], Generic[P]):
 
 
 def screen(pane: Reader) -> str:
-    """Return the text of the pane."""
+    """Return the visible text of the pane."""
     return "\n".join(strip.text.rstrip() for strip in (pane.render_line(y) for y in range(pane.size.height)))
 
 
-async def laid_out(pane: Reader, pilot: Pilot[Any]) -> None:
-    """Wait until the thread has laid out all units of the pane."""
+async def wait_for_layout(pane: Reader, pilot: Pilot[Any]) -> None:
+    """Wait until all units of the pane are laid out."""
     while pane.viewport.virtual_lines.estimated_count:
         await pilot.pause()
 
 
-async def diff_made(pane: DiffView, pilot: Pilot[Any]) -> None:
+async def wait_for_diff(pane: DiffView, pilot: Pilot[Any]) -> None:
     """Wait until all units of a diff are built."""
     await pilot.pause()
     while pane.contents.is_building:
@@ -77,16 +77,16 @@ async def diff_made(pane: DiffView, pilot: Pilot[Any]) -> None:
 
 
 def bar_column(pane: Reader) -> list[str]:
-    """Return the lines with the cursor bar."""
+    """Return the lines beside the cursor bar."""
     rows = [row.strip() for row in screen(pane).split("\n")]
     return [row.removeprefix("▌").strip() for row in rows if row.startswith("▌")]
 
 
-def wanted(app: PaneApp[P]) -> list[str]:
+def requested_threads(app: PaneApp[P]) -> list[str]:
     """Return the text of the blocks whose threads were requested."""
     return [each.block.plain() for each in app.said if isinstance(each, Reader.ThreadRequested)]
 
 
 def links(app: PaneApp[P]) -> list[tuple[str, bool]]:
-    """Return the followed links, each with True if it was opened in the browser."""
+    """Return the followed links, each with True if the link was opened in the browser."""
     return [(each.href, each.outside) for each in app.said if isinstance(each, LinkFollowed)]

@@ -1,4 +1,4 @@
-"""Lines of a page as plain text, compared with snapshots."""
+"""Compare lines of a page with text pictures."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ WIDTHS = (60, 100, 140)
 
 
 def text_of(lines: Iterable[Line]) -> str:
-    """Return the lines without trailing blanks."""
+    """Return the text of the lines without trailing spaces."""
     return "\n".join(line.text.rstrip() for line in lines) + "\n"
 
 
 def check(name: str, text: str) -> None:
-    """Compare text with the snapshot `name`. With UPDATE_PICTURES=1 in the environment, write the snapshot."""
+    """Compare a text with the picture `name`. With UPDATE_PICTURES=1 in the environment, write the picture instead."""
     path = PICTURES / f"{name}.txt"
     if os.environ.get("UPDATE_PICTURES") == "1":
         path.write_text(text, encoding="utf-8")

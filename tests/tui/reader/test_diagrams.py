@@ -1,4 +1,4 @@
-"""Diagrams: drawn by a child process with limits, or shown as source."""
+"""Diagrams are drawn by a child process with limits, or shown as source."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from octavo.tui.render.styles import ASCII, Styles
 from octavo.tui.terminal import child_programs
 from tests.tui.reader.panes import PaneApp, bar_column, screen
 
-SMALL = "flowchart LR\n  A[Measure] --> B[Publish]"
-WIDE = "flowchart LR\n" + "\n".join(f"  N{n}[Station {n}] --> N{n + 1}[Station {n + 1}]" for n in range(20))
-ENDLESS = """flowchart RL
+SMALL_DIAGRAM = "flowchart LR\n  A[Measure] --> B[Publish]"
+WIDE_DIAGRAM = "flowchart LR\n" + "\n".join(f"  N{n}[Station {n}] --> N{n + 1}[Station {n + 1}]" for n in range(20))
+SLOW_DIAGRAM = """flowchart RL
     M0["A"] --> M2["B"]
     M1["C"] --> M2 & M16["D"] & M17["E"]
     M3["F"] --> M2 & M16 & M17
@@ -45,26 +45,26 @@ ENDLESS = """flowchart RL
     M18["S"] --> M1 & M17 & M16
     M2 --> M0 & M5 & M9
 """
-"""A diagram that the drawing library needs minutes for."""
+"""A diagram that takes the drawing library minutes."""
 
 
 def block_of(markdown: str) -> Block:
     return parse(markdown).blocks[0]
 
 
-def setting(*, look: Styles | None = None) -> LayoutContext:
+def layout_context(*, look: Styles | None = None) -> LayoutContext:
     return LayoutContext(look or Styles(), Folds(), render_block, deferred=deferred_content())
 
 
-async def drawn(markdown: str, width: int, *, look: Styles | None = None) -> tuple[list[Line], LayoutContext]:
-    """Return the lines of a diagram after it was drawn."""
-    here, block = setting(look=look), block_of(markdown)
-    render_block(here, block, width)
-    assert here.deferred is not None
-    for late, key in here.deferred.take_missing():
+async def draw(markdown: str, width: int, *, look: Styles | None = None) -> tuple[list[Line], LayoutContext]:
+    """Return the lines of a drawn diagram, and the layout context."""
+    context, block = layout_context(look=look), block_of(markdown)
+    render_block(context, block, width)
+    assert context.deferred is not None
+    for late, key in context.deferred.take_missing():
         late.request(key)
         assert await late.load_requested()
-    return render_block(here, block, width), here
+    return render_block(context, block, width), context
 
 
 def text_of(lines: list[Line]) -> str:
@@ -72,28 +72,28 @@ def text_of(lines: list[Line]) -> str:
 
 
 async def test_diagram_is_drawn_once_loaded() -> None:
-    lines, _ = await drawn(f"```mermaid\n{SMALL}\n```", 60)
+    lines, _ = await draw(f"```mermaid\n{SMALL_DIAGRAM}\n```", 60)
     assert "```" not in text_of(lines)
     assert "│ Measure " in text_of(lines)
     assert "►" in text_of(lines)
     assert {line.width for line in lines} == {60}
-    before = render_block(setting(), block_of(f"```mermaid\n{SMALL}\n```"), 60)
+    before = render_block(layout_context(), block_of(f"```mermaid\n{SMALL_DIAGRAM}\n```"), 60)
     assert "A[Measure] --> B[Publish]" in text_of(before)
     assert "Not drawn" not in text_of(before)
 
 
-async def test_integration_block_with_diagram_is_drawn() -> None:
-    lines, _ = await drawn(f'{{% @mermaid/diagram content="{SMALL}\n" %}}', 60)
+async def test_integration_block_with_a_diagram_is_drawn() -> None:
+    lines, _ = await draw(f'{{% @mermaid/diagram content="{SMALL_DIAGRAM}\n" %}}', 60)
     assert "│ Measure " in text_of(lines)
 
 
 async def test_wide_diagram_scrolls_sideways() -> None:
-    lines, here = await drawn(f"```mermaid\n{WIDE}\n```", 60)
-    block = block_of(f"```mermaid\n{WIDE}\n```")
+    lines, context = await draw(f"```mermaid\n{WIDE_DIAGRAM}\n```", 60)
+    block = block_of(f"```mermaid\n{WIDE_DIAGRAM}\n```")
     assert "more columns ›" in lines[-1].text
     assert "Station 19" not in text_of(lines)
-    here.folds.pan_by(block.key, 10_000)
-    moved = render_block(here, block, 60)
+    context.folds.pan_by(block.key, 10_000)
+    moved = render_block(context, block, 60)
     assert "Station" in text_of(moved)
     assert "more columns" in moved[-1].text
     assert {line.width for line in moved} == {60}
@@ -104,27 +104,27 @@ async def test_wide_diagram_first_shows_its_beginning() -> None:
         f'  S{{Which}} -- "harbour{number}.example" --> S{number}[The pier {number}]' for number in range(7)
     )
     source = f"```mermaid\ngraph TD\n  A([A ship]) --> S\n{ways}\n```"
-    lines, here = await drawn(source, 40)
+    lines, context = await draw(source, 40)
     assert "A ship" in text_of(lines[:6])
-    here.folds.pan_by(block_of(source).key, -10_000)
-    assert "A ship" not in text_of(render_block(here, block_of(source), 40))
+    context.folds.pan_by(block_of(source).key, -10_000)
+    assert "A ship" not in text_of(render_block(context, block_of(source), 40))
 
 
 async def test_ascii_mode_draws_diagram_in_ascii() -> None:
-    lines, _ = await drawn(f"```mermaid\n{SMALL}\n```", 60, look=Styles(glyphs=ASCII))
+    lines, _ = await draw(f"```mermaid\n{SMALL_DIAGRAM}\n```", 60, look=Styles(glyphs=ASCII))
     assert text_of(lines).isascii()
     assert "Measure" in text_of(lines)
 
 
-async def test_endless_diagram_is_stopped_and_shows_source(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_diagram_that_takes_too_long_is_stopped_and_shows_its_source(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(diagrams, "SECONDS", 0.7)
-    lines, _ = await drawn(f"```mermaid\n{ENDLESS}```", 60)
+    lines, _ = await draw(f"```mermaid\n{SLOW_DIAGRAM}```", 60)
     assert 'M18["S"]' in text_of(lines)
     assert "Could not draw the diagram: it took longer than 0.7 s." in text_of(lines)
 
 
 async def test_diagram_program_has_limits_of_memory_and_output() -> None:
-    given = json.dumps({"source": WIDE, "ascii": False}).encode()
+    given = json.dumps({"source": WIDE_DIAGRAM, "ascii": False}).encode()
     small = await child_programs.run_bounded("draw_diagram", given, seconds=10, memory=16 << 20, max_bytes=1 << 20)
     assert small.output == b""
     assert not small.exceeded
@@ -154,13 +154,13 @@ def test_unexpected_output_of_diagram_program_is_ignored(answer: bytes) -> None:
 )
 def test_unsupported_diagram_is_not_drawn(source: str, why: str) -> None:
     assert why in drawing_problem(normalize_diagram(source)[1])
-    shown = text_of(render_block(setting(), block_of(f"```mermaid\n{source}\n```"), 70))
+    shown = text_of(render_block(layout_context(), block_of(f"```mermaid\n{source}\n```"), 70))
     assert why in " ".join(shown.split())
 
 
 def test_settings_and_comments_of_diagram_are_not_drawn() -> None:
-    text = '---\ntitle: "Two steps"\nconfig:\n  a: 1\n---\n%%{init: {"a": {"b": 1}}}%%\n%% a remark\n' + SMALL
-    assert normalize_diagram(text) == ("Two steps", SMALL)
+    text = '---\ntitle: "Two steps"\nconfig:\n  a: 1\n---\n%%{init: {"a": {"b": 1}}}%%\n%% a remark\n' + SMALL_DIAGRAM
+    assert normalize_diagram(text) == ("Two steps", SMALL_DIAGRAM)
 
 
 async def test_diagram_program_gets_no_private_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,7 +171,7 @@ async def test_diagram_program_gets_no_private_environment(monkeypatch: pytest.M
     assert b"secret" not in environ
 
 
-def test_flowchart_label_lines_start_in_one_way() -> None:
+def test_flowchart_label_has_the_same_line_breaks_everywhere() -> None:
     assert normalize_diagram('graph LR\nA["one<br/>two"] --> B')[1] == 'graph LR\nA["one\\ntwo"] --> B'
     assert (
         normalize_diagram("sequenceDiagram\nNote over A: one<br>two")[1] == "sequenceDiagram\nNote over A: one<br>two"
@@ -205,7 +205,7 @@ async def test_cursor_stays_visible_when_diagram_above_grows(opened: bool) -> No
 @pytest.mark.parametrize(
     "described", ["accDescr: {one} line", "accDescr {\n  What it shows,\n  in (two) lines.\n  }", "accDescr{x}"]
 )
-def test_diagram_accessible_title_is_its_title(kind: str, described: str) -> None:
+def test_accessible_title_of_a_diagram_becomes_its_title(kind: str, described: str) -> None:
     spoken = f"{kind}\n    accTitle: A short name\n    {described}\n    A-->B\n"
     assert [normalize_diagram(spoken)[0], *normalize_diagram(spoken)[1].split()] == [
         "A short name",
@@ -216,14 +216,14 @@ def test_diagram_accessible_title_is_its_title(kind: str, described: str) -> Non
 
 async def test_chart_with_named_lines_is_drawn() -> None:
     chart = 'xychart-beta\n  x-axis "Q" 0 --> 9\n  line "Cost of it" [8, 6]\n  bar Sold [1, 5]\n'
-    lines, _ = await drawn(f"```mermaid\n{chart}```", 60)
+    lines, _ = await draw(f"```mermaid\n{chart}```", 60)
     assert "Cost of it, Sold" in lines[0].text
     assert "│" in text_of(lines)
     assert "line" not in text_of(lines)
 
 
 async def test_sequence_diagram_allows_blanks_and_long_arrows() -> None:
-    lines, _ = await drawn(
+    lines, _ = await draw(
         """```mermaid
 sequenceDiagram
   title: Who asks whom
@@ -279,7 +279,7 @@ sequenceDiagram
         ("else not<br/>so", "else not so"),
     ],
 )
-def test_sequence_diagram_lines(line: str, drawn_as: str) -> None:
+def test_sequence_diagram_line_is_normalized(line: str, drawn_as: str) -> None:
     assert normalize_diagram(f"sequenceDiagram\n{line}")[1] == f"sequenceDiagram\n{drawn_as}".rstrip("\n")
 
 

@@ -9,7 +9,7 @@ from octavo.tui.render.comparison import compare
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.threads import ThreadSummary
 from octavo.tui.widgets.themes import themes
-from tests.tui.reader.panes import PaneApp, links, screen, wanted
+from tests.tui.reader.panes import PaneApp, links, requested_threads, screen
 
 PARAGRAPHS = [f"Paragraph {number} says a little of what there is to say." for number in range(80)]
 CHANGED = (4, 6, 30, 60, 79)
@@ -20,11 +20,11 @@ NEW = "\n\n".join(
 
 
 def row_of(app: PaneApp[DiffView], text: str) -> int:
-    """Return the row that contains `text`."""
+    """Return the number of the row that contains `text`."""
     return next(number for number, row in enumerate(screen(app.pane).split("\n")) if text in row)
 
 
-async def test_change_scrolls_to_third_of_pane_unless_visible() -> None:
+async def test_next_change_scrolls_to_a_third_of_the_pane_unless_visible() -> None:
     app = PaneApp(DiffView())
     async with app.run_test(size=(80, 30)) as pilot:
         app.pane.show(compare(OLD, NEW), key="p")
@@ -67,7 +67,7 @@ async def test_enter_opens_thread_of_changed_block_before_its_link() -> None:
         app.pane.show(compare(OLD, NEW), key="p")
         app.pane.set_threads({key: [ThreadSummary("Tom", "1 d", "Why?")]})
         await pilot.press("t", "enter", "left_parenthesis", "enter")
-        assert wanted(app) == ["Why?", new.blocks[30].plain()]
+        assert requested_threads(app) == ["Why?", new.blocks[30].plain()]
         assert links(app) == []
         app.pane.set_threads({key: [ThreadSummary("Tom", "1 d", "Why?", is_open=False)]})
         await pilot.press("enter")

@@ -1,4 +1,4 @@
-"""Layouts of a diff, the cursor on either side, and threads."""
+"""Layouts of a diff, the selected side, and threads on both sides."""
 
 from __future__ import annotations
 
@@ -110,11 +110,11 @@ def side(app: PaneApp[DiffView]) -> str:
 @pytest.mark.parametrize("split", [False, True])
 def test_every_kind_of_change_matches_snapshot(width: int, split: bool) -> None:
     compared = compare(BEFORE, AFTER)
-    setting = LayoutContext(Styles.plain(), Folds(), render_block)
-    room = SideWidths.for_width(min(width, 108) if not split else width, split=split)
+    context = LayoutContext(Styles.plain(), Folds(), render_block)
+    widths = SideWidths.for_width(min(width, 108) if not split else width, split=split)
     found = build_diff(compared.diff, ContextSize(), {}, "Retries", side_by_side=split).complete()
-    lines = [line for unit in found.units for line in render_diff_unit_or_threads(setting, unit, room)]
-    assert [line.text for line in lines if line.width > room.width] == []
+    lines = [line for unit in found.units for line in render_diff_unit_or_threads(context, unit, widths)]
+    assert [line.text for line in lines if line.width > widths.width] == []
     check(f"diff-{'sides' if split else 'kinds'}-{width}", text_of(lines))
 
 
@@ -248,7 +248,7 @@ async def test_link_to_collapsed_heading_expands_it() -> None:
 
 
 async def test_visible_threads_are_selectable_and_request_replies() -> None:
-    app = PaneApp(Asking())
+    app = PaneApp(ReplyRecorder())
     compared = compare("Same.\n\nold words\n", "Same.\n\nnew words\n")
     key = compared.new.blocks[1].key
     threads = [
@@ -264,7 +264,7 @@ async def test_visible_threads_are_selectable_and_request_replies() -> None:
         await pilot.pause()
         assert "open, outdated" in screen(app.pane)
         await pilot.pause()
-        assert app.pane.asked == [("t1",)]
+        assert app.pane.requested == [("t1",)]
         await pilot.press("t", "t", "c", "enter", "t", "enter")
         chosen = [(type(each).__name__, each.block.key) for each in app.said if hasattr(each, "block")]
         assert chosen == [("CommentRequested", "t2"), ("ThreadRequested", "t2"), ("ThreadRequested", "t3")]
@@ -283,13 +283,13 @@ async def test_thread_on_old_side_is_below_change() -> None:
         assert rows.index(["┊", "Why?"]) < rows.index(["3", "│", "last"])
 
 
-class Asking(DiffView):
+class ReplyRecorder(DiffView):
     def __init__(self) -> None:
         super().__init__()
-        self.asked: list[tuple[str, ...]] = []
+        self.requested: list[tuple[str, ...]] = []
 
     def on_diff_view_replies_requested(self, message: DiffView.RepliesRequested) -> None:
-        self.asked.append(message.keys)
+        self.requested.append(message.keys)
 
 
 async def test_unchanged_section_expands_in_place() -> None:
@@ -313,10 +313,10 @@ def test_sliced_long_change_looks_like_one(split: bool) -> None:
     rows = "\n".join(f"| row {number} | value {number} |" for number in range(150))
     before = f"| Name | Value |\n| --- | --- |\n{rows}\n\n" + "\n".join(f"* item {number}" for number in range(3))
     after = before.replace("value", "longer value") + "\n" + "\n".join(f"* more {number}" for number in range(100))
-    setting = LayoutContext(Styles.plain(), Folds(), render_block)
+    context = LayoutContext(Styles.plain(), Folds(), render_block)
     units = build_diff(compare(before, after).diff, ContextSize(), {}, side_by_side=split).complete().units
     assert max(unit.slice_number for unit in units) == 3
-    lines = [render_diff_unit_or_threads(setting, unit, SideWidths.for_width(150, split=split)) for unit in units]
+    lines = [render_diff_unit_or_threads(context, unit, SideWidths.for_width(150, split=split)) for unit in units]
     assert max(map(len, lines)) < 250
     text = text_of(line for each in lines for line in each)
     assert text.count("Name") == 1 + split

@@ -1,4 +1,4 @@
-"""The diff view: keys, and how changes look."""
+"""The diff view: its keys, and the layout of changes."""
 
 from __future__ import annotations
 
@@ -103,27 +103,27 @@ def show(app: PaneApp[DiffView], before: str = BEFORE, after: str = AFTER, **thr
 @pytest.mark.parametrize("width", [60, 100, 140])
 @pytest.mark.parametrize("ascii", [False, True])
 def test_diff_matches_snapshot(width: int, ascii: bool) -> None:
-    setting = LayoutContext(Styles.plain(ascii=ascii), Folds(), render_block)
+    context = LayoutContext(Styles.plain(ascii=ascii), Folds(), render_block)
     threads = {key_of("You can"): [THREAD], "": [ThreadSummary("Zoe M.", "3 d", "On the page.", is_open=False)]}
     found = build_diff(diff(parse(BEFORE), parse(AFTER)), ContextSize(), threads, "Signing secrets").complete()
     lines = [
         line
         for unit in found.units
-        for line in render_diff_unit_or_threads(setting, unit, SideWidths.for_width(min(108, width - 4), split=False))
+        for line in render_diff_unit_or_threads(context, unit, SideWidths.for_width(min(108, width - 4), split=False))
     ]
     assert [line.text for line in lines if line.width > width - 4] == []
     check(f"diff-{width}{'-ascii' if ascii else ''}", text_of(lines))
 
 
 def test_changed_words_are_marked_without_colors() -> None:
-    setting = LayoutContext(Styles.plain(), Folds(), render_block)
+    context = LayoutContext(Styles.plain(), Folds(), render_block)
     found = build_diff(
         diff(parse("The secret never changes."), parse("The secret often changes.")), ContextSize(), {}
     ).complete()
     pieces = [
         piece
         for unit in found.units
-        for line in render_diff_unit_or_threads(setting, unit, SideWidths.for_width(60, split=False))
+        for line in render_diff_unit_or_threads(context, unit, SideWidths.for_width(60, split=False))
         for piece in line.pieces
     ]
     assert [piece.text for piece in pieces if piece.style.strike] == ["never"]
@@ -225,8 +225,8 @@ async def test_thread_is_below_its_block_and_selectable() -> None:
         await pilot.press("t", "enter")
         assert "[/x] says nothing." in screen(app.pane)
         await pilot.press("left_parenthesis", "enter")
-        wanted = [(each.block.kind, each.block.key) for each in app.said if isinstance(each, Reader.ThreadRequested)]
-        assert wanted == [("thread", "t1"), ("paragraph", key_of("You can"))]
+        requested = [(each.block.kind, each.block.key) for each in app.said if isinstance(each, Reader.ThreadRequested)]
+        assert requested == [("thread", "t1"), ("paragraph", key_of("You can"))]
 
 
 async def test_comment_is_on_new_block_and_never_on_collapsed_lines() -> None:
@@ -280,11 +280,11 @@ async def test_same_diff_again_keeps_position() -> None:
     async with app.run_test(size=(80, 12)) as pilot:
         show(app)
         await pilot.press("n", "n", "n")
-        cursor, place = bar_column(app.pane), app.pane.scroll_offset.y
+        cursor, offset = bar_column(app.pane), app.pane.scroll_offset.y
         show(app, You_can=[THREAD])
         await pilot.pause()
         assert bar_column(app.pane) == cursor
-        assert app.pane.scroll_offset.y > place > 0
+        assert app.pane.scroll_offset.y > offset > 0
 
 
 async def test_page_reopens_at_last_position_also_after_restart() -> None:
@@ -292,17 +292,17 @@ async def test_page_reopens_at_last_position_also_after_restart() -> None:
     async with app.run_test(size=(80, 12)) as pilot:
         show(app)
         await pilot.press("n", "n", "n", "k", "k")
-        cursor, place = bar_column(app.pane), screen(app.pane)
+        cursor, offset = bar_column(app.pane), screen(app.pane)
         app.pane.show(compare("one\n", "two\n"), key="q")
         await pilot.pause()
         assert "two" in screen(app.pane)
         show(app)
         await pilot.pause()
-        assert screen(app.pane) == place
+        assert screen(app.pane) == offset
         assert list(app.pane.navigation.positions) == ["p"], "nobody went anywhere on the other page"
         places = json.loads(json.dumps(app.pane.navigation.positions))
     again = view_app()
-    again.pane.navigation.positions = {key: ReadingPosition(*place) for key, place in places.items()}
+    again.pane.navigation.positions = {key: ReadingPosition(*offset) for key, offset in places.items()}
     async with again.run_test(size=(100, 12)) as pilot:
         show(again, You_can=[THREAD])
         await pilot.pause()
@@ -367,8 +367,8 @@ def test_hunks_of_source_are_changes() -> None:
     assert [unit.kind for unit in found.units] == ["label", "lines", "label", "lines"]
 
 
-async def has_lines(pane: DiffView) -> None:
-    """A pane that is shown again has a width before it has lines."""
+async def wait_for_lines(pane: DiffView) -> None:
+    """Wait until a pane that is shown again has its lines. The width of the pane is known earlier."""
     for _ in range(200):
         await asyncio.sleep(0.01)
         if not pane.viewport.is_outdated and len(pane.viewport.virtual_lines) == len(pane.contents.built_diff.units):
@@ -377,7 +377,7 @@ async def has_lines(pane: DiffView) -> None:
 
 
 async def test_requested_thread_is_selected_once_pane_has_width() -> None:
-    """A thread may be requested while the pane is hidden and has no lines."""
+    """A thread may be requested while the pane is hidden and has no lines yet."""
     async with PaneApp(DiffView()).run_test(size=(90, 20)) as pilot:
         pane = pilot.app.query_one(DiffView)
         pane.display = False
@@ -389,16 +389,16 @@ async def test_requested_thread_is_selected_once_pane_has_width() -> None:
         assert pane.navigation.select_thread("t1")
         assert not pane.navigation.select_thread("of another page")
         pane.display = True
-        await has_lines(pane)
+        await wait_for_lines(pane)
 
-        here = pane.cursor.current()
-        assert here is not None
-        assert (here.block.kind, here.block.key) == ("thread", "t1")
+        selected = pane.cursor.current()
+        assert selected is not None
+        assert (selected.block.kind, selected.block.key) == ("thread", "t1")
         assert "Is it 24 h" in screen(pane)
 
 
 async def test_diff_stays_visible_while_pane_has_no_width() -> None:
-    """A hidden pane keeps its lines, although other units were built meanwhile."""
+    """A hidden pane keeps its lines, even if other units are built meanwhile."""
     async with PaneApp(DiffView()).run_test(size=(90, 20)) as pilot:
         pane = pilot.app.query_one(DiffView)
         pane.show(compare(BEFORE, AFTER), key="p")
@@ -411,12 +411,12 @@ async def test_diff_stays_visible_while_pane_has_no_width() -> None:
         assert len(pane.contents.shown_diff.units) == len(pane.viewport.virtual_lines)
         assert not pane.navigation.select_thread("t1")
         pane.display = True
-        await has_lines(pane)
+        await wait_for_lines(pane)
         assert pane.navigation.select_thread("t1")
-        for _ in range(8):  # The position may also be read between showing and the resize event.
+        for _ in range(8):  # Between showing and the resize event, the position may be read too.
             pane.display = False
             await pilot.pause()
             pane.navigation.builder.build()
             await pilot.pause()
             pane.display = True
-            await has_lines(pane)
+            await wait_for_lines(pane)

@@ -1,4 +1,5 @@
-"""All kinds of blocks at every width: lines fit, and keys reach everything that opens.
+"""Blocks of every kind at every width: lines fit the width, and keys reach everything that opens.
+
 `tests/documents/test_corpus.py` checks that no word is lost."""
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def test_every_construct_fits_its_width(width: int, look: str) -> None:
 
 
 def test_tabs_take_their_displayed_width() -> None:
-    # A terminal moves to its next tab stop, over the border of the box.
+    # A tab character would move the cursor of the terminal beyond the border of the box.
     code = "```\na\tb\n\tc\n```\n"
     document = parse(f'{code}\n{{% prompt description="It" %}}\n{code}{{% endprompt %}}\n\n`a\tb` and\ta tab\n')
     for blocks in (document.blocks, source_blocks(document.source)):
@@ -65,7 +66,7 @@ async def test_keys_reach_everything_that_opens() -> None:
             app.pane.viewport.folds.opened.update(opened(document).opened)
             app.pane.lay_out_again()
             await pilot.pause()
-            every = {
+            expected = {
                 (clickable.kind, clickable.target, clickable.clickable.index)
                 for clickable in layout_of(document).clickables
             }
@@ -93,7 +94,7 @@ async def test_keys_reach_everything_that_opens() -> None:
                 if app.pane.scroll_offset.y >= app.pane.viewport.virtual_lines.total - app.pane.viewport.rows:
                     break
                 app.pane.viewport.go_by(app.pane.viewport.rows - 2)
-            assert by_letter == every, path.stem
+            assert by_letter == expected, path.stem
             app.pane.cursor.go_to_edge(0)
             for _ in spans:
                 app.pane.cursor.move(1)

@@ -1,5 +1,6 @@
-"""A block that cannot be rendered is shown as its source, the rest of the page is shown, and keys work. The tests
-use blocks that violate the model, as a bug in the parser would create."""
+"""A block that cannot be rendered is shown as its source, while the rest of the page and all keys work.
+
+The tests use blocks that violate the model, as a bug in the parser would create them."""
 
 from __future__ import annotations
 
@@ -41,18 +42,18 @@ Behind it.
 
 Last words.
 """
-FAILS = "The words that fail."
-NO_ADDRESS: Any = 7
-"""Number instead of a URL: such a link is parsed, but fails to render."""
+FAILING_TEXT = "The words that fail."
+INVALID_LINK: Any = 7
+"""A number in place of a URL. Such a link cannot be rendered."""
 
 
-def broken(source: str = SOURCE) -> Document:
-    """Return a page with a hint whose text fails to render."""
+def page_with_fault(source: str = SOURCE) -> Document:
+    """Return a page with a hint whose text cannot be rendered."""
     document = parse(source)
 
     def with_fault(block: Block) -> Block:
-        if block.plain() == FAILS and not block.children:
-            return block._replace(runs=(Run(FAILS, link=NO_ADDRESS),))
+        if block.plain() == FAILING_TEXT and not block.children:
+            return block._replace(runs=(Run(FAILING_TEXT, link=INVALID_LINK),))
         return block._replace(children=tuple(map(with_fault, block.children)))
 
     return document._replace(blocks=tuple(map(with_fault, document.blocks)))
@@ -61,13 +62,13 @@ def broken(source: str = SOURCE) -> Document:
 async def test_block_that_fails_to_render_shows_its_source(faults: FaultLog) -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(60, 40)) as pilot:
-        app.pane.show(broken(), key="p")
+        app.pane.show(page_with_fault(), key="p")
         await pilot.pause()
         shown = screen(app.pane)
         for words in ("Tides", "First words", "Before it.", "Behind it.", "1   2", "Last words."):
             assert words in shown
         assert "paragraph, shown as source" in shown
-        assert FAILS in shown
+        assert FAILING_TEXT in shown
         await pilot.press(*["right_parenthesis"] * 4)
         assert any("paragraph, shown as source" in row for row in bar_column(app.pane))
         await pilot.press("slash", *"last", "enter", "escape", "z", "G", "backslash")
@@ -76,9 +77,9 @@ async def test_block_that_fails_to_render_shows_its_source(faults: FaultLog) -> 
         await pilot.press("backslash", "g")
         assert "Tides" in screen(app.pane)
     (report,) = faults.reports
-    said = report.read_text()
-    assert "in render_each_run" in said
-    assert "First words" not in said
+    report_text = report.read_text()
+    assert "in render_each_run" in report_text
+    assert "First words" not in report_text
     assert report.stat().st_mode & 0o777 == 0o600
 
 
@@ -103,13 +104,13 @@ async def test_block_that_fails_to_paint_shows_its_source(faults: FaultLog) -> N
 
 
 async def test_change_that_fails_to_render_shows_its_source(faults: FaultLog) -> None:
-    old, new = parse(SOURCE.replace("Last words.", "Words.")), broken(SOURCE.replace("Before", "After"))
+    old, new = parse(SOURCE.replace("Last words.", "Words.")), page_with_fault(SOURCE.replace("Before", "After"))
     app = PaneApp(DiffView())
     async with app.run_test(size=(120, 40)) as pilot:
         app.pane.show(PageComparison(diff(old, new), old, new), key="p")
         app.pane.set_threads({"": [ThreadSummary("Ada", "now", "Hm.")]})
         await pilot.pause()
-        assert FAILS in screen(app.pane)
+        assert FAILING_TEXT in screen(app.pane)
         assert "shown as source" in screen(app.pane)
         for keys in (("n", "n", "n"), ("vertical_line",), ("equals_sign", "equals_sign"), ("backslash", "backslash")):
             await pilot.press(*keys)
@@ -118,10 +119,10 @@ async def test_change_that_fails_to_render_shows_its_source(faults: FaultLog) ->
 
 
 def test_comment_block_that_fails_to_render_shows_its_source(faults: FaultLog) -> None:
-    lines = lay_out(broken().blocks, 50, Styles.plain(), source=SOURCE).lines
+    lines = lay_out(page_with_fault().blocks, 50, Styles.plain(), source=SOURCE).lines
     shown = "\n".join(line.text for line in lines)
     assert "paragraph, shown as source" in shown
-    assert FAILS in shown
+    assert FAILING_TEXT in shown
     assert "Last words." in shown
     assert faults.reports
 
@@ -141,9 +142,9 @@ def test_unreadable_block_shows_its_source(faults: FaultLog) -> None:
 
 def test_slice_that_fails_to_render_shows_its_own_source(faults: FaultLog) -> None:
     items = [f"* item {at} {'and its words ' * 20}\n" for at in range(200)]
-    items[100] = f"* {FAILS}\n"
+    items[100] = f"* {FAILING_TEXT}\n"
     source = "".join(items)
-    lines = lay_out(broken(source).blocks, 60, Styles.plain(), source=source).lines
+    lines = lay_out(page_with_fault(source).blocks, 60, Styles.plain(), source=source).lines
     shown = "\n".join(line.text for line in lines)
     assert all(f"item {at} " in shown for at in range(200) if at != 100)
     assert shown.count("shown as source") == 1
@@ -153,14 +154,14 @@ async def test_failing_deferred_content_does_not_stop_others(faults: FaultLog) -
     async def find(key: int) -> int | None:
         return 10 // key
 
-    late = AsyncCache(find)
+    cache = AsyncCache(find)
     for key in (0, 5):
-        late.request(key)
-    while await late.load_requested():
+        cache.request(key)
+    while await cache.load_requested():
         pass
-    assert late.knows(0)
-    assert late.get(0) is None
-    assert late.get(5) == 2
+    assert cache.knows(0)
+    assert cache.get(0) is None
+    assert cache.get(5) == 2
     (report,) = faults.reports
     assert "ZeroDivisionError" in report.read_text()
 
@@ -174,11 +175,11 @@ def test_error_is_reported_once_per_place_without_secrets(faults: FaultLog) -> N
     assert "ValueError: [redacted] is wrong" in report.read_text()
 
 
-@pytest.mark.parametrize("ends", [MemoryError, KeyboardInterrupt, asyncio.CancelledError, SystemExit])
-def test_error_outside_blocks_is_raised(faults: FaultLog, ends: type[BaseException]) -> None:
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt, asyncio.CancelledError, SystemExit])
+def test_error_outside_blocks_is_raised(faults: FaultLog, error: type[BaseException]) -> None:
     def fail() -> int:
-        raise ends
+        raise error
 
-    with pytest.raises(ends):
+    with pytest.raises(error):
         run_guarded(fail, int)
     assert not faults.reports

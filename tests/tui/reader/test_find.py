@@ -1,4 +1,4 @@
-"""The find bar: its keys, and the rows it covers."""
+"""The find bar: its keys, and the rows that it covers."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from tests.tui.reader.panes import PaneApp, screen
 PAGE = "\n\n".join(f"paragraph {number} of many" for number in range(40))
 
 
-class Beside(PaneApp[PageView]):
-    """App with a pane that is narrower than the screen."""
+class NarrowPaneApp(PaneApp[PageView]):
+    """An app with a pane that is narrower than the screen."""
 
     def compose(self) -> ComposeResult:
         self.pane.styles.width = 30
         yield self.pane
 
 
-def foot(app: PaneApp[PageView]) -> str:
-    """Return the last row."""
+def last_row(app: PaneApp[PageView]) -> str:
+    """Return the last row of the pane."""
     return screen(app.pane).split("\n")[-1].strip()
 
 
@@ -31,16 +31,16 @@ async def test_find_bar_shows_keys_until_search_ends() -> None:
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse(PAGE), title="", key="p")
         await pilot.press("slash")
-        assert foot(app).endswith("type the text to find · esc cancel")
+        assert last_row(app).endswith("type the text to find · esc cancel")
         await pilot.press(*"graph 1")
-        assert foot(app).startswith("/ graph 1")
-        assert foot(app).endswith("1 of 11 · enter done · esc cancel")
+        assert last_row(app).startswith("/ graph 1")
+        assert last_row(app).endswith("1 of 11 · enter done · esc cancel")
         await pilot.press("enter")
-        assert foot(app).endswith("1 of 11 · n next · N previous · esc")
+        assert last_row(app).endswith("1 of 11 · n next · N previous · esc")
         await pilot.press("n", "n", "N")
-        assert foot(app).endswith("2 of 11 · n next · N previous · esc")
+        assert last_row(app).endswith("2 of 11 · n next · N previous · esc")
         await pilot.press("escape")
-        assert "n next" not in foot(app)
+        assert "n next" not in last_row(app)
         assert app.pane.find_bar.needle == ""
 
 
@@ -65,7 +65,7 @@ async def test_last_line_is_visible_above_find_bar() -> None:
         assert rows[-1].strip().startswith("/ many")
         await pilot.press("escape")
         await pilot.pause()
-        assert foot(app).endswith("paragraph 39 of many")
+        assert last_row(app).endswith("paragraph 39 of many")
 
 
 async def test_match_scrolls_to_third_of_pane() -> None:
@@ -88,12 +88,12 @@ async def test_next_match_without_matches_explains() -> None:
             "You have not searched yet. Press / to find text.",
             "No matches for “zebra” on this page.",
         ]
-        assert foot(app).endswith("no matches · esc")
+        assert last_row(app).endswith("no matches · esc")
 
 
 @pytest.mark.parametrize("needle", ["many", "a needle that is much longer than the line has room for it"])
 async def test_narrow_find_bar_shows_end_of_typed_text(needle: str) -> None:
-    app = Beside(PageView())
+    app = NarrowPaneApp(PageView())
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse(PAGE), title="", key="p")
         await pilot.press("slash", *needle)

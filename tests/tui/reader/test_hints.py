@@ -1,4 +1,4 @@
-"""Link hints."""
+"""Link hints: letters that follow a link."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
 from tests.tui.reader.panes import PaneApp, links, screen
 
-TWO = "See [the guide](guide.md), or the [list](list.md).\n"
-MANY = "\n".join(f"* [entry {number}](page-{number}.md)" for number in range(24))
+TWO_LINKS = "See [the guide](guide.md), or the [list](list.md).\n"
+MANY_LINKS = "\n".join(f"* [entry {number}](page-{number}.md)" for number in range(24))
 
 
 def style_at(pane: Reader, text: str) -> Style:
@@ -24,17 +24,17 @@ def style_at(pane: Reader, text: str) -> Style:
     raise AssertionError(f"{text} is not on show")
 
 
-@pytest.mark.parametrize("count", [1, 20, 21, 600])
-def test_no_label_is_prefix_of_another(count: int) -> None:
-    found = labels(count)
-    assert len(set(found)) == count
-    assert {len(label) for label in found} == {1 if count <= 20 else 2}
+@pytest.mark.parametrize("number", [1, 20, 21, 600])
+def test_no_label_is_prefix_of_another(number: int) -> None:
+    found = labels(number)
+    assert len(set(found)) == number
+    assert {len(label) for label in found} == {1 if number <= 20 else 2}
 
 
 async def test_page_is_dimmed_while_hints_are_shown() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 12)) as pilot:
-        app.pane.show(parse(TWO), title="", key="p")
+        app.pane.show(parse(TWO_LINKS), title="", key="p")
         await pilot.pause()
         plain, link = style_at(app.pane, "or the"), style_at(app.pane, "st.")
         await pilot.press("f")
@@ -49,7 +49,7 @@ async def test_page_is_dimmed_while_hints_are_shown() -> None:
 async def test_hints_are_before_words_and_explained() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 12)) as pilot:
-        app.pane.show(parse(TWO), title="", key="p")
+        app.pane.show(parse(TWO_LINKS), title="", key="p")
         await pilot.press("f")
         assert "See a e guide, or the s st." in screen(app.pane)
         last = screen(app.pane).split("\n")[-1]
@@ -62,7 +62,7 @@ async def test_hints_are_before_words_and_explained() -> None:
 async def test_many_links_get_two_letters() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 30)) as pilot:
-        app.pane.show(parse(MANY), title="", key="p")
+        app.pane.show(parse(MANY_LINKS), title="", key="p")
         await pilot.press("f")
         assert screen(app.pane).startswith("  aa entry 0\n  as entry 1")
         await pilot.press("a")
@@ -74,7 +74,7 @@ async def test_many_links_get_two_letters() -> None:
 async def test_help_for_hints_covers_no_hint() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 6)) as pilot:
-        app.pane.show(parse(f"Words\n\n{MANY}"), title="", key="p")
+        app.pane.show(parse(f"Words\n\n{MANY_LINKS}"), title="", key="p")
         await pilot.press("f")
         rows = screen(app.pane).split("\n")
         assert "type a letter" in rows[0]
@@ -84,7 +84,7 @@ async def test_help_for_hints_covers_no_hint() -> None:
 async def test_link_behind_find_bar_has_no_hint() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 6)) as pilot:
-        app.pane.show(parse(MANY), title="", key="p")
+        app.pane.show(parse(MANY_LINKS), title="", key="p")
         await pilot.press("slash", *"entry", "enter", "g", "f")
         assert len(app.pane.clickables.visible()) == 5
 
@@ -101,7 +101,7 @@ async def test_hints_without_links_explain() -> None:
 async def test_scrolling_removes_hints() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 6)) as pilot:
-        app.pane.show(parse(MANY), title="", key="p")
+        app.pane.show(parse(MANY_LINKS), title="", key="p")
         await pilot.press("f")
         assert app.pane.typing_keys
         app.pane.viewport.go_by(2)

@@ -1,5 +1,6 @@
-"""A huge block of any kind is rendered in slices, and loses no words. The tests count steps instead of time: units,
-lines of a unit, and units that a key renders."""
+"""A huge block of any kind is rendered in slices and loses no words.
+
+The tests count steps and not time: units, lines of a unit, and units that a key renders."""
 
 from __future__ import annotations
 
@@ -33,18 +34,18 @@ from octavo.tui.render.virtual_lines import VirtualLines
 from tests.benchmarks.texts import sentence
 from tests.calls import Calls
 from tests.documents.huge_blocks import HUGE
-from tests.tui.reader.panes import PaneApp, diff_made, laid_out, screen
+from tests.tui.reader.panes import PaneApp, screen, wait_for_diff, wait_for_layout
 
 MOST_LINES, MOST_PIECES = 400, 4000
-"""Maximum numbers of lines and of pieces of a unit. Some lines contain a single letter, or only the bars of blocks."""
-WHOLE = {"tabs", "codes", "front matter", "embeds", "diagrams", "many columns", "unknown tag"}
-"""Pages of many blocks, or of one block with little text."""
+"""Maximum numbers of lines and of pieces in a unit. Some lines contain only one letter, or only the bars of blocks."""
+WITHOUT_HUGE_BLOCK = {"tabs", "codes", "front matter", "embeds", "diagrams", "many columns", "unknown tag"}
+"""Names of pages that consist of many blocks, or of one block with little text."""
 LOOK = Styles.plain()
 _WORD = re.compile(r"\w+")
 
 
 def _pages(size: int) -> list[pytest.ParameterSet]:
-    return [pytest.param(make(size), id=name) for name, make in HUGE.items() if name not in WHOLE]
+    return [pytest.param(make(size), id=name) for name, make in HUGE.items() if name not in WITHOUT_HUGE_BLOCK]
 
 
 @pytest.mark.parametrize("page", _pages(30))
@@ -57,7 +58,7 @@ def test_no_unit_exceeds_layout_limit(page: str) -> None:
         assert sum(len(line.pieces) for line in lines) <= MOST_PIECES
 
 
-CUT = (
+SPLIT_BLOCKS = (
     "code",
     "code in one line",
     "heading",
@@ -71,13 +72,13 @@ CUT = (
 )
 
 
-@pytest.mark.parametrize("name", CUT)
+@pytest.mark.parametrize("name", SPLIT_BLOCKS)
 def test_splitting_block_loses_no_words(name: str) -> None:
     blocks = parse(HUGE[name](40)).blocks
     folds = Folds(opened={block.key: True for block in blocks})
     setting = LayoutContext(LOOK, folds, render_block, available_width=110, never_wraps_code=False)
-    said = "".join(line.text for unit in split_into_units(blocks) for line in render_unit(setting, unit, 76))
-    letters = re.sub(r"\W", "", said)
+    rendered = "".join(line.text for unit in split_into_units(blocks) for line in render_unit(setting, unit, 76))
+    letters = re.sub(r"\W", "", rendered)
     words = [word for block in blocks for word in _WORD.findall(block.plain())]
     assert len(words) > 100
     at = 0
@@ -88,7 +89,7 @@ def test_splitting_block_loses_no_words(name: str) -> None:
     assert len(letters) >= sum(map(len, words)) * 0.95
 
 
-def test_top_of_unit_is_found_without_counting_all_above() -> None:
+def test_top_of_a_unit_is_the_sum_of_the_heights_above() -> None:
     heights = [1 + number % 4 for number in range(3000)]
     virtual_lines = VirtualLines(
         range(3000), lambda unit: heights[unit], lambda unit: [Line([])] * (heights[unit] + unit % 3)
@@ -116,10 +117,10 @@ def test_search_runs_in_parts_and_finds_each_match_once() -> None:
 def test_nested_bars_and_signs_are_measured_once() -> None:
     cut = list(split_into_units(parse(HUGE["hints in hints, much in each"](60)).blocks))
     setting = LayoutContext(LOOK, Folds(), render_block, available_width=110)
-    with Calls(cell_len) as looked:
+    with Calls(cell_len) as calls:
         pieces = sum(len(line.pieces) for line in render_unit(setting, cut[len(cut) // 2], 76))
     assert pieces > 500
-    assert looked.counts["cell_len"] < 20
+    assert calls.counts["cell_len"] < 20
 
 
 def test_search_pauses_for_keys_in_blocks_without_text() -> None:
@@ -155,7 +156,7 @@ async def test_diff_of_one_huge_block_is_sliced() -> None:
     app = PaneApp(DiffView())
     async with app.run_test(size=(100, 30)) as pilot:
         app.pane.show(compare("Words.\n", HUGE["list"](30)), key="p")
-        await diff_made(app.pane, pilot)
+        await wait_for_diff(app.pane, pilot)
         assert len(app.pane.viewport.virtual_lines) > 20
         await pilot.press("n")
         assert "item 0" in screen(app.pane)
@@ -166,8 +167,8 @@ async def test_diff_of_one_huge_block_is_sliced() -> None:
         assert "item 0" in screen(app.pane)
 
 
-def _stretch(count: int) -> UnchangedRange:
-    """Return unchanged blocks, every seventh a heading."""
+def _unchanged_range(count: int) -> UnchangedRange:
+    """Return an unchanged range in which every seventh block is a heading."""
     news = [Block("paragraph" if at % 7 else "heading", text=f"{at}", key=f"{at}") for at in range(count)]
     firsts = [first for at in range(0, count, 7) for first in (at, at + 1)]
     places: list[tuple[str, ...]] = [() if first % 7 == 0 else (f"under {first - 1}",) for first in firsts]
@@ -175,23 +176,23 @@ def _stretch(count: int) -> UnchangedRange:
 
 
 def test_only_context_lines_become_units() -> None:
-    stretch, change = _stretch(20_000), PlacedUnit(DiffUnit("note", Block("note", key="n"), change_number=0))
-    unfolding = ContextSize()
-    assert len(list(stretch.visible_units(unfolding))) < 10
+    unchanged, change = _unchanged_range(20_000), PlacedUnit(DiffUnit("note", Block("note", key="n"), change_number=0))
+    context_size = ContextSize()
+    assert len(list(unchanged.visible_units(context_size))) < 10
     for step in range(len(ContextSize.STEPS)):
         for opened in ({"gone"}, {"4", "5", "9"}, {"11", "13", "30"}):
-            unfolding.step, unfolding.expanded = step, opened
+            context_size.step, context_size.expanded = step, opened
             for count in (1, 2, 5, 6, 23, 45):
-                stretch = _stretch(count)
-                one_by_one = [stretch.unit_at(at) for at in range(count)]
-                assert _folded([change, stretch, change], unfolding) == _folded(
-                    [change, *one_by_one, change], unfolding
+                unchanged = _unchanged_range(count)
+                one_by_one = [unchanged.unit_at(at) for at in range(count)]
+                assert _collapsed([change, unchanged, change], context_size) == _collapsed(
+                    [change, *one_by_one, change], context_size
                 )
-                assert _folded([stretch, change], unfolding) == _folded([*one_by_one, change], unfolding)
+                assert _collapsed([unchanged, change], context_size) == _collapsed([*one_by_one, change], context_size)
 
 
-def _folded(given: list[PlacedUnit | UnchangedRange], unfolding: ContextSize) -> list[DiffUnit]:
-    return list(collapse_unchanged(given, unfolding))
+def _collapsed(given: list[PlacedUnit | UnchangedRange], context_size: ContextSize) -> list[DiffUnit]:
+    return list(collapse_unchanged(given, context_size))
 
 
 def test_path_to_deeply_nested_block_is_found() -> None:
@@ -222,10 +223,10 @@ async def test_diff_stays_visible_until_next_units_are_built() -> None:
     app = PaneApp(DiffView())
     async with app.run_test(size=(100, 30)) as pilot:
         app.pane.show(compare(HUGE["codes"](60), HUGE["codes"](60).replace("a", "b", 30)), key="p")
-        await diff_made(app.pane, pilot)
+        await wait_for_diff(app.pane, pilot)
         for _ in range(4):
             await pilot.press("minus")
-            await diff_made(app.pane, pilot)
+            await wait_for_diff(app.pane, pilot)
         before = len(app.pane.viewport.virtual_lines)
         assert before < 100
         app.pane.contents.context_size.step = 4
@@ -247,7 +248,7 @@ async def test_huge_block_around_conflict_is_sliced() -> None:
         app.pane.show(pieces, {}, key="p", sides=("main", "#1"))
         await pilot.pause()
         await pilot.press("equals_sign")
-        await laid_out(app.pane, pilot)
+        await wait_for_layout(app.pane, pilot)
         assert len(app.pane.viewport.virtual_lines) > 20
         assert all(
             len(app.pane.viewport.virtual_lines.lines(unit)) <= MOST_LINES
@@ -287,15 +288,15 @@ def test_changed_code_far_from_change_is_only_counted(name: str) -> None:
     lines = page.split("\n")
     lines[len(lines) // 2] += " x"
     compared = compare(page, "\n".join(lines))
-    if name == "code of tabs":  # Diffs split this block differently.
+    if name == "code of tabs":  # Diffs split this block in another way than pages do.
         (entry,) = compared.diff.entries
         assert isinstance(entry, ChangedBlock)
         assert list(recent_entries(entry)) == list(recent_entries(entry))
     made = build_diff(compared.diff, ContextSize(), {}).complete()
     changed = [unit.entry.parts for unit in made.units if isinstance(unit.entry, ChangedBlock)]
-    told = [line for parts in changed if isinstance(parts, CodeChange) for line in parts.lines]
-    assert [line.omitted > 0 for line in told] == [True, *[False] * 7, True]
-    assert sum(line.omitted or 1 for line in told) == len(compared.new.blocks[0].plain().split("\n"))
+    code_lines = [line for parts in changed if isinstance(parts, CodeChange) for line in parts.lines]
+    assert [line.omitted > 0 for line in code_lines] == [True, *[False] * 7, True]
+    assert sum(line.omitted or 1 for line in code_lines) == len(compared.new.blocks[0].plain().split("\n"))
 
 
 def test_long_unchanged_line_next_to_change_is_sliced() -> None:
@@ -324,13 +325,13 @@ def test_units_at_line_returns_few_units(name: str) -> None:
         assert len(near) < 12 or name != "codes"
 
 
-class _Named(str):
-    """Name that counts how often it is hashed."""
+class _CountingName(str):
+    """A name that counts how often it is hashed."""
 
-    looked_up = 0
+    hash_count = 0
 
     def __hash__(self) -> int:
-        _Named.looked_up += 1
+        _CountingName.hash_count += 1
         return super().__hash__()
 
 
@@ -338,8 +339,8 @@ async def test_many_conflicts_are_numbered_in_linear_time() -> None:
     app = PaneApp(ThreeWayView())
     async with app.run_test(size=(150, 30)) as pilot:
         (one,) = (each for each in prepare_conflicts(merge("a\n", "b\n", "c\n")) if isinstance(each, ConflictView))
-        many = tuple(replace(one, name=_Named(number), key=f"{number} 1") for number in range(1000))
+        many = tuple(replace(one, name=_CountingName(number), key=f"{number} 1") for number in range(1000))
         app.pane.show(many, {}, key="p", sides=("main", "#1"))
         await pilot.press("G", "n", "g")
         assert app.pane.facts == "conflict 1 of 1000"
-        assert _Named.looked_up < 10_000
+        assert _CountingName.hash_count < 10_000

@@ -1,4 +1,4 @@
-"""Images: decoded and scaled within limits, whatever their files contain."""
+"""Images are decoded and scaled within limits, whatever their files contain."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from octavo.tui.reader.linked_files import parse_picture, scale_image
 from octavo.tui.render.images import page_images, render_half_blocks
 from octavo.tui.terminal.graphics import ScaledPicture
 
-GROUND = (20, 22, 27)
+BACKGROUND = (20, 22, 27)
 needs_resvg = pytest.mark.skipif(find_spec("resvg_py") is None, reason="drawings need the extra `images`")
 
 
@@ -27,8 +27,8 @@ def file_of(image: Image.Image, kind: str = "PNG", **options: object) -> bytes:
     return out.getvalue()
 
 
-def lying(width: int, height: int) -> bytes:
-    """Return a PNG whose header claims more pixels than the file has."""
+def png_with_false_size(width: int, height: int) -> bytes:
+    """Return a PNG file whose header claims another size."""
     data = bytearray(file_of(Image.new("RGB", (10, 10))))
     data[16:24] = struct.pack(">II", width, height)
     data[29:33] = struct.pack(">I", zlib.crc32(bytes(data[12:29])))
@@ -36,39 +36,39 @@ def lying(width: int, height: int) -> bytes:
 
 
 async def test_image_fits_pane_and_keeps_ratio() -> None:
-    found = await scale_image(file_of(Image.new("RGB", (400, 200), (250, 0, 0))), 60, 40, GROUND)
+    found = await scale_image(file_of(Image.new("RGB", (400, 200), (250, 0, 0))), 60, 40, BACKGROUND)
     assert (found.columns, found.rows, found.width, found.height, found.format) == (60, 30, 400, 200, "PNG")
     assert set(found.pixels[::3]) == {250}
     assert found.problem == ""
 
 
 async def test_transparent_pixels_show_background() -> None:
-    found = await scale_image(file_of(Image.new("RGBA", (4, 4), (255, 255, 255, 0))), 4, 2, GROUND)
-    assert found.pixels == bytes(GROUND) * 16
+    found = await scale_image(file_of(Image.new("RGBA", (4, 4), (255, 255, 255, 0))), 4, 2, BACKGROUND)
+    assert found.pixels == bytes(BACKGROUND) * 16
 
 
 async def test_animation_shows_first_frame() -> None:
     frames = [Image.new("RGB", (8, 8), colour) for colour in ((255, 0, 0), (0, 255, 0), (0, 0, 255))]
     data = file_of(frames[0], "GIF", save_all=True, append_images=frames[1:])
-    found = await scale_image(data, 8, 4, GROUND)
+    found = await scale_image(data, 8, 4, BACKGROUND)
     assert found.frames == 3
     assert found.pixels[:3] == b"\xff\x00\x00"
 
 
 @pytest.mark.parametrize(
-    ("data", "says"),
+    ("data", "message"),
     [
         (b"", "format is not supported"),
         (b"%PDF-1.4", "format is not supported"),
-        (lying(60_000, 60_000), "60,000 × 60,000 pixels; the limit is 24 million"),
-        (lying(4_800, 4_800), "damaged"),
+        (png_with_false_size(60_000, 60_000), "60,000 × 60,000 pixels; the limit is 24 million"),
+        (png_with_false_size(4_800, 4_800), "damaged"),
         (file_of(Image.new("L", (5_000, 5_000))), "the limit is 24 million"),
     ],
     ids=["empty", "document", "lying", "cut", "large"],
 )
-async def test_invalid_image_explains(data: bytes, says: str) -> None:
-    found = await scale_image(data, 60, 20, GROUND)
-    assert says in found.problem
+async def test_invalid_image_explains(data: bytes, message: str) -> None:
+    found = await scale_image(data, 60, 20, BACKGROUND)
+    assert message in found.problem
     assert not found.pixels
 
 
@@ -76,14 +76,16 @@ async def test_invalid_image_explains(data: bytes, says: str) -> None:
 async def test_svg_is_drawn_without_local_files(tmp_path: object) -> None:
     red = file_of(Image.new("RGB", (8, 8), (255, 0, 0)))
     path = f"{tmp_path}/red.png"
-    with open(path, "wb") as file:  # noqa: ASYNC230  # eight pixels
+    with open(path, "wb") as file:  # noqa: ASYNC230  # The file has eight pixels.
         file.write(red)
     drawing = '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8">{}</svg>'
-    seen = await scale_image(drawing.format('<rect width="8" height="8" fill="#ff0000"/>').encode(), 8, 4, GROUND)
+    seen = await scale_image(drawing.format('<rect width="8" height="8" fill="#ff0000"/>').encode(), 8, 4, BACKGROUND)
     assert set(seen.pixels[::3]) == {255}
-    for way in (f'href="{path}"', f'hrehref="x"f="{path}"'):
-        hidden = await scale_image(drawing.format(f'<image {way} width="8" height="8"/>').encode(), 8, 4, GROUND)
-        assert hidden.pixels == bytes(GROUND) * (hidden.columns * hidden.rows)
+    for attribute in (f'href="{path}"', f'hrehref="x"f="{path}"'):
+        hidden = await scale_image(
+            drawing.format(f'<image {attribute} width="8" height="8"/>').encode(), 8, 4, BACKGROUND
+        )
+        assert hidden.pixels == bytes(BACKGROUND) * (hidden.columns * hidden.rows)
 
 
 @needs_resvg
@@ -97,7 +99,7 @@ async def test_svg_is_drawn_without_local_files(tmp_path: object) -> None:
     ids=["tall", "entities", "broken"],
 )
 async def test_hostile_svg_is_stopped(drawing: bytes) -> None:
-    assert (await scale_image(drawing, 60, 20, GROUND)).problem
+    assert (await scale_image(drawing, 60, 20, BACKGROUND)).problem
 
 
 @pytest.mark.parametrize(
@@ -148,7 +150,7 @@ def test_image_of_many_colors_keeps_little_memory() -> None:
     try:
         render_half_blocks(ScaledPicture(100, 200, many))
         gc.collect()
-        stays, _ = tracemalloc.get_traced_memory()
+        memory, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert stays < 3_000_000
+    assert memory < 3_000_000

@@ -1,4 +1,4 @@
-"""OpenAPI files: untrusted JSON or YAML, parsed by a child process."""
+"""OpenAPI files are untrusted JSON or YAML, which a child process parses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def test_specification_keeps_written_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"a: [", "Could not show a.yaml as an OpenAPI specification. The file is not valid YAML: "),
         (b"- 1", "Could not show a.yaml as an OpenAPI specification. The file must contain a JSON or YAML object."),
@@ -34,18 +34,18 @@ async def test_specification_keeps_written_order() -> None:
         (b"title: x", "a.yaml is not an OpenAPI specification: it has neither an openapi nor a swagger field."),
     ],
 )
-async def test_invalid_specification_file_explains(content: bytes, said: str) -> None:
-    assert (await parse_file(content, "a.yaml")).error.startswith(said)
+async def test_invalid_specification_file_explains(content: bytes, message: str) -> None:
+    assert (await parse_file(content, "a.yaml")).error.startswith(message)
 
 
 async def test_slow_specification_is_stopped() -> None:
-    """Return the longest file that is accepted, in the form that takes longest to parse."""
+    """The file has the maximum length, in the form that takes longest to parse."""
     found = await parse_file(b"- {a: b, c: d}\n" * 200_000, "a.yaml", seconds=0.5)
     assert found.error == "Could not read a.yaml: the file takes too much time or memory to read."
 
 
 def test_yaml_follows_version_1_2() -> None:
-    said = (
+    message = (
         "[no, on, Yes, 12:30, 2024-01-01, 2024-01-01T00:00:00Z, 010, 0o17, 0x1F, 1_000, +1.5e3, ~, true, '1', .5, <<]"
     )
     read_as = [
@@ -63,14 +63,14 @@ def test_yaml_follows_version_1_2() -> None:
         None,
         True,
     ]
-    assert read_value(f"a: {said}\n200: {{b: &b {{c: 1}}, d: {{<<: *b}}}}\ne:") == {
+    assert read_value(f"a: {message}\n200: {{b: &b {{c: 1}}, d: {{<<: *b}}}}\ne:") == {
         "a": [*read_as, "1", 0.5, "<<"],
         "200": {"b": {"c": 1}, "d": {"c": 1}},
         "e": None,
     }
 
 
-def test_huge_nested_specification_raises_error() -> None:
+def test_huge_or_deeply_nested_specification_raises_an_error() -> None:
     bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
     bomb += "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9))
     for each in (bomb, "a: &a [*a]", "[" * 150 + "]" * 150):

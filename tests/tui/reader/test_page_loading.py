@@ -1,4 +1,4 @@
-"""Pages that are shown before they are completely parsed."""
+"""Pages are shown before they are completely parsed."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import pytest
 from octavo.documents.parse import parse
 from octavo.tui.reader.page_loading import PageLoaded
 from octavo.tui.reader.page_view import PageView
-from tests.tui.reader.panes import PaneApp, laid_out, screen
-from tests.tui.reader.test_while_loading import HeldPage, begun, read
+from tests.tui.reader.panes import PaneApp, screen, wait_for_layout
+from tests.tui.reader.test_while_loading import HeldPage, finish_loading, loading_page
 
 PAGE = "\n\n".join(f"## Section {number % 200}\n\nParagraph {number % 200} says a little." for number in range(2000))
 WIDE = PAGE.replace("says a little", "says much more than fits into one line of a pane that is narrow, and then some")
-ARRIVING = PAGE + "\n\n## The last of all\n\nA needle.\n"
+WITH_LAST_HEADING = PAGE + "\n\n## The last of all\n\nA needle.\n"
 
 
 async def test_long_page_shows_first_screen_before_it_is_parsed() -> None:
-    async with begun(PAGE) as (app, pilot):
+    async with loading_page(PAGE) as (app, pilot):
         assert "Section 0" in screen(app.pane)
         assert app.pane.document is not None
         begin = len(app.pane.document.blocks)
         await pilot.press("G")
-        await read(app, pilot)
+        await finish_loading(app, pilot)
         assert len(app.pane.document.blocks) > begin
         assert "Paragraph 199" in screen(app.pane)
         assert [type(each) for each in app.said] == [PageLoaded]
@@ -40,26 +40,26 @@ async def test_late_first_screen_is_shown_when_parsed() -> None:
             await pilot.pause()
         assert not app.pane.contents.is_whole
         assert screen(app.pane).count("Long") == 1
-        await read(app, pilot)
+        await finish_loading(app, pilot)
         assert app.pane.viewport.virtual_lines.units[-1].block.plain() == "Paragraph 199 says a little."
         assert len(app.pane.viewport.virtual_lines) == 4001
 
 
 async def test_heading_scrolls_to_top_before_text_below_is_parsed() -> None:
-    async with begun(PAGE) as (app, pilot):
+    async with loading_page(PAGE) as (app, pilot):
         assert app.pane.document is not None
         last = app.pane.document.headings[-1]
         assert app.pane.navigation.go_to_anchor(last.anchor)
-        await read(app, pilot)
+        await finish_loading(app, pilot)
         assert last.title in screen(app.pane).splitlines()[1]
 
 
 async def test_anchor_requested_while_loading_is_followed_later() -> None:
-    async with begun(ARRIVING) as (app, pilot):
+    async with loading_page(WITH_LAST_HEADING) as (app, pilot):
         view = app.pane
         assert not view.navigation.go_to_anchor("the-last-of-all")
         assert view.find_bar.find("needle") == 0
-        await read(app, pilot)
+        await finish_loading(app, pilot)
         while view.find_bar.search_status == "searching":
             await pilot.pause()
         assert view.find_bar.search_status == "1 found"
@@ -91,10 +91,10 @@ async def test_parsed_page_is_laid_out_in_thread() -> None:
         app.pane.show(parse(PAGE), title="Long", key="p")
         assert app.pane.viewport.virtual_lines.estimated_count > len(app.pane.viewport.virtual_lines) // 2
         await pilot.press("ctrl+d", "ctrl+d")
-        here = screen(app.pane)
-        await laid_out(app.pane, pilot)
+        before = screen(app.pane)
+        await wait_for_layout(app.pane, pilot)
         await pilot.pause()
-        assert screen(app.pane) == here
+        assert screen(app.pane) == before
         assert app.pane.virtual_size.height == app.pane.viewport.virtual_lines.total
 
 
@@ -102,7 +102,7 @@ async def test_resize_keeps_top_and_exact_heights() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(parse(WIDE), title="Long", key="p")
-        await laid_out(app.pane, pilot)
+        await wait_for_layout(app.pane, pilot)
         assert app.pane.navigation.go_to_anchor("section-150")
         total = app.pane.viewport.virtual_lines.total
         await pilot.resize_terminal(50, 20)
@@ -119,19 +119,19 @@ async def test_cursor_bar_stays_on_block_in_source_during_layout(keys: tuple[str
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(parse(page), title="Long", key="p")
-        await laid_out(app.pane, pilot)
+        await wait_for_layout(app.pane, pilot)
         await pilot.press(*keys)
-        here = app.pane.cursor.current()
+        before = app.pane.cursor.current()
         await pilot.press("backslash")
         now = app.pane.cursor.current()
-        assert here is not None
+        assert before is not None
         assert now is not None
-        assert now[3].key == here.block.key
-        await laid_out(app.pane, pilot)
+        assert now[3].key == before.block.key
+        await wait_for_layout(app.pane, pilot)
         await pilot.pause()
         later = app.pane.cursor.current()
         assert later is not None
-        assert later[3].key == here.block.key
+        assert later[3].key == before.block.key
 
 
 @pytest.mark.parametrize("keys", [("ctrl+d",), ("ctrl+d", "ctrl+d", "ctrl+d"), ("G",)])
@@ -165,7 +165,7 @@ async def test_block_expanded_during_layout_stays_expanded() -> None:
         block = app.pane.viewport.virtual_lines.units[0].block
         app.pane.viewport.folds.toggle(block)
         app.pane.viewport.lay_out_unit(0)
-        await laid_out(app.pane, pilot)
+        await wait_for_layout(app.pane, pilot)
         await pilot.pause()
         assert "Inner words." in screen(app.pane)
         app.pane.viewport.folds.toggle(block)
@@ -173,7 +173,7 @@ async def test_block_expanded_during_layout_stays_expanded() -> None:
         assert "Inner words." not in screen(app.pane)
 
 
-async def test_late_colors_reach_lines_of_thread() -> None:
+async def test_colors_that_arrive_later_reach_lines_laid_out_in_a_thread() -> None:
     page = PAGE + "\n\n```python\nimport harbour\n```\n"
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:

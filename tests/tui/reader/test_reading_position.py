@@ -1,4 +1,4 @@
-"""Reading positions that are restored days later."""
+"""Reading positions that are restored later, even in another run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from octavo.tui.reader import page_loading
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_position import MOST_PAGES, ReadingPosition, ReadingPositions
 from tests.tui.reader.panes import PaneApp, bar_column, screen
-from tests.tui.reader.test_while_loading import begun, read
+from tests.tui.reader.test_while_loading import finish_loading, loading_page
 
 LONG = "\n\n".join(f"Paragraph {number} says a little of what there is to say." for number in range(2000))
 FOLDED = LONG[:4000] + "\n\n<details>\n\n<summary>Closed</summary>\n\nInner words.\n\n</details>\n\n" + LONG[4000:9000]
@@ -24,11 +24,11 @@ def key_of(words: str, page: str = LONG) -> str:
 
 def test_positions_of_recent_pages_are_known() -> None:
     with closing(StateDb(None)) as state:
-        places = ReadingPositions(state)
+        positions = ReadingPositions(state)
         for number in range(MOST_PAGES + 1):
-            places.remember(f"page {number}", ReadingPosition("block", number))
-        places.remember("page 1", ReadingPosition("other", -3))
-        places.remember("page 2", None)
+            positions.remember(f"page {number}", ReadingPosition("block", number))
+        positions.remember("page 1", ReadingPosition("other", -3))
+        positions.remember("page 2", None)
         later = ReadingPositions(state)
         assert later.get("page 0") is None
         assert later.get("page 1") == ReadingPosition("other", -3)
@@ -63,7 +63,7 @@ async def test_position_is_restored_before_page_is_parsed() -> None:
 
 async def test_moving_before_restore_keeps_new_position(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_loading, "RESTORE_WAIT", 0.0)
-    async with begun() as (app, pilot):
+    async with loading_page() as (app, pilot):
         view = app.pane
         view.navigation.restore_later(
             "q", ReadingPosition(key_of("Paragraph 1999 says a little of what there is to say."), 5)
@@ -71,7 +71,7 @@ async def test_moving_before_restore_keeps_new_position(monkeypatch: pytest.Monk
         view.show_markdown(LONG, title="Long", key="q")
         assert not view.contents.is_whole
         view.viewport.go_by(4)
-        await read(app, pilot)
+        await finish_loading(app, pilot)
         assert view.contents.is_whole
         assert view.scroll_offset.y == 4
 

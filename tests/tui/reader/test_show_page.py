@@ -1,4 +1,4 @@
-"""Snapshots of pages."""
+"""Pages are shown from Markdown and from JSON."""
 
 from __future__ import annotations
 

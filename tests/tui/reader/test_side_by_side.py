@@ -1,4 +1,4 @@
-"""Cards and columns: each card and each block of a column is selectable."""
+"""Each card, and each block of a column, can be selected."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ Right words.
 """
 
 
-def bars(pane: PageView) -> list[tuple[int, int]]:
-    """Return the row and the cell of each part of the cursor bar."""
+def cursor_bars(pane: PageView) -> list[tuple[int, int]]:
+    """Return the row and the column of each part of the cursor bar."""
     rows = screen(pane).split("\n")
     return [(number, row.index("▌")) for number, row in enumerate(rows) if "▌" in row]
 
@@ -48,20 +48,20 @@ async def test_card_is_selectable_opens_and_takes_comments() -> None:
         at = []
         for _ in range(4):
             await pilot.press("right_parenthesis", "y")
-            at.append((app.clipboard.split()[0].rstrip(","), bars(app.pane)[0]))
+            at.append((app.clipboard.split()[0].rstrip(","), cursor_bars(app.pane)[0]))
         words, places = zip(*at, strict=True)
         assert words == ("One", "Two", "Three", "Four")
         assert places[0][1] < places[1][1] < places[2][1]
         assert places[0][0] == places[1][0] == places[2][0] < places[3][0]
         await pilot.press("left_parenthesis", "left_parenthesis", "enter", "c")
         assert links(app) == [("two.md", False)]
-        (said,) = [each.block for each in app.said if isinstance(each, Reader.CommentRequested)]
-        assert (said.kind, said.children[0].plain()) == ("card", "Two, more")
-        assert said.key
-        app.pane.set_threads({said.key: 2})
+        (block,) = [each.block for each in app.said if isinstance(each, Reader.CommentRequested)]
+        assert (block.kind, block.children[0].plain()) == ("card", "Two, more")
+        assert block.key
+        app.pane.set_threads({block.key: 2})
         await pilot.press("g", "t")
         assert "● 2" in screen(app.pane)
-        assert bars(app.pane)[0] == places[1]
+        assert cursor_bars(app.pane)[0] == places[1]
         await pilot.press("slash", *"four", "enter", "y")
         assert app.clipboard.split() == ["Four"]
 
@@ -74,14 +74,14 @@ async def test_blocks_of_columns_are_selected_column_by_column() -> None:
         for _ in range(4):
             await pilot.press("y")
             read.append(app.clipboard.split()[:2])
-            cells.append({cell for _, cell in bars(app.pane)})
+            cells.append({cell for _, cell in cursor_bars(app.pane)})
             await pilot.press("right_parenthesis")
         assert read == [["Left", "first."], ["Left", "second,"], ["Right"], ["Right", "words."]]
         assert cells[0] == cells[1] != cells[2] == cells[3]
-        assert len(bars(app.pane)) == 1
+        assert len(cursor_bars(app.pane)) == 1
         left = app.pane.navigation.current_position
         app.pane.show(parse("Other."), key="q")
         app.pane.show(parse(COLUMNS), key="p")
         app.pane.navigation.restore(left)
         await pilot.pause()
-        assert {cell for _, cell in bars(app.pane)} == cells[3]
+        assert {cell for _, cell in cursor_bars(app.pane)} == cells[3]

@@ -1,4 +1,4 @@
-"""Long blocks are laid out in slices, and look as if they were not."""
+"""Long blocks are laid out in slices, and look the same as in one piece."""
 
 import pytest
 from rich.style import Style
@@ -86,7 +86,7 @@ BLOCKS = {
 }
 
 
-def painted(lines: list[Line]) -> list[list[tuple[str, Style]]]:
+def pieces_of(lines: list[Line]) -> list[list[tuple[str, Style]]]:
     return [[(piece.text, piece.style) for piece in line.pieces] for line in lines]
 
 
@@ -94,12 +94,12 @@ def painted(lines: list[Line]) -> list[list[tuple[str, Style]]]:
 def test_slices_look_like_whole_block(page: str) -> None:
     block = next(iter(parse(page).blocks))
     for width, room in ((40, 40), (76, 110)):
-        for moved in (0, 24, 10_000):
-            folds = [Folds(panned={each.key: moved for each in block.walk()}) for _ in range(2)]
+        for offset in (0, 24, 10_000):
+            folds = [Folds(panned={each.key: offset for each in block.walk()}) for _ in range(2)]
             in_slices = lay_out([block], width, LOOK, folds[0], available_width=room)
             whole = render_block(LayoutContext(LOOK, folds[1], render_block, available_width=room), block, width)
             assert [line.text for line in in_slices.lines] == [line.text for line in whole]
-            assert painted(in_slices.lines) == painted(whole)
+            assert pieces_of(in_slices.lines) == pieces_of(whole)
             assert folds[0].hidden == folds[1].hidden
     assert len(list(split_into_units([block]))) > 2
 
@@ -121,23 +121,23 @@ def test_blocks_are_selected_not_slices(page: str) -> None:
     parts = [unit.slice for unit in split_into_units([block]) if unit.slice is not None]
     assert all(whole_block(part) is block for part in parts)
     leaves = {each.key for part in parts for each in part.walk() if not each.children}
-    stands_within = block.kind != "prompt"  # A prompt is one text.
-    assert leaves >= {each.key for each in block.walk() if not each.children and each.kind != "tab" and stands_within}
+    has_leaves = block.kind != "prompt"  # A prompt consists of one text.
+    assert leaves >= {each.key for each in block.walk() if not each.children and each.kind != "tab" and has_leaves}
 
 
 def test_long_paragraph_is_sliced_without_losing_words() -> None:
-    said = " ".join(f"word{number} **strong{number}** and more" for number in range(2000))
-    (block,) = parse(said).blocks
+    words = " ".join(f"word{number} **strong{number}** and more" for number in range(2000))
+    (block,) = parse(words).blocks
     lines = lay_out([block], 76, LOOK).lines
-    assert " ".join(line.text for line in lines).split() == said.replace("*", "").split()
+    assert " ".join(line.text for line in lines).split() == words.replace("*", "").split()
     assert len(list(split_into_units([block]))) > 5
 
 
 @pytest.mark.parametrize(
-    "said", ["x" * 40_000, "港の水位は" * 6_000, "short words " + "e\u0301" * 20_000 + " and more"]
+    "words", ["x" * 40_000, "港の水位は" * 6_000, "short words " + "e\u0301" * 20_000 + " and more"]
 )
-def test_long_word_is_sliced_without_losing_letters(said: str) -> None:
-    (block,) = parse(said).blocks
+def test_long_word_is_sliced_without_losing_letters(words: str) -> None:
+    (block,) = parse(words).blocks
     parts = [unit.slice for unit in split_into_units([block]) if unit.slice is not None]
     assert len(parts) > 3
     assert "".join(part.plain() for part in parts).replace(" ", "") == block.plain().replace(" ", "")
@@ -161,9 +161,11 @@ async def test_sliced_expandable_expands_and_collapses() -> None:
 
 
 def test_long_table_head_loses_no_row_between_slices() -> None:
-    said = "much that is said of it " * 80
-    heads = "".join(f"<tr><th>Part {number}</th><th>Head {number} {said}</th></tr>" for number in range(12))
-    block = parse(f"<table><thead>{heads}</thead><tbody><tr><td>a</td><td>{said}</td></tr></tbody></table>\n").blocks[0]
+    words = "much that is said of it " * 80
+    heads = "".join(f"<tr><th>Part {number}</th><th>Head {number} {words}</th></tr>" for number in range(12))
+    block = parse(f"<table><thead>{heads}</thead><tbody><tr><td>a</td><td>{words}</td></tr></tbody></table>\n").blocks[
+        0
+    ]
     assert len(list(split_into_units([block]))) > 2
     text = "\n".join(line.text for line in lay_out([block], 90, LOOK).lines)
     assert [number for number in range(12) if f"Head {number} " not in text] == []

@@ -1,4 +1,4 @@
-"""Tables: select, open and copy a row, and the sticky head."""
+"""Tables: rows can be selected, opened and copied, and the head stays visible."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TYPED = """\
 """
 
 
-def sheet(app: PaneApp[PageView]) -> PageView:
+def row_view(app: PaneApp[PageView]) -> PageView:
     assert isinstance(app.screen, TableRowDialog)
     return app.screen.query_one(PageView)
 
@@ -58,11 +58,11 @@ async def test_table_row_opens_by_field_with_its_links() -> None:
         app.pane.show(parse(TABLE), key="p")
         await pilot.press("right_parenthesis", "enter")
         await pilot.pause()
-        shown = [line.strip(" ▌") for line in screen(sheet(app)).split("\n")]
+        shown = [line.strip(" ▌") for line in screen(row_view(app)).split("\n")]
         assert shown[:3] == ["Field    url", "Meaning  Where events go to", "See      Signing"]
         await pilot.press("J", "J")
         await pilot.pause()
-        assert "Keys" in screen(sheet(app))
+        assert "Keys" in screen(row_view(app))
         await pilot.press("right_parenthesis", "enter")
         await pilot.pause()
         assert links(app) == [("all.md", False)]
@@ -151,9 +151,9 @@ async def test_sliced_table_keeps_head_and_opens_rows() -> None:
         assert "value 399" in screen(app.pane)
         await pilot.press("enter")
         await pilot.pause()
-        assert "name 399" in screen(sheet(app))
+        assert "name 399" in screen(row_view(app))
         await pilot.press(*["K"] * 41)
-        assert "name 358" in screen(sheet(app))
+        assert "name 358" in screen(row_view(app))
 
 
 def test_merged_cells_keep_their_columns() -> None:
@@ -172,7 +172,7 @@ def test_full_width_merged_cell_adds_no_columns() -> None:
     ]
 
 
-def test_cells_show_their_types() -> None:
+def test_cells_are_shown_according_to_their_types() -> None:
     (row,) = [line.text for line in lay_out(parse(TYPED).blocks, 90, Styles.plain()).lines][2:]
     assert row.split() == ["Guide", "☑", "In", "review", "Merged", "12", "@Mira", "↓", "a.pdf"]
 
@@ -185,8 +185,8 @@ def test_column_width_is_kept_when_columns_shrink(width: int) -> None:
     assert head.index("B") == (14 if width < 20 else 41)
 
 
-def starts(markdown: str, width: int) -> list[int]:
-    """Return the first column of each table column, by the word in its head."""
+def column_starts(markdown: str, width: int) -> list[int]:
+    """Return the first cell of each column, found by the words in the head."""
     head = lay_out(parse(markdown).blocks, width, Styles.plain()).lines[0].text
     return [head.index(word) for word in head.split()]
 
@@ -197,16 +197,16 @@ PROSE = "what the server does when a request was answered by another one meanwhi
 def test_prose_columns_share_width_by_length() -> None:
     little, much = PROSE[:48], f"{PROSE} {PROSE} {PROSE}"
     lines = f"| Key | Name | Meaning |\n|-|-|-|\n| a1 | {little} | {much} |\n"
-    key, name, meaning = starts(lines, 54)
+    key, name, meaning = column_starts(lines, 54)
     assert name - key == len("Key") + 3
     assert 54 - meaning > 1.5 * (meaning - name)
     shorter = f"| Key | Meaning | Name |\n|-|-|-|\n| a1 | {much} | {little} |\n"
-    key, meaning, name = starts(shorter, 54)
+    key, meaning, name = column_starts(shorter, 54)
     assert name - meaning > 1.5 * (54 - name)
 
 
 def test_equal_prose_columns_have_equal_width() -> None:
-    first, second = starts(f"| A | B |\n|-|-|\n| {PROSE} | {PROSE} |\n", 54)
+    first, second = column_starts(f"| A | B |\n|-|-|\n| {PROSE} | {PROSE} |\n", 54)
     assert abs((second - first - 3) - (54 - 1 - second)) <= 1
 
 
@@ -220,21 +220,21 @@ def test_long_word_stays_whole_next_to_prose(name: str, width: int) -> None:
 NOTES = "what it is for and what becomes of it when nobody says anything about it at all, " * 3
 
 
-def widest(markdown: str, width: int, room: int) -> int:
+def max_width(markdown: str, width: int, available: int) -> int:
     return max(
-        line.width for line in lay_out(parse(markdown).blocks, width, Styles.plain(), available_width=room).lines
+        line.width for line in lay_out(parse(markdown).blocks, width, Styles.plain(), available_width=available).lines
     )
 
 
 def test_table_with_broken_words_uses_full_width() -> None:
     table = f"| Field | Type | In short | Notes |\n|-|-|-|-|\n| `name` | text | {NOTES[:90]} | {NOTES} |\n"
-    assert widest(table, 76, 130) > 124
-    assert 200 < widest(table, 76, 230) < 225
-    assert widest(table, 76, 76) <= 76
+    assert max_width(table, 76, 130) > 124
+    assert 200 < max_width(table, 76, 230) < 225
+    assert max_width(table, 76, 76) <= 76
 
 
 def test_prose_column_has_maximum_width() -> None:
-    assert widest(f"| Field | Notes |\n|-|-|\n| `name` | {NOTES} |\n", 76, 220) < 120
+    assert max_width(f"| Field | Notes |\n|-|-|\n| `name` | {NOTES} |\n", 76, 220) < 120
 
 
 def test_short_columns_shrink_before_prose() -> None:
@@ -252,7 +252,7 @@ def test_numbers_and_codes_stay_whole_next_to_prose() -> None:
 
 def test_text_without_spaces_takes_no_more_than_words() -> None:
     markdown = f"| 名 | Meaning |\n|-|-|\n| {'機能' * 9} | {PROSE} {PROSE} {PROSE} {PROSE} |\n"
-    assert starts(markdown, 44)[1] <= 1 + 20 + 3
+    assert column_starts(markdown, 44)[1] <= 1 + 20 + 3
 
 
 @pytest.mark.parametrize(("width", "moves"), [(60, False), (44, False), (30, True)])

@@ -1,4 +1,4 @@
-"""Links with the titles of their targets."""
+"""Links show the titles of their targets."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ FOUND = {
 }
 
 
-async def find(asked: TitleQuery) -> LinkTitle | None:
-    match asked.target:
+async def find(query: TitleQuery) -> LinkTitle | None:
+    match query.target:
         case links.FileLink(name=name) | links.SpaceLink(page=name):
             return FOUND.get(name or "")
     return None
@@ -80,7 +80,7 @@ def test_bare_urls_are_named_by_their_targets(source: str, shown: str) -> None:
     assert targets().text_of(parse(source).blocks[0].runs) == shown
 
 
-async def test_titles_show_at_first_and_others_when_loaded() -> None:
+async def test_local_titles_are_shown_immediately_and_others_when_loaded() -> None:
     page = (
         '{% content-ref url="set-up.md" %}\n[set-up.md](set-up.md)\n{% endcontent-ref %}\n\n'
         '{% content-ref url="/broken/pages/x" %}\n[broken](/broken/pages/x)\n{% endcontent-ref %}\n\n'
@@ -184,8 +184,8 @@ async def test_position_is_restored() -> None:
         assert "Inside." in screen(app.pane)
 
 
-async def shows(pilot: Pilot[None], pane: PageView, words: str) -> None:
-    """Wait until the screen contains `words`."""
+async def wait_for_text(pilot: Pilot[None], pane: PageView, words: str) -> None:
+    """Wait until the pane shows `words`."""
     async with asyncio.timeout(10):
         while words not in screen(pane):
             await pilot.pause(0.005)
@@ -203,7 +203,7 @@ PETS = Specification(
 
 
 @pytest.mark.parametrize(
-    ("found", "said"),
+    ("found", "message"),
     [
         (PETS, "Add a pet"),
         (
@@ -213,7 +213,7 @@ PETS = Specification(
         (Specification(error="Guests may not see it."), "Guests may not see it."),
     ],
 )
-async def test_operation_shows_specification_or_error(found: Specification, said: str) -> None:
+async def test_operation_shows_specification_or_error(found: Specification, message: str) -> None:
     async def read(slug: str | links.Target) -> Specification | None:
         return found if slug == "pets" else None
 
@@ -223,11 +223,11 @@ async def test_operation_shows_specification_or_error(found: Specification, said
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(parse(OPERATION), key="p")
         assert "Loading the specification pets…" in screen(app.pane)
-        await shows(pilot, app.pane, said)
+        await wait_for_text(pilot, app.pane, message)
         assert "POST  /pets" in screen(app.pane)
         if found is PETS:
             await pilot.press("enter")
-            await shows(pilot, app.pane, "It is kept.")
+            await wait_for_text(pilot, app.pane, "It is kept.")
             await pilot.press("y")
             assert app.clipboard == "curl -X POST 'https://api.example/pets'"
             await pilot.press("enter")
@@ -241,10 +241,10 @@ async def test_long_specification_is_laid_out_between_keys() -> None:
     work = asyncio.create_task(
         load_operation_lines(OperationLayout(OperationQuery(found, "operation", "post", "/pets"), 76, Styles()))
     )
-    turns = 0
+    passes = 0
     while not work.done():
-        turns += 1
+        passes += 1
         await asyncio.sleep(0.001)
-    assert turns > 10
+    assert passes > 10
     assert "field0" in "".join(line.text for line in await work)
     assert (await work)[-1].text == "The rest of this block is too long to show."

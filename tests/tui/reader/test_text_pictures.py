@@ -1,4 +1,4 @@
-"""Each construct of a page as text, at three widths."""
+"""Every block of the example pages as text, at three widths."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.tui.reader.picture import PAGES, WIDTHS, check, text_of
 NAMES = sorted(path.stem for path in PAGES.glob("*.md"))
 
 
-def set_page(name: str, width: int, look: Styles) -> Layout:
+def lay_out_page(name: str, width: int, look: Styles) -> Layout:
     """Return a page as the page view lays it out in a pane of `width` cells."""
     markdown = (PAGES / f"{name}.md").read_text(encoding="utf-8")
     return lay_out(parse(markdown).blocks, min(76, width - 6), look, available_width=width - 6)
@@ -21,12 +21,12 @@ def set_page(name: str, width: int, look: Styles) -> Layout:
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", NAMES)
 def test_text_picture_matches_snapshot(name: str, width: int) -> None:
-    check(f"{name}-{width}", text_of(set_page(name, width, Styles.plain()).lines))
+    check(f"{name}-{width}", text_of(lay_out_page(name, width, Styles.plain()).lines))
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("wide", "math")])
 def test_text_picture_works_in_ascii(name: str) -> None:
-    text = text_of(set_page(name, 60, Styles.plain(ascii=True)).lines)
+    text = text_of(lay_out_page(name, 60, Styles.plain(ascii=True)).lines)
     source = (PAGES / f"{name}.md").read_text(encoding="utf-8")
     assert {char for char in text if not char.isascii()} <= {char for char in source if not char.isascii()} | {
         "␇",

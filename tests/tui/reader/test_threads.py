@@ -1,4 +1,4 @@
-"""Threads of a page: marks, navigation and opening."""
+"""Threads on a page: marks, keys and dialogs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from octavo.tui.reader.page_view import PageView
 from octavo.tui.render.styles import Styles
 from octavo.tui.render.thread_layout import render_threads
 from octavo.tui.render.threads import ThreadReply, ThreadSummary
-from tests.tui.reader.panes import PaneApp, bar_column, links, screen, wanted
+from tests.tui.reader.panes import PaneApp, bar_column, links, requested_threads, screen
 
 PAGE = """\
 Words with a [link](signing.md) in them.
@@ -36,7 +36,7 @@ async def test_enter_opens_thread_before_link() -> None:
         app.pane.show(document, title="", key="p")
         app.pane.set_threads({document.blocks[0].key: 1})
         await pilot.press("t", "enter")
-        assert wanted(app) == ["Words with a link in them."]
+        assert requested_threads(app) == ["Words with a link in them."]
         assert links(app) == []
         await pilot.press("f", "a")
         assert links(app) == [("signing.md", False)]
@@ -57,7 +57,7 @@ async def test_thread_key_expands_collapsed_block_but_enter_does_not() -> None:
         await pilot.press("enter")
         assert "Inner words." not in screen(app.pane)
         await pilot.press("g", "left_parenthesis", "t", "enter")
-        assert wanted(app) == ["Inner words."]
+        assert requested_threads(app) == ["Inner words."]
 
 
 async def test_thread_in_table_belongs_to_its_row() -> None:
@@ -68,7 +68,7 @@ async def test_thread_in_table_belongs_to_its_row() -> None:
         app.pane.show(document, title="", key="p")
         app.pane.set_threads({row.key: 1})
         await pilot.press("t", "enter")
-        assert wanted(app) == ["second\ntwo"]
+        assert requested_threads(app) == ["second\ntwo"]
 
 
 @pytest.mark.parametrize("width", [24, 59, 60, 82, 100])
@@ -118,7 +118,7 @@ def test_comment_shows_at_most_eight_lines() -> None:
     assert len(lines) == 11
 
 
-async def test_current_heading_is_known() -> None:
+async def test_current_heading_follows_the_selected_block() -> None:
     app = PaneApp(PageView())
     page = "# Top\n\nintro\n\n## First\n\none\n\n<details>\n<summary>More</summary>\n\n### Inner\n\ntwo\n\n</details>\n\nend"
     async with app.run_test(size=(80, 30)) as pilot:
@@ -131,7 +131,7 @@ async def test_current_heading_is_known() -> None:
         assert found == ["top", "first", "first", "first", "inner"]
 
 
-async def test_current_heading_at_end_is_last() -> None:
+async def test_current_heading_at_the_end_is_the_last_heading() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse("\n\n".join(f"## H{number}\n\nwords" for number in range(5))), title="Top", key="p")
@@ -144,7 +144,7 @@ async def test_current_heading_at_end_is_last() -> None:
         assert app.pane.navigation.current_anchor == "h3", "the cursor, where one put it"
 
 
-async def test_title_heading_is_at_top() -> None:
+async def test_link_to_the_title_scrolls_to_the_top() -> None:
     app = PaneApp(PageView())
     page = "# Top\n\n" + "\n\n".join(f"paragraph {number}" for number in range(60))
     async with app.run_test(size=(80, 10)) as pilot:

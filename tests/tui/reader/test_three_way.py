@@ -1,4 +1,4 @@
-"""The conflict view: layout of both sides, and navigation."""
+"""The conflict view: the layout of both sides, and keys."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ EXACT = merge(BASE, MAIN, MINE)
 MARKED = read_marked_page("<<<<<<< main\n\nours\n\n=======\n\ntheirs\n\n>>>>>>> #7\n\nEnd.\n")
 
 
-class Shown:
-    """App with a page that has conflicts."""
+class ConflictApp:
+    """An app with a page that has conflicts."""
 
     def __init__(self, given: MergedPage, main: str | None = None, *, ascii: bool = False) -> None:
         self.given, self.main = given, main
@@ -74,71 +74,71 @@ class Shown:
 
 @pytest.mark.parametrize(("width", "ascii"), [(76, False), (120, False), (120, True)])
 async def test_base_is_beside_or_below_sides_by_width(width: int, ascii: bool) -> None:
-    shown = Shown(EXACT, MAIN, ascii=ascii)
-    async with shown.app.run_test(size=(width, 110)) as pilot:
-        first, second, third, *_ = shown.names
+    app = ConflictApp(EXACT, MAIN, ascii=ascii)
+    async with app.app.run_test(size=(width, 110)) as pilot:
+        first, second, third, *_ = app.names
         choices = {
             first: MergeChoice("both"),
             second: MergeChoice("main"),
             third: MergeChoice("own", "| 2 | **11** min |"),
         }
-        shown.show(choices)
+        app.show(choices)
         await pilot.pause()
-        picture = screen(shown.pane)
+        picture = screen(app.pane)
         assert "\x1b" not in picture
         check(f"three-way-{width}{'-ascii' if ascii else ''}", picture.rstrip() + "\n")
 
 
 async def test_unknown_base_is_allowed() -> None:
-    shown = Shown(MARKED)
-    async with shown.app.run_test(size=(120, 20)) as pilot:
-        shown.show()
+    app = ConflictApp(MARKED)
+    async with app.app.run_test(size=(120, 20)) as pilot:
+        app.show()
         await pilot.pause()
-        assert "Unknown." in screen(shown.pane)
-        assert "ours" in screen(shown.pane)
+        assert "Unknown." in screen(app.pane)
+        assert "ours" in screen(app.pane)
 
 
 async def test_n_goes_through_conflicts_to_next_page() -> None:
-    shown = Shown(EXACT, MAIN)
-    async with shown.app.run_test(size=(120, 24)) as pilot:
-        shown.show()
+    app = ConflictApp(EXACT, MAIN)
+    async with app.app.run_test(size=(120, 24)) as pilot:
+        app.show()
         await pilot.pause()
         seen = []
-        for _ in shown.names:
-            assert shown.pane.selected_conflict is not None
-            seen.append(shown.pane.selected_conflict.name)
-            assert not any(isinstance(each, Reader.NextPageRequested) for each in shown.app.said)
+        for _ in app.names:
+            assert app.pane.selected_conflict is not None
+            seen.append(app.pane.selected_conflict.name)
+            assert not any(isinstance(each, Reader.NextPageRequested) for each in app.app.said)
             await pilot.press("n")
-        assert seen == shown.names
-        assert any(isinstance(each, Reader.NextPageRequested) for each in shown.app.said)
+        assert seen == app.names
+        assert any(isinstance(each, Reader.NextPageRequested) for each in app.app.said)
         await pilot.press("N")
-        assert shown.pane.selected_conflict is not None
-        assert shown.pane.selected_conflict.name == shown.names[-2]
-        assert shown.pane.facts == f"conflict {len(seen) - 1} of {len(seen)}"
+        assert app.pane.selected_conflict is not None
+        assert app.pane.selected_conflict.name == app.names[-2]
+        assert app.pane.facts == f"conflict {len(seen) - 1} of {len(seen)}"
 
 
 async def test_page_opens_at_unresolved_conflict() -> None:
-    shown = Shown(EXACT, MAIN)
-    async with shown.app.run_test(size=(120, 24)) as pilot:
-        shown.show({shown.names[0]: MergeChoice("main")})
+    app = ConflictApp(EXACT, MAIN)
+    async with app.app.run_test(size=(120, 24)) as pilot:
+        app.show({app.names[0]: MergeChoice("main")})
         await pilot.pause()
-        assert shown.pane.selected_conflict is not None
-        assert shown.pane.selected_conflict.name == shown.names[1]
-        top = shown.pane.viewport.top
-        shown.pane.set_choices({name: MergeChoice("request") for name in shown.names[:2]})
+        assert app.pane.selected_conflict is not None
+        assert app.pane.selected_conflict.name == app.names[1]
+        top = app.pane.viewport.top
+        app.pane.set_choices({name: MergeChoice("request") for name in app.names[:2]})
         await pilot.pause()
-        assert shown.pane.viewport.top == top
-        assert "✓ This change request chosen" in screen(shown.pane)
+        assert app.pane.viewport.top == top
+        assert "✓ This change request chosen" in screen(app.pane)
 
 
 async def test_context_of_conflicts_expands_and_collapses() -> None:
-    shown = Shown(EXACT, MAIN)
-    async with shown.app.run_test(size=(120, 60)) as pilot:
-        shown.show()
+    app = ConflictApp(EXACT, MAIN)
+    async with app.app.run_test(size=(120, 60)) as pilot:
+        app.show()
         await pilot.pause()
-        assert "For three days" not in screen(shown.pane)
+        assert "For three days" not in screen(app.pane)
         await pilot.press("=")
         await pilot.press("g")
-        assert "For three days" in screen(shown.pane)
+        assert "For three days" in screen(app.pane)
         await pilot.press("=")
-        assert "For three days" not in screen(shown.pane)
+        assert "For three days" not in screen(app.pane)

@@ -1,4 +1,4 @@
-"""The page view: keys and messages."""
+"""The page view: its keys and messages."""
 
 from __future__ import annotations
 
@@ -196,8 +196,8 @@ async def test_enter_on_plain_block_requests_thread() -> None:
     async with app.run_test(size=(80, 40)) as pilot:
         app.pane.show(parse(PAGE), title="Retries", key="p")
         await pilot.press("right_curly_bracket", "enter")
-        wanted = [each.block.plain() for each in app.said if isinstance(each, Reader.ThreadRequested)]
-        assert wanted == ["Schedule"]
+        requested = [each.block.plain() for each in app.said if isinstance(each, Reader.ThreadRequested)]
+        assert requested == ["Schedule"]
 
 
 async def test_next_and_previous_heading_are_selected() -> None:
@@ -285,18 +285,18 @@ async def test_source_shows_selected_block() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 12)) as pilot:
         app.pane.show(parse(LONG + "\n\n<details>\n<summary>More</summary>\n\n* one **two**\n\n</details>\n"), key="p")
-        for there, written in (
+        for typed, source in (
             ("Paragraph 150 says a little.", "Paragraph 150 says a little."),
             ("two", "* one **two**"),
         ):
-            await pilot.press("slash", *there, "enter", "escape")
-            where = app.pane.cursor.current()
+            await pilot.press("slash", *typed, "enter", "escape")
+            selected = app.pane.cursor.current()
             await pilot.press("backslash", "y")
-            assert app.clipboard == written
-            assert written in screen(app.pane)
+            assert app.clipboard == source
+            assert source in screen(app.pane)
             await pilot.press("backslash")
-            assert app.pane.cursor.current() == where
-            assert there in screen(app.pane)
+            assert app.pane.cursor.current() == selected
+            assert typed in screen(app.pane)
         await pilot.press("backslash", "g", "backslash")
         assert "Section 0" in screen(app.pane), "where one went in the source"
         app.pane.show(parse(PAGE), title="Retries", key="q")
@@ -323,7 +323,7 @@ async def test_page_with_only_definitions_says_it_is_empty() -> None:
         assert "This page is empty." in screen(app.pane)
 
 
-async def test_line_width_grows() -> None:
+async def test_w_switches_between_three_line_widths() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(140, 12)) as pilot:
         app.pane.show(parse("word " * 100), title="", key="p")
@@ -444,7 +444,7 @@ async def test_page_matches_snapshot(size: tuple[int, int]) -> None:
         check(f"view-{size[0]}", screen(app.pane) + "\n")
 
 
-async def test_cursor_region_is_known() -> None:
+async def test_cursor_region_covers_the_selected_block() -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 8)) as pilot:
         app.pane.show(parse("One.\n\nTwo\nlines.\n\n" + LONG), title="", key="p")

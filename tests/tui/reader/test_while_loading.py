@@ -1,4 +1,4 @@
-"""Keys while a page is loading: the view never jumps to another place."""
+"""Keys while a page is loading: the page never scrolls to another place by itself."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from octavo.tui.reader.reading_position import START, ReadingPosition, rows_from
 from octavo.tui.reader.text_selection import CopiesWhenReady, CopyPending, SelectionCollector, TextCopied
 from octavo.tui.render.painting import text_between
 from tests.benchmarks.texts import made_page
-from tests.tui.reader.panes import P, PaneApp, bar_column, laid_out, screen
+from tests.tui.reader.panes import P, PaneApp, bar_column, screen, wait_for_layout
 
 PAGE = "\n\n".join(f"## Section {number}\n\nParagraph {number} says a little." for number in range(80))
 OTHER = PAGE.replace("a little", "much more")
 
 
 class HeldLoader(PageLoader):
-    """Loader that parses only the first screen of a page while `held`, or nothing while
-    `is_held_from_the_beginning`."""
+    """A loader that parses only the first screen of a page while `held` is set. While `is_held_from_the_beginning`
+    is set, it parses nothing."""
 
     held = True
     is_held_from_the_beginning = False
@@ -45,7 +45,7 @@ class HeldLoader(PageLoader):
 
 
 class HeldPage(PageView):
-    """Page view that shows only its first screen while its loader is held."""
+    """A page view that shows only its first screen while its loader is held."""
 
     loader: HeldLoader
 
@@ -54,19 +54,19 @@ class HeldPage(PageView):
         self.loader = HeldLoader(self, self.contents, self.navigation)
 
 
-class LaterApp(PaneApp[P]):
-    """App with a pane on a screen that copies text once it is collected."""
+class CopyingApp(PaneApp[P]):
+    """An app whose screen copies a selection once the text is complete."""
 
     def get_default_screen(self) -> Screen[Any]:
         return CopiesWhenReady(id="_default")
 
 
 @asynccontextmanager
-async def begun(
+async def loading_page(
     markdown: str = PAGE, *, size: tuple[int, int] = (80, 20), blocks: int = 12
 ) -> AsyncIterator[tuple[PaneApp[HeldPage], Pilot[None]]]:
-    """Yield an app that shows the first blocks of a page that is still loading."""
-    app = LaterApp(HeldPage())
+    """Yield an app that shows the first blocks of a page, while the page is loading."""
+    app = CopyingApp(HeldPage())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(page_loading, "FIRST_BLOCKS", blocks)
         patch.setattr(page_loading, "SHORT_PAGE", 2_000)
@@ -78,7 +78,7 @@ async def begun(
             yield app, pilot
 
 
-async def read(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> None:
+async def finish_loading(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> None:
     """Let the loader finish, and wait until the page is complete."""
     app.pane.loader.held = False
     while app.pane.loader.is_loading:
@@ -86,7 +86,7 @@ async def read(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> None:
     await pilot.pause()
 
 
-async def shown(pane: PageView, pilot: Pilot[Any]) -> str:
+async def show_hidden(pane: PageView, pilot: Pilot[Any]) -> str:
     """Show a hidden pane, and return its text."""
     pane.display = True
     for _ in range(200):
@@ -96,168 +96,168 @@ async def shown(pane: PageView, pilot: Pilot[Any]) -> str:
     return screen(pane)
 
 
-def top(view: PageView, row: int = 0) -> str:
+def row_text(view: PageView, row: int = 0) -> str:
     return screen(view).split("\n")[row].removeprefix("▌").strip()
 
 
 async def test_scrolling_cancels_jump_to_late_heading() -> None:
-    async with begun() as (app, pilot):
+    async with loading_page() as (app, pilot):
         assert not app.pane.navigation.go_to_anchor("section-70")
         await pilot.press("j", "j")
-        here = screen(app.pane)
-        await read(app, pilot)
-        assert screen(app.pane) == here
+        before = screen(app.pane)
+        await finish_loading(app, pilot)
+        assert screen(app.pane) == before
 
 
-async def test_late_heading_is_reached_from_below() -> None:
-    async with begun() as (app, pilot):
+async def test_late_heading_is_reached_after_moving() -> None:
+    async with loading_page() as (app, pilot):
         await pilot.press("j", "j", ")")
         assert not app.pane.navigation.go_to_anchor("section-70")
-        await read(app, pilot)
-        assert "Section 70" in top(app.pane, 1)
+        await finish_loading(app, pilot)
+        assert "Section 70" in row_text(app.pane, 1)
 
 
 async def test_late_heading_reaches_top_once_lines_follow() -> None:
-    async with begun() as (app, pilot):
+    async with loading_page() as (app, pilot):
         await pilot.press("j", ")")
         assert app.pane.navigation.go_to_anchor("section-5")
-        await read(app, pilot)
-        assert "Section 5" in top(app.pane, 1)
+        await finish_loading(app, pilot)
+        assert "Section 5" in row_text(app.pane, 1)
 
 
 async def test_last_of_two_requested_headings_wins() -> None:
-    async with begun() as (app, pilot):
+    async with loading_page() as (app, pilot):
         assert app.pane.navigation.go_to_anchor("section-5")
         assert not app.pane.navigation.go_to_anchor("section-70")
-        await read(app, pilot)
-        assert "Section 70" in top(app.pane, 1)
-    async with begun() as (app, pilot):
+        await finish_loading(app, pilot)
+        assert "Section 70" in row_text(app.pane, 1)
+    async with loading_page() as (app, pilot):
         assert not app.pane.navigation.go_to_anchor("section-70")
         assert app.pane.navigation.go_to_anchor("section-5")
-        await read(app, pilot)
-        assert "Section 5" in top(app.pane, 1)
+        await finish_loading(app, pilot)
+        assert "Section 5" in row_text(app.pane, 1)
 
 
-async def test_jump_is_forgotten_with_its_page() -> None:
-    async with begun() as (app, pilot):
+async def test_pending_jump_is_dropped_with_its_page() -> None:
+    async with loading_page() as (app, pilot):
         assert not app.pane.navigation.go_to_anchor("section-70")
         app.pane.show_markdown(OTHER, title="Other", key="q")
-        await read(app, pilot)
+        await finish_loading(app, pilot)
         assert app.pane.scroll_offset.y == 0
 
 
-async def test_link_to_late_heading_is_not_called_broken() -> None:
+async def test_link_to_a_late_heading_is_not_reported_as_broken() -> None:
     page = "[late](#section-70) words\n\n" + PAGE
-    async with begun(page) as (app, pilot):
+    async with loading_page(page) as (app, pilot):
         await pilot.press("f", "a")
         assert app.explained == []
-        await read(app, pilot)
-        assert "Section 70" in top(app.pane, 1)
+        await finish_loading(app, pilot)
+        assert "Section 70" in row_text(app.pane, 1)
 
 
 async def test_link_to_missing_heading_explains_once_loaded() -> None:
     page = "[late](#section-700) words\n\n" + PAGE
-    async with begun(page) as (app, pilot):
+    async with loading_page(page) as (app, pilot):
         await pilot.press("f", "a")
         assert app.explained == []
-        await read(app, pilot)
+        await finish_loading(app, pilot)
         assert app.explained == ["This page has no heading “section-700”. The heading may have been renamed."]
         assert app.pane.scroll_offset.y == 0
 
 
 async def test_missing_heading_of_other_page_explains_unless_moved() -> None:
     for keys, said in (((), ["This page has no heading “other”. The heading may have been renamed."]), (("j",), [])):
-        async with begun() as (app, pilot):
+        async with loading_page() as (app, pilot):
             assert not app.pane.navigation.go_to_anchor("#other")
             app.pane.navigation.report_missing("#other")
             assert app.explained == []
             await pilot.press(*keys)
-            await read(app, pilot)
+            await finish_loading(app, pilot)
             assert app.explained == said
 
 
 @pytest.mark.parametrize("key", ["j", "ctrl+d", "space", "ctrl+d,ctrl+d"])
 async def test_end_of_first_screen_keeps_position(key: str) -> None:
-    async with begun() as (app, pilot):
+    async with loading_page() as (app, pilot):
         await pilot.press(*key.split(","))
-        await read(app, pilot)
+        await finish_loading(app, pilot)
         assert "Section 79" not in screen(app.pane)
         assert app.pane.scroll_offset.y < 20
 
 
-async def test_key_before_first_screen_does_not_jump_to_end() -> None:
-    async with begun(size=(80, 60)) as (app, pilot):
+async def test_key_before_the_first_screen_does_not_scroll_to_the_end() -> None:
+    async with loading_page(size=(80, 60)) as (app, pilot):
         await pilot.press("j")
-        await read(app, pilot)
+        await finish_loading(app, pilot)
         assert app.pane.scroll_offset.y == 0
 
 
 async def test_moving_cancels_jump_to_end() -> None:
-    async with begun() as (app, pilot):
+    async with loading_page() as (app, pilot):
         await pilot.press("G", "(", "(", "(", "(", "(", "(", "(", "(")
-        here = screen(app.pane)
-        await read(app, pilot)
-        assert screen(app.pane).split("\n")[:10] == here.split("\n")[:10]
+        before = screen(app.pane)
+        await finish_loading(app, pilot)
+        assert screen(app.pane).split("\n")[:10] == before.split("\n")[:10]
 
 
-async def test_jump_to_end_happens_once() -> None:
-    async with begun() as (app, pilot):
+async def test_jump_to_the_end_applies_only_to_the_text_that_was_loading() -> None:
+    async with loading_page() as (app, pilot):
         await pilot.press("G")
-        await read(app, pilot)
+        await finish_loading(app, pilot)
         assert "Paragraph 79" in screen(app.pane)
         app.pane.loader.held = True
         app.pane.show_markdown(OTHER + "\n\nSaid at last.", title="Long", key="p")
         await pilot.press("g", "G")
         assert "Said at last." not in screen(app.pane)
-        await read(app, pilot)
+        await finish_loading(app, pilot)
         assert "Said at last." in screen(app.pane), "what was pressed while another text of it was read holds for that"
 
 
 async def test_same_page_again_stays_visible_while_loading() -> None:
-    async with begun() as (app, pilot):
+    async with loading_page() as (app, pilot):
         await pilot.press("j", "j", ")")
-        here = screen(app.pane)
+        before = screen(app.pane)
         app.pane.show_markdown(PAGE, title="Long", key="p")
         await pilot.pause()
-        assert screen(app.pane) == here
-        await read(app, pilot)
-        assert screen(app.pane).split("\n")[:8] == here.split("\n")[:8]
+        assert screen(app.pane) == before
+        await finish_loading(app, pilot)
+        assert screen(app.pane).split("\n")[:8] == before.split("\n")[:8]
         assert app.pane.document == parse(PAGE)
         assert len(app.said) == 1
 
 
 @pytest.mark.parametrize("blocks", [1, 12, 40])
 async def test_new_text_replaces_loading_page_when_parsed(blocks: int) -> None:
-    async with begun(blocks=blocks) as (app, pilot):
+    async with loading_page(blocks=blocks) as (app, pilot):
         await pilot.press("j", "j", ")")
-        here = screen(app.pane)
+        before = screen(app.pane)
         app.pane.show_markdown(OTHER, title="Long", key="p")
         app.pane.loader.held = False
         while not app.pane.contents.is_whole:
-            assert screen(app.pane) == here
+            assert screen(app.pane) == before
             await pilot.pause()
         await pilot.pause()
         assert app.pane.document == parse(OTHER)
         assert "much more" in screen(app.pane)
-        assert top(app.pane) == here.split("\n")[0].removeprefix("▌").strip()
+        assert row_text(app.pane) == before.split("\n")[0].removeprefix("▌").strip()
         assert app.pane.viewport.virtual_lines.units[-1].block.plain() == "Paragraph 79 says much more."
 
 
-LATER = "Octavo will copy the selection when it is fully loaded."
+COPIED_LATER = "Octavo will copy the selection when it is fully loaded."
 
 
 async def copy_all(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> None:
     """Select and copy all of a page that is still loading."""
     app.pane.text_select_all()
     await pilot.press("ctrl+c")
-    assert app.explained == [LATER]
+    assert app.explained == [COPIED_LATER]
     assert app.clipboard == ""
 
 
 async def test_selection_of_loading_page_is_copied_when_parsed() -> None:
-    async with begun() as (app, pilot):
+    async with loading_page() as (app, pilot):
         await copy_all(app, pilot)
-        await read(app, pilot)
+        await finish_loading(app, pilot)
         await pilot.pause(0.1)
         assert app.clipboard.startswith("Long\n")
         assert [int(words) for words in re.findall(r"Paragraph (\d+) says", app.clipboard)] == [*range(80)]
@@ -265,33 +265,33 @@ async def test_selection_of_loading_page_is_copied_when_parsed() -> None:
 
 
 async def test_copy_of_page_loaded_again_is_complete() -> None:
-    async with begun() as (app, pilot):
+    async with loading_page() as (app, pilot):
         app.pane.show_markdown(OTHER, title="Long", key="p")
         await copy_all(app, pilot)
-        await read(app, pilot)
+        await finish_loading(app, pilot)
         await pilot.pause(0.1)
         assert app.clipboard.count("says much more") == 80
 
 
 async def test_removed_selection_is_not_copied() -> None:
-    async with begun() as (app, pilot):
+    async with loading_page() as (app, pilot):
         await copy_all(app, pilot)
         app.screen.clear_selection()
-        await read(app, pilot)
+        await finish_loading(app, pilot)
         await pilot.pause(0.1)
         assert app.clipboard == ""
-        assert app.explained == [LATER]
+        assert app.explained == [COPIED_LATER]
 
 
 async def test_leaving_before_copy_is_reported() -> None:
-    async with begun() as (app, pilot):
+    async with loading_page() as (app, pilot):
         await copy_all(app, pilot)
         app.pane.show_markdown(OTHER, title="Other", key="q")
-        await read(app, pilot)
+        await finish_loading(app, pilot)
         await pilot.pause(0.1)
         assert app.clipboard == ""
         left = "Nothing was copied: you left the page before the selection was loaded."
-        assert app.explained == [LATER, left]
+        assert app.explained == [COPIED_LATER, left]
 
 
 @pytest.mark.parametrize(
@@ -308,44 +308,44 @@ async def test_collected_text_equals_selection(selection: Selection) -> None:
     app = PaneApp(PageView())
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(parse(made_page(20_000)), title="Long", key="p")
-        await laid_out(app.pane, pilot)
-        at_once = app.pane.get_selection(selection)
+        await wait_for_layout(app.pane, pilot)
+        immediate = app.pane.get_selection(selection)
         slices = SelectionCollector(selection, app.pane.viewport.virtual_lines)
         count = 0
         while not slices.collect(app.pane.contents.margin_of, 0.0):
             count += 1
         assert count
-        assert at_once is not None
+        assert immediate is not None
         rows = [
             line
             for _, _, line in rows_from(app.pane.viewport.virtual_lines, START, app.pane.viewport.virtual_lines.total)
         ]
         start, end = selection
-        wanted = text_between(
+        expected = text_between(
             rows[start.y if start else 0 : end.y + 1 if end else None],
             app.pane.contents.margin,
             (0, start.x) if start else None,
             (end.y - (start.y if start else 0), end.x) if end else None,
         )
-        assert at_once[0] == slices.text == wanted
+        assert immediate[0] == slices.text == expected
 
 
 async def test_long_copy_and_late_note_do_not_block_keys() -> None:
-    app = LaterApp(HeldPage())
+    app = CopyingApp(HeldPage())
     async with app.run_test(size=(80, 20)):
         app.pane.show_markdown("Once.[^late]\n\n" + made_page(400_000) + "\n\n[^late]: The note.\n", key="p")
-        begins = time.perf_counter()
+        start = time.perf_counter()
         app.pane.navigation.with_footnote("late", lambda note: None)
         with pytest.raises(CopyPending):
             app.pane.get_selection(Selection(None, None))
-        assert time.perf_counter() - begins < 0.15
+        assert time.perf_counter() - start < 0.15
 
 
 async def test_source_of_loading_page_toggles() -> None:
-    async with begun() as (app, pilot):
+    async with loading_page() as (app, pilot):
         await pilot.press("backslash")
         assert "## Section 0" in screen(app.pane)
-        await read(app, pilot)
+        await finish_loading(app, pilot)
         assert "## Section 0" in screen(app.pane)
         whole = [unit.block.key for unit in app.pane.viewport.virtual_lines.units]
         await pilot.press("backslash")
@@ -355,20 +355,20 @@ async def test_source_of_loading_page_toggles() -> None:
 
 
 async def test_source_view_cancels_pending_jump() -> None:
-    async with begun() as (app, pilot):
+    async with loading_page() as (app, pilot):
         assert not app.pane.navigation.go_to_anchor("section-70")
         await pilot.press("backslash")
-        await read(app, pilot)
+        await finish_loading(app, pilot)
         assert app.pane.contents.shows_source
         assert app.pane.scroll_offset.y == 0
 
 
 async def test_source_opens_while_restore_is_pending() -> None:
-    async with begun() as (app, pilot):
+    async with loading_page() as (app, pilot):
         assert app.pane.navigation.go_to_anchor("section-5")
         await pilot.press("backslash")
         assert app.pane.contents.shows_source
-        await read(app, pilot)
+        await finish_loading(app, pilot)
         assert app.pane.contents.shows_source
 
 
@@ -384,7 +384,7 @@ async def test_hidden_page_loads_completely() -> None:
             if app.said:
                 break
         assert [type(each) for each in app.said] == [PageLoaded]
-        assert "Section 0" in await shown(app.pane, pilot)
+        assert "Section 0" in await show_hidden(app.pane, pilot)
         assert app.pane.viewport.virtual_lines.units[-1].block.plain() == "Paragraph 79 says a little."
 
 
@@ -400,23 +400,23 @@ async def test_page_hidden_before_first_screen_loads_completely() -> None:
             if app.said:
                 break
         assert [type(each) for each in app.said] == [PageLoaded]
-        assert "Section 0" in await shown(pane, pilot)
+        assert "Section 0" in await show_hidden(pane, pilot)
         assert pane.viewport.virtual_lines.units[-1].block.plain() == "Paragraph 79 says a little."
 
 
 async def test_page_hidden_while_loading_is_complete_when_shown() -> None:
-    async with begun() as (app, pilot):
+    async with loading_page() as (app, pilot):
         app.pane.display = False
         await pilot.pause()
-        await read(app, pilot)
-        assert "Section 0" in await shown(app.pane, pilot)
+        await finish_loading(app, pilot)
+        assert "Section 0" in await show_hidden(app.pane, pilot)
         assert app.pane.viewport.virtual_lines.units[-1].block.plain() == "Paragraph 79 says a little."
         app.pane.display = False
         await pilot.pause()
         app.pane.loader.held = True
         app.pane.show_markdown(OTHER, title="Other", key="q")
-        await read(app, pilot)
-        assert "much more" in await shown(app.pane, pilot)
+        await finish_loading(app, pilot)
+        assert "much more" in await show_hidden(app.pane, pilot)
         assert app.pane.viewport.virtual_lines.units[0].block.kind == "page-title"
         assert app.pane.viewport.virtual_lines.units[-1].block.plain() == "Paragraph 79 says much more."
 
@@ -427,27 +427,27 @@ async def test_long_page_without_content_says_so() -> None:
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show_markdown("<!-- " + "nothing " * 800 + "-->\n", title="Long", key="p")
         await pilot.pause()
-        await read(app, pilot)
+        await finish_loading(app, pilot)
         assert "This page is empty." in screen(app.pane)
 
 
 async def test_resize_while_loading_loses_nothing() -> None:
-    async with begun() as (app, pilot):
+    async with loading_page() as (app, pilot):
         await pilot.resize_terminal(60, 12)
         app.pane.loader.held = False
         await pilot.pause(0.01)
         await pilot.resize_terminal(100, 30)
-        await read(app, pilot)
+        await finish_loading(app, pilot)
         await pilot.pause(0.1)
         keys = [unit.block.key for unit in app.pane.viewport.virtual_lines.units if unit.block.kind != "page-title"]
         assert keys == [block.key for block in parse(PAGE).blocks]
 
 
 async def test_late_matches_are_found_without_scrolling() -> None:
-    async with begun() as (app, pilot):
+    async with loading_page() as (app, pilot):
         await pilot.press("slash", *"graph 79", "enter")
         assert app.pane.find_bar.search_status == "no matches"
-        await read(app, pilot)
+        await finish_loading(app, pilot)
         assert app.pane.find_bar.search_status == "1 found"
         await pilot.press("n")
         assert "Paragraph 79" in screen(app.pane)
@@ -455,30 +455,30 @@ async def test_late_matches_are_found_without_scrolling() -> None:
 
 async def test_hints_stay_while_blocks_are_added_below() -> None:
     page = "[one](https://a.example) and [two](https://b.example)\n\n" + PAGE
-    async with begun(page, size=(80, 60)) as (app, pilot):
+    async with loading_page(page, size=(80, 60)) as (app, pilot):
         await pilot.press("f")
-        await read(app, pilot)
+        await finish_loading(app, pilot)
         assert app.pane.typing_keys
         await pilot.press("a")
         assert len(app.said) == 2
 
 
 async def test_late_thread_is_marked_and_selectable() -> None:
-    late = next(block for block in parse(PAGE).blocks if block.plain() == "Paragraph 70 says a little.")
-    async with begun() as (app, pilot):
-        app.pane.set_threads({late.key: 1})
+    block = next(block for block in parse(PAGE).blocks if block.plain() == "Paragraph 70 says a little.")
+    async with loading_page() as (app, pilot):
+        app.pane.set_threads({block.key: 1})
         await pilot.press("t")
         assert app.explained == ["The rest of this page is still loading."]
-        await read(app, pilot)
+        await finish_loading(app, pilot)
         await pilot.press("t")
         assert bar_column(app.pane)[0].startswith("Paragraph 70")
 
 
 async def test_returning_to_page_shows_it_complete() -> None:
-    async with begun() as (app, pilot):
+    async with loading_page() as (app, pilot):
         app.pane.show_markdown(OTHER, title="Other", key="q")
         app.pane.show_markdown(PAGE, title="Long", key="p")
-        await read(app, pilot)
+        await finish_loading(app, pilot)
         assert app.pane.document == parse(PAGE)
         assert app.pane.viewport.virtual_lines.units[0].block.kind == "page-title"
         assert len(app.pane.viewport.virtual_lines) == 161
@@ -487,63 +487,63 @@ async def test_returning_to_page_shows_it_complete() -> None:
 
 async def test_restore_happens_unless_heading_is_requested() -> None:
     key = next(block.key for block in parse(PAGE).blocks if block.plain() == "Paragraph 70 says a little.")
-    async with begun() as (app, pilot):
+    async with loading_page() as (app, pilot):
         app.pane.navigation.restore_later("q", ReadingPosition(key, 5))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(page_loading, "RESTORE_WAIT", 0.0)
             app.pane.show_markdown(PAGE, title="Long", key="q")
         assert not app.pane.navigation.go_to_anchor("section-50")
-        await read(app, pilot)
-        assert "Section 50" in top(app.pane, 1)
+        await finish_loading(app, pilot)
+        assert "Section 50" in row_text(app.pane, 1)
 
 
-async def left_at_70(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> ReadingPosition:
-    """Show a page, scroll far down, select a paragraph, and show another page."""
-    await read(app, pilot)
+async def leave_at_section_70(app: PaneApp[HeldPage], pilot: Pilot[Any]) -> ReadingPosition:
+    """Load the page completely, select a paragraph of section 70, and return the position."""
+    await finish_loading(app, pilot)
     app.pane.navigation.go_to_anchor("section-70")
     await pilot.press(")")
     return app.pane.navigation.current_position
 
 
 async def test_going_back_restores_position_once_parsed() -> None:
-    async with begun() as (app, pilot):
-        standing = await left_at_70(app, pilot)
-        here = screen(app.pane)
+    async with loading_page() as (app, pilot):
+        position = await leave_at_section_70(app, pilot)
+        before = screen(app.pane)
         app.pane.show_markdown(OTHER, title="Other", key="q")
         await pilot.pause()
         app.pane.loader.held = True
         app.pane.show_markdown(PAGE, title="Long", key="p")
-        app.pane.navigation.restore(standing)
+        app.pane.navigation.restore(position)
         await pilot.pause()
         assert "Section 0" in screen(app.pane)
-        assert app.pane.navigation.current_position == standing
+        assert app.pane.navigation.current_position == position
         assert app.pane.navigation.history_position is not None
-        await read(app, pilot)
-        assert screen(app.pane) == here
+        await finish_loading(app, pilot)
+        assert screen(app.pane) == before
 
 
 async def test_moving_after_going_back_cancels_restore() -> None:
-    async with begun() as (app, pilot):
-        standing = await left_at_70(app, pilot)
+    async with loading_page() as (app, pilot):
+        position = await leave_at_section_70(app, pilot)
         app.pane.show_markdown(OTHER, title="Other", key="q")
         app.pane.loader.held = True
         app.pane.show_markdown(PAGE, title="Long", key="p")
-        app.pane.navigation.restore(standing)
+        app.pane.navigation.restore(position)
         await pilot.press("j", "j", ")")
-        here = screen(app.pane)
-        assert app.pane.navigation.current_position != standing
-        await read(app, pilot)
-        assert screen(app.pane).split("\n")[:8] == here.split("\n")[:8]
+        before = screen(app.pane)
+        assert app.pane.navigation.current_position != position
+        await finish_loading(app, pilot)
+        assert screen(app.pane).split("\n")[:8] == before.split("\n")[:8]
 
 
 async def test_going_back_and_on_opens_page_at_top() -> None:
-    async with begun() as (app, pilot):
-        standing = await left_at_70(app, pilot)
+    async with loading_page() as (app, pilot):
+        position = await leave_at_section_70(app, pilot)
         app.pane.loader.held = True
         app.pane.show_markdown(OTHER, title="Other", key="q")
-        app.pane.navigation.restore(standing)
+        app.pane.navigation.restore(position)
         app.pane.show_markdown(PAGE, title="Long", key="r")
-        await read(app, pilot)
+        await finish_loading(app, pilot)
         assert app.pane.scroll_offset.y == 0
         assert app.pane.cursor.selected is None
 
@@ -556,12 +556,12 @@ WITH_NOTE = "Said once.[^late]\n\n" + PAGE + "\n\n[^late]: The note.\n"
 )
 async def test_late_footnote_opens_unless_moved(label: str, keys: tuple[str, ...], found: list[str | None]) -> None:
     shown: list[Block | None] = []
-    async with begun(WITH_NOTE) as (app, pilot):
+    async with loading_page(WITH_NOTE) as (app, pilot):
         app.pane.navigation.with_footnote(label, shown.append)
         assert app.explained == ["The rest of this page is still loading."]
         await pilot.press(*keys)
         assert shown == []
-        await read(app, pilot)
+        await finish_loading(app, pilot)
         words = [note and note.plain().strip() for note in shown]
         assert words == found
         shown.clear()
@@ -569,11 +569,11 @@ async def test_late_footnote_opens_unless_moved(label: str, keys: tuple[str, ...
         assert shown == [app.pane.contents.footnote("late")]
 
 
-async def test_last_of_footnote_and_heading_wins() -> None:
+async def test_later_request_of_footnote_or_heading_wins() -> None:
     shown: list[Block | None] = []
-    async with begun(WITH_NOTE) as (app, pilot):
+    async with loading_page(WITH_NOTE) as (app, pilot):
         app.pane.navigation.with_footnote("late", shown.append)
         assert not app.pane.navigation.go_to_anchor("section-70")
-        await read(app, pilot)
-        assert "Section 70" in top(app.pane, 1)
+        await finish_loading(app, pilot)
+        assert "Section 70" in row_text(app.pane, 1)
         assert shown == []

@@ -1,4 +1,4 @@
-"""Content that is too wide scrolls horizontally, and shows how much is hidden."""
+"""Content that is too wide can be scrolled horizontally, and shows how much is hidden."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GLYPHS = "| 再試行 | 同じ識別子 | 🚀 | ﾊﾝｶｸ |\n| --- | --- | -
 
 
 @pytest.mark.parametrize(
-    ("left", "right", "said"),
+    ("left", "right", "shown"),
     [
         (0, 58, "58 more columns ›"),
         (0, 1, "1 more column ›"),
@@ -35,15 +35,15 @@ GLYPHS = "| 再試行 | 同じ識別子 | 🚀 | ﾊﾝｶｸ |\n| --- | --- | -
         (58, 0, "‹ 58 more columns"),
     ],
 )
-def test_hidden_columns_are_counted_per_side(left: int, right: int, said: str) -> None:
-    assert hidden_columns_text(left, right, UNICODE) == said
+def test_hidden_columns_are_counted_per_side(left: int, right: int, shown: str) -> None:
+    assert hidden_columns_text(left, right, UNICODE) == shown
 
 
 WORDS = [Piece("one two three four-and-more "), Piece("漢字 five   six sevenseveneightnine")]
 
 
 @pytest.mark.parametrize(
-    ("start", "width", "seen"),
+    ("start", "width", "visible"),
     [
         (0, 100, "one two three four-and-more 漢字 five   six sevenseveneightnine"),
         (0, 18, "one two three …"),
@@ -58,16 +58,16 @@ WORDS = [Piece("one two three four-and-more "), Piece("漢字 five   six sevense
         (50, 6, "…vene…"),
     ],
 )
-def test_scrolled_content_is_cut_at_words_with_mark(start: int, width: int, seen: str) -> None:
+def test_scrolled_content_is_cut_at_words_with_mark(start: int, width: int, visible: str) -> None:
     shown = pan_pieces(WORDS, start, width, "…", at_words=True)
     text = "".join(piece.text for piece in shown)
-    assert re.sub(" *…$", "…", text) == re.sub(" *…$", "…", seen)
-    assert not seen.endswith("…") or width_of(shown) == width
+    assert re.sub(" *…$", "…", text) == re.sub(" *…$", "…", visible)
+    assert not visible.endswith("…") or width_of(shown) == width
     assert width_of(shown) <= width
 
 
 @pytest.mark.parametrize(
-    ("start", "width", "seen"),
+    ("start", "width", "visible"),
     [
         (0, 100, "one two three four-and-more 漢字 five   six sevenseveneightnine"),
         (0, 18, "one two three fou…"),
@@ -77,19 +77,19 @@ def test_scrolled_content_is_cut_at_words_with_mark(start: int, width: int, seen
         (38, 11, "… six seve…"),
     ],
 )
-def test_scrolled_code_fills_its_box(start: int, width: int, seen: str) -> None:
-    assert "".join(piece.text for piece in pan_pieces(WORDS, start, width, "…")) == seen
+def test_scrolled_code_fills_its_box(start: int, width: int, visible: str) -> None:
+    assert "".join(piece.text for piece in pan_pieces(WORDS, start, width, "…")) == visible
 
 
 @given(st.integers(0, 80), st.integers(4, 90))
 def test_visible_content_keeps_its_column(start: int, width: int) -> None:
     line = "".join(piece.text for piece in WORDS)
-    seen = "".join(piece.text for piece in pan_pieces(WORDS, start, width, "…"))
-    assert cell_len(seen) <= width
+    visible = "".join(piece.text for piece in pan_pieces(WORDS, start, width, "…"))
+    assert cell_len(visible) <= width
     at = 0
-    for sign in seen:
-        assert sign in "… " or line[len(set_cell_size(line, start + at)) :].startswith(sign)
-        at += cell_len(sign)
+    for character in visible:
+        assert character in "… " or line[len(set_cell_size(line, start + at)) :].startswith(character)
+        at += cell_len(character)
 
 
 @pytest.mark.parametrize(

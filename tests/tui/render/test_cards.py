@@ -1,4 +1,4 @@
-"""Lines of cards and inactive buttons."""
+"""Lines of cards and of inactive buttons."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ def lines(markdown: str, look: Styles | None = None, width: int = 80) -> list[Li
     return lay_out(parse(markdown).blocks, width, look or Styles.plain(), Folds()).lines
 
 
-def rows(markdown: str, width: int = 80) -> list[list[str]]:
-    """The words of each card, from top to bottom, a blank for a line without any."""
+def card_texts(markdown: str, width: int = 80) -> list[list[str]]:
+    """Return the lines of each card from top to bottom. A line without text is empty."""
     found = [line.text.split("│")[1::2] for line in lines(markdown, width=width) if "│" in line.text]
     return [[part.strip() for part in card] for card in zip(*found, strict=True)]
 
 
 def test_cards_show_titles_of_nonempty_columns() -> None:
-    first, second = rows(CARDS.format(""))
+    first, second = card_texts(CARDS.format(""))
     assert first == ["Name of it", "Tides", "", "Rank", "First", "", "Untitled"]
     assert [words for words in second if words] == ["Name of it", "Wind"]
 
 
 def test_cards_with_hidden_titles_show_only_values() -> None:
-    first, second = rows(CARDS.format("data-column-title-hidden"))
+    first, second = card_texts(CARDS.format("data-column-title-hidden"))
     assert first == ["Tides", "First", "Untitled"]
     assert [words for words in second if words] == ["Wind"]
 

@@ -1,4 +1,4 @@
-"""Blocks of code, whatever is said of them together."""
+"""Code blocks with all options, and in all containers."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ def test_code_is_rendered_with_every_combination_of_options(rows: int, notes: tu
         assert ("line 11" in shown) == (rows > 11 and not expandable)
 
 
-@pytest.mark.parametrize(("room", "wide"), [(60, 60), (90, 90), (200, 113)])
-def test_code_is_cut_at_its_box_and_uses_the_available_width(room: int, wide: int) -> None:
+@pytest.mark.parametrize(("available", "wide"), [(60, 60), (90, 90), (200, 113)])
+def test_code_uses_the_available_width_and_is_cut_at_its_box(available: int, wide: int) -> None:
     row = "const client = await ServiceClientFactory.init<NetworkIndexer>({ network: Network.MAIN_NETWORK_INDEXER_LONG });"
     block = Block(kind="code", attrs={}, text=row[:109], key="k")
     folds = Folds()
-    lines = lay_out((block,), 60, Styles.plain(), folds, available_width=room).lines
+    lines = lay_out((block,), 60, Styles.plain(), folds, available_width=available).lines
     shown = row[: wide - 5] + "…" if wide < 113 else row[:109]
     assert [line.text for line in lines][1] == f"│ {shown} │"
     folds.pan_by("k", 10_000)
-    moved = lay_out((block,), 60, Styles.plain(), folds, available_width=room).lines[1].text
+    moved = lay_out((block,), 60, Styles.plain(), folds, available_width=available).lines[1].text
     assert moved == (f"│ …{row[109 - wide + 5 : 109]} │" if wide < 113 else f"│ {shown} │")
 
 
 ROW = "const client = await ServiceClientFactory.init({ network: Network.MAIN_NETWORK_INDEXER });"
-OPEN = {
+CONTAINERS_WITHOUT_RIGHT_EDGE = {
     "list": "* item\n\n  CODE",
     "list in a list": "* item\n  1. inner\n\n     CODE",
     "tab": '{% tabs %}\n{% tab title="A" %}\nCODE\n{% endtab %}\n{% endtabs %}',
@@ -55,43 +55,47 @@ OPEN = {
         '{% tabs %}\n{% tab title="A" %}\nCODE\n{% endtab %}\n{% endtabs %}\n{% endstep %}\n{% endstepper %}'
     ),
 }
-CLOSED = {
+CONTAINERS_WITH_RIGHT_EDGE = {
     "hint": "{% hint %}\nCODE\n{% endhint %}",
     "column": "{% columns %}\n{% column %}\nCODE\n{% endcolumn %}\n{% column %}\nb\n{% endcolumn %}\n{% endcolumns %}",
     "list in a hint": "{% hint %}\n* item\n\n  CODE\n{% endhint %}",
 }
 
 
-def within(container: str, code: str) -> str:
+def put_into(container: str, code: str) -> str:
     before = container[: container.index("CODE")].rsplit("\n", 1)[-1]
     return container.replace("CODE", code.replace("\n", "\n" + before))
 
 
-@pytest.mark.parametrize("container", [pytest.param(page, id=name) for name, page in OPEN.items()])
-def test_code_in_a_container_takes_the_room_at_its_right(container: str) -> None:
-    blocks = parse(within(container, f"```js\n{ROW}\n```")).blocks
+@pytest.mark.parametrize(
+    "container", [pytest.param(page, id=name) for name, page in CONTAINERS_WITHOUT_RIGHT_EDGE.items()]
+)
+def test_code_in_a_container_without_right_edge_uses_more_width(container: str) -> None:
+    blocks = parse(put_into(container, f"```js\n{ROW}\n```")).blocks
     wide = lay_out(blocks, 60, Styles.plain(), available_width=160).lines
     assert any(ROW in line.text for line in wide)
     most = max(line.width for line in lay_out(blocks, 60, Styles.plain(), available_width=80).lines)
-    assert most in (69, 70)  # the left edge stays, and steps keep a blank at their right
+    assert most in (69, 70)  # The left edge stays, and steps keep one space at the right.
     assert max(line.width for line in lay_out(blocks, 60, Styles.plain()).lines) in (59, 60)
 
 
-@pytest.mark.parametrize("container", [pytest.param(page, id=name) for name, page in CLOSED.items()])
-def test_code_stays_in_a_container_that_ends_at_its_right(container: str) -> None:
-    blocks = parse(within(container, f"```js\n{ROW}\n```")).blocks
+@pytest.mark.parametrize(
+    "container", [pytest.param(page, id=name) for name, page in CONTAINERS_WITH_RIGHT_EDGE.items()]
+)
+def test_code_in_a_container_with_right_edge_stays_inside(container: str) -> None:
+    blocks = parse(put_into(container, f"```js\n{ROW}\n```")).blocks
     assert max(line.width for line in lay_out(blocks, 72, Styles.plain(), available_width=130).lines) <= 72
 
 
-@pytest.mark.parametrize(("room", "rows"), [(60, 2), (80, 2), (len(ROW) + 4, 1), (200, 1)])
-def test_code_that_wraps_is_not_broken_where_it_has_room(room: int, rows: int) -> None:
+@pytest.mark.parametrize(("available", "rows"), [(60, 2), (80, 2), (len(ROW) + 4, 1), (200, 1)])
+def test_wrapped_code_uses_the_available_width(available: int, rows: int) -> None:
     block = Block(kind="code", attrs={"wrap": True}, text=ROW, key="k")
-    lines = lay_out((block,), 60, Styles.plain(), available_width=room).lines
+    lines = lay_out((block,), 60, Styles.plain(), available_width=available).lines
     assert len(lines) == rows + 2
     assert {line.width for line in lines} == {len(ROW) + 4 if rows == 1 else 60}
 
 
-def test_a_table_in_a_list_takes_the_room_at_its_right() -> None:
+def test_table_in_a_list_uses_more_width() -> None:
     names = [f"ServiceClientFactoryOptions{at}" for at in "ABC"]
     page = f"* item\n\n  | a | b | c |\n  | --- | --- | --- |\n  | {' | '.join(names)} |\n"
     lines = lay_out(parse(page).blocks, 60, Styles.plain(), available_width=200).lines

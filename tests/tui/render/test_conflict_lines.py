@@ -1,4 +1,4 @@
-"""The lines of a conflict: its result and its sides."""
+"""The lines of a conflict: the result and both sides."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def test_huge_conflict_builds_a_limited_number_of_lines(width: int) -> None:
     pieces = prepare_conflicts(merge(text, edited(text), edited(text, "y")), edited(text))
     conflict = next(each for each in pieces if isinstance(each, ConflictView))
     setting = LayoutContext(Styles(), Folds(), render_block, available_width=width)
-    with Calls(Line.__init__) as made:
+    with Calls(Line.__init__) as calls:
         lines = render_conflict(setting, conflict, ConflictDecision(None, ("main", "#1")), (1, 1), width)
     assert len(lines) > 160
-    assert 0 < made.counts.total() < 6000
+    assert 0 < calls.counts.total() < 6000
 
 
 @pytest.mark.parametrize("name", HUGE)
@@ -35,7 +35,7 @@ def test_edited_huge_block_differs_from_the_block(name: str) -> None:
 
 
 def lines_of(page: MergedPage, choice: MergeChoice | None = None, width: int = 80, **titles: str) -> list[str]:
-    """The lines of the only conflict of a page."""
+    """Return the lines of the only conflict of a page."""
     (conflict,) = (each for each in prepare_conflicts(page, titles=titles) if isinstance(each, ConflictView))
     setting = LayoutContext(Styles(), Folds(), render_block, available_width=width)
     decided = ConflictDecision(choice, ("main", "this change request"))
@@ -58,7 +58,7 @@ def test_each_side_is_labelled_once_and_the_result_is_first(choice: MergeChoice 
     assert any("Not resolved yet." in line for line in lines) == (choice is None)
 
 
-def test_a_suggestion_is_the_result_before_a_choice() -> None:
+def test_suggestion_is_the_result_until_a_side_is_chosen() -> None:
     lines = lines_of(merge(KEY, KEY.replace("owner", "pilot"), KEY.replace("noon", "dusk")))
     assert "Suggested" in lines[0]
     assert "Suggested: merged word by word. Check the result." in lines[2]
@@ -75,14 +75,14 @@ def test_text_that_main_moved_names_the_page() -> None:
     assert "Deleted." in lines_of(merge(base, main, request))
 
 
-def test_a_question_without_answers_is_not_unresolved() -> None:
+def test_page_conflict_without_choices_is_not_unresolved() -> None:
     setting = LayoutContext(Styles(), Folds(), render_block, available_width=60)
     decided = ConflictDecision(None, ("main", "this change request"))
-    said = [
+    texts = [
         " ".join(
             line.text
             for line in render_page_conflict(setting, PageConflict("n", "T", "Both.", answers), decided, (1, 1), 60)
         )
         for answers in (("", ""), ("Keep.", "Delete."))
     ]
-    assert ["Not resolved" in each for each in said] == [False, True]
+    assert ["Not resolved" in each for each in texts] == [False, True]

@@ -26,7 +26,7 @@ from octavo.documents.changed_items import ChangedPage, changed_pages
 from octavo.server.app import Platform
 from octavo.tui.review.changed_tree import ViewedMarks
 from octavo.tui.review.diff_cache import MAX_PARALLEL, ComparedSides, DiffCache, _diff_key
-from tests.data.sends import Gate
+from tests.data.sends import RequestGate
 from tests.server.asking import Ask, Clock, small_world
 from tests.server.writing import Desk, insert, update
 
@@ -46,7 +46,7 @@ class Review:
 
     comparisons: DiffCache
     pages: dict[str, ChangedPage]
-    gate: Gate
+    gate: RequestGate
     made: list[str]
 
     async def settle(self) -> None:
@@ -57,7 +57,7 @@ class Review:
     def asked_of(self, title: str) -> int:
         page = self.pages[title].page
         assert page is not None
-        return sum(isinstance(op, GetPage) and op.page_id == page.id for op in self.gate.asked)
+        return sum(isinstance(op, GetPage) and op.page_id == page.id for op in self.gate.requests)
 
 
 @pytest.fixture
@@ -69,9 +69,9 @@ async def review(platform: Platform, tmp_path: Path) -> AsyncIterator[Review]:
     about = await desk.get(at)
     listed = await desk.ask(content.ListChanges(at=at, limit=100))
     client = Client("http://octavo.local", SecretStr("key-ada"), transport=platform)
-    gate = Gate(client)
-    state, shelf = StateDb(tmp_path, "ada@test"), ResponseCache(None, "ada@test")
-    live = Live(gate, shelf, Outbox(gate, state, Drafts(state)))
+    gate = RequestGate(client)
+    state, cache = StateDb(tmp_path, "ada@test"), ResponseCache(None, "ada@test")
+    live = Live(gate, cache, Outbox(gate, state, Drafts(state)))
     made: list[str] = []
     comparisons = DiffCache(live, made.append)
     old, new = (RevisionRef(space_id=at.space_id, revision_id=each or "") for each in (about.base, about.revision))
@@ -81,7 +81,7 @@ async def review(platform: Platform, tmp_path: Path) -> AsyncIterator[Review]:
     await live.close()
     await live.outbox.close()
     await client.aclose()
-    shelf.close()
+    cache.close()
     state.close()
 
 
@@ -90,16 +90,16 @@ async def test_two_pages_are_prefetched_in_parallel_and_cached(review: Review) -
     review.comparisons.prefetch(review.pages.values())
     await asyncio.sleep(0.01)
     assert len(review.comparisons._tasks) == MAX_PARALLEL
-    review.gate.let_go()
+    review.gate.release()
     await review.settle()
     assert len(review.made) == len(review.pages) == 8
-    asked = len(review.gate.asked)
+    asked = len(review.gate.requests)
     assert asked == 14, "what is made or deleted has one side"
     found = await review.comparisons.compare(review.pages["Page 3"])
     assert found.new.source == "# Page 3\n\nOther words of it.\n"
     size = review.comparisons.sizes[review.pages["Page 3"].key]
     assert (size.added, size.removed) == (2, 1)
-    assert len(review.gate.asked) == asked, "a diff that is there is not made again"
+    assert len(review.gate.requests) == asked, "a diff that is there is not made again"
 
 
 async def test_shown_page_is_compared_before_prefetched_pages(review: Review) -> None:
@@ -109,7 +109,7 @@ async def test_shown_page_is_compared_before_prefetched_pages(review: Review) ->
     wanted = asyncio.create_task(review.comparisons.compare(review.pages["Page 5"]))
     await asyncio.sleep(0.01)
     assert review.asked_of("Page 5") == 2, "it does not wait for its turn"
-    review.gate.let_go()
+    review.gate.release()
     assert (await wanted).old.source == "# Page 5\n\nWords of it.\n"
     await review.settle()
     assert review.asked_of("Page 5") == 2
@@ -144,7 +144,7 @@ async def test_prefetched_pages_have_low_priority_until_they_are_shown(
     assert waited_for("Page 5") == [True, True]
     await asyncio.gather(wanted, other)
     await review.settle()
-    assert len(review.gate.asked) == 14, "each page is fetched once"
+    assert len(review.gate.requests) == 14, "each page is fetched once"
     assert waited_for("Page 3") == [False, False]
 
 
@@ -167,7 +167,7 @@ async def test_failed_prefetch_stops_the_prefetching(review: Review) -> None:
     review.gate.errors.extend(NotSent("The network is down.", Trace("GET", "/", 0)) for _ in range(4))
     review.comparisons.prefetch(review.pages.values())
     await review.settle()
-    assert len(review.gate.asked) <= 6
+    assert len(review.gate.requests) <= 6
     review.gate.errors.clear()
     assert not (await review.comparisons.compare(review.pages["Page 4"])).diff.is_empty
 
@@ -252,7 +252,7 @@ async def test_diff_requested_after_a_cancel_is_loaded(review: Review) -> None:
     first.cancel()
     second = asyncio.create_task(review.comparisons.compare(page))  # in the same moment
     await asyncio.sleep(0.01)
-    review.gate.let_go()
+    review.gate.release()
     assert (await second).new.source == "# Page 2\n\nOther words of it.\n"
 
 

@@ -6,7 +6,7 @@ import pytest
 from textual.content import Content
 from textual.events import Paste
 
-from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
 from octavo.tui.widgets.short_texts import Fact
 from octavo.tui.widgets.text_inputs import LineInput
 from octavo.tui.widgets.text_widgets import FactList
@@ -139,7 +139,7 @@ async def test_a_line_to_fill_in_confirms_with_enter() -> None:
     app = Asking()
     async with app.run_test() as pilot:
         await app.ask(
-            ConfirmDialog("Rename", verb="Rename", field=Field("Subject", required_error="A subject, please."))
+            ConfirmDialog("Rename", verb="Rename", field=DialogField("Subject", required_error="A subject, please."))
         )
         await pilot.press("enter")
         assert app.explained == ["A subject, please."]
@@ -151,7 +151,7 @@ async def test_a_line_to_fill_in_confirms_with_enter() -> None:
 async def test_a_text_to_fill_in_confirms_with_ctrl_s() -> None:
     app = Asking()
     async with app.run_test(size=(60, 14)) as pilot:
-        await app.ask(ConfirmDialog("Approve", verb="Approve", field=Field("Comment", lines=4), facts=FACTS * 3))
+        await app.ask(ConfirmDialog("Approve", verb="Approve", field=DialogField("Comment", lines=4), facts=FACTS * 3))
         await pilot.press(*"yes", "enter", *"no")
         assert "Approve  (ctrl+s)" in shown(app), "the buttons stay on a low screen, the facts scroll"
         await pilot.press("ctrl+s")
@@ -171,7 +171,7 @@ async def test_hostile_facts_are_shown_as_text() -> None:
                     intro=text,
                     facts=[Fact("ok", text, text)],
                     after=text,
-                    field=Field(text, text, placeholder=text),
+                    field=DialogField(text, text, placeholder=text),
                     word="x",
                     word_reason=text,
                     foot=text,

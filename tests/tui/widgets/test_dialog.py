@@ -12,7 +12,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from octavo.tui.widgets.chooser import Choice, Picker
-from octavo.tui.widgets.confirm import ConfirmDialog, Field
+from octavo.tui.widgets.confirm import ConfirmDialog, DialogField
 from octavo.tui.widgets.dialog import Dialog, DialogFrame
 from octavo.tui.widgets.notices import NoticeBoard, Notices
 from tests.tui.widgets.scratch import Scratch, at_rest, lines, shown, until
@@ -32,7 +32,7 @@ class Telling(Scratch):
 
 DIALOGS: dict[str, Callable[[], Dialog[Any]]] = {
     "confirm": lambda: ConfirmDialog("Merge?", verb="Merge"),
-    "writing": lambda: ConfirmDialog("Approve?", verb="Approve", field=Field("Comment", lines=4)),
+    "writing": lambda: ConfirmDialog("Approve?", verb="Approve", field=DialogField("Comment", lines=4)),
     "picker": lambda: Picker("Theme", [Choice(name, name) for name in "abcdefghijklmnopqrst"]),
 }
 

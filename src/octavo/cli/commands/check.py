@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 
 from octavo.api.safety import line
 from octavo.cli.access import read_settings
-from octavo.cli.arguments import FAILED, USAGE, Failure, tell, write_out
 from octavo.cli.check_folder import CheckReport, check_folder
 from octavo.cli.check_formats import FORMATS, summary_line, text_lines
 from octavo.cli.check_settings import NETWORK, choose_rules
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
+from octavo.cli.failures import FAILED, USAGE, Failure
+from octavo.cli.standard_streams import tell, write_out
 from octavo.documents.checks.findings import Finding, RuleChoice, has_at_least, sorted_findings
 from octavo.documents.folders.folder import readable_name
 

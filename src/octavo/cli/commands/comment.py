@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from octavo.api import comments
 from octavo.api.bodies import Markdown
 from octavo.api.places import ChangeRequestRef
-from octavo.cli.arguments import USAGE, Failure, tell
 from octavo.cli.commands import Command
 from octavo.cli.comment_places import block_at_line, block_with_key, block_with_words
 from octavo.cli.connection import run_connected
+from octavo.cli.failures import USAGE, Failure
 from octavo.cli.output import Field, add_output_options, print_object
 from octavo.cli.refs import Ref, References, Target
 from octavo.cli.sending import (
@@ -27,6 +27,7 @@ from octavo.cli.sending import (
     send,
     was_done_once,
 )
+from octavo.cli.standard_streams import tell
 from octavo.data.access import why_not_in_space
 from octavo.data.queries import get_page_source, page_markdown
 from octavo.data.writes.machine import NewWrite

@@ -5,29 +5,29 @@ from __future__ import annotations
 import argparse
 import difflib
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING
 
-from octavo.cli.arguments import USAGE, Failure, write_out
+from octavo.cli import review_export
 from octavo.cli.commands import Command
-from octavo.cli.comparisons import PageTexts, changed_items, load_texts, sides_of
+from octavo.cli.comparisons import PageTexts, changed_items, load_texts, select_page, sides_of
 from octavo.cli.connection import run_connected
+from octavo.cli.failures import USAGE, Failure
 from octavo.cli.folder_texts import folder_texts
-from octavo.cli.output import Field, Output, Style, add_output_options, print_text
-from octavo.cli.refs import References
+from octavo.cli.output import Field, Style, add_output_options, print_object, print_text, wanted_fields
+from octavo.cli.refs import References, Target
+from octavo.cli.review_export import ExportOptions, export_review, exported_texts
+from octavo.cli.standard_streams import tell, write_out
 from octavo.cli.viewed import remember_viewed
 from octavo.documents.diff_text import source_diff
 
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session
 
-FIELDS = (
-    Field("path", "string"),
-    Field("title", "string"),
-    Field("change", "string"),
-    Field("added", "integer"),
-    Field("removed", "integer"),
-    Field("before", "string", is_extra=True),
-    Field("after", "string", is_extra=True),
+FIELDS = tuple(
+    Field(each.name, each.type, is_extra=each.name in ("threads", "findings"))
+    for each in review_export.FIELDS
+    if each.name != "proposed"
 )
 DEFAULT_CONTEXT = 3
 _SIGNS = {
@@ -62,36 +62,54 @@ def declare(command: argparse.ArgumentParser) -> None:
         help="unchanged lines around each change (default: 3)",
     )
     command.add_argument("--exit-code", action="store_true", help="exit with 1 if there are differences")
-    add_output_options(command)
+    add_output_options(command, streams=False)
 
 
 def run(options: argparse.Namespace) -> int:
     if options.context < 0:
         raise Failure("Could not print the diff: --context must be 0 or more.", USAGE)
+    wanted = wanted_fields(options, FIELDS)
     if not options.page and (files := folder_texts(options.ref)) is not None:
-        _print(options, files)
+        if wanted:
+            texts = exported_texts(files, (), ExportOptions(changed_only=True))
+            row = {"schema": review_export.SCHEMA, "change": None, "files": [], "findings": [], **texts}
+            print_object(options, FIELDS, row, str)
+        else:
+            _print(options, files)
         return 1 if files and options.exit_code else 0
 
     async def work(session: Session) -> int:
         references = References(session, options)
         target = await references.target(options.ref)
-        sides = await sides_of(session.live, target, options.against)
-        items = await changed_items(session.live, target, sides)
-        if options.page or target.page is not None:
-            wanted = options.page or (target.page.id if target.page is not None else "")
-            items = tuple(each for each in items if each.page is not None and wanted.strip("/") in _names(each.page))
-            if not items:
-                await references.page(target, wanted)  # fails for a page that does not exist
+        has_changes = await (
+            _print_json(options, references, target, wanted) if wanted else _print_diff(options, references, target)
+        )
         if target.change_request is not None:
             remember_viewed(session, target.change_request)
-        _print(options, await load_texts(session.live, sides, items))
-        return 1 if items and options.exit_code else 0
+        return 1 if has_changes and options.exit_code else 0
 
     return run_connected(options, work, doing="load the changes")
 
 
-def _names(page: Any) -> tuple[str, ...]:
-    return (page.id, page.path or "", page.title)
+async def _print_json(
+    options: argparse.Namespace, references: References, target: Target, wanted: AbstractSet[str]
+) -> bool:
+    """Print the changes as JSON, and return whether there are any. Raises ApiError or Failure."""
+    choices = ExportOptions(options.page or "", changed_only=True, against=options.against)
+    row = await export_review(references, target, choices, {*wanted, "pages"})
+    if row["truncated"]:
+        tell("Showing the first pages only. For the other pages, write: octavo diff REF PAGE")
+    print_object(options, FIELDS, row, str)
+    return bool(row["pages"] or row["files"])
+
+
+async def _print_diff(options: argparse.Namespace, references: References, target: Target) -> bool:
+    """Print the changes as text, and return whether there are any. Raises ApiError or Failure."""
+    sides = await sides_of(references.live, target, options.against)
+    items = await changed_items(references.live, target, sides)
+    items = await select_page(references, target, items, options.page or "")
+    _print(options, await load_texts(references.live, sides, items))
+    return bool(items)
 
 
 def _print(options: argparse.Namespace, pages: Sequence[PageTexts]) -> None:
@@ -102,24 +120,8 @@ def _print(options: argparse.Namespace, pages: Sequence[PageTexts]) -> None:
     elif options.stat:
         width = max((len(each.path) for each in pages), default=0)
         write_out("".join(f"{each.path:<{width}}  {_size(each)}\n" for each in pages))
-    elif options.json is not None or options.ndjson is not None or options.jq is not None:
-        with Output(options, FIELDS, ()) as output:
-            for each in pages:
-                output.add(_row(each))
     else:
         print_text(options, "\n".join(_page_text(options, each) for each in pages))
-
-
-def _row(page: PageTexts) -> dict[str, Any]:
-    return {
-        "path": page.path,
-        "title": page.item.title,
-        "change": page.change,
-        "added": page.size.added,
-        "removed": page.size.removed,
-        "before": page.before,
-        "after": page.after,
-    }
 
 
 def _size(page: PageTexts) -> str:
@@ -153,9 +155,11 @@ def _word_lines(page: PageTexts, context: int) -> Iterator[str]:
                 case "equal":
                     yield each.new
                 case "insert":
-                    yield f"{{+{each.new}+}}"
-                case "delete":
+                    yield f"{{+{each.new}+}}" if each.new else ""
+                case "delete" if each.old:
                     yield f"[-{each.old}-]"
+                case "delete":
+                    pass  # An empty line has no words to mark.
                 case "change":
                     marks = {"insert": ("{+", "+}"), "delete": ("[-", "-]")}
                     parts = ((marks.get(word.op, ("", "")), word.run.text) for word in each.words)

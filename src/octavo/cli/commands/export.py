@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from octavo.api.places import SpaceRef
 from octavo.cli import platforms
 from octavo.cli.access import read_settings
-from octavo.cli.arguments import Failure, tell
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
+from octavo.cli.failures import Failure
 from octavo.cli.output import Column, Field, Output, add_output_options
 from octavo.cli.platform_folders import folder_of_pages
 from octavo.cli.pulled_folders import file_failures, tell_all
+from octavo.cli.standard_streams import tell
 from octavo.documents.folders.folder import fingerprint
 from octavo.files.folder_export import export_changes, folder_to_export, write_export
 from octavo.files.local_changes import STATUS_WORDS

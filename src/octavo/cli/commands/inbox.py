@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.places import ChangeRequestRef, Discussion
 from octavo.api.users import Me
-from octavo.cli.arguments import USAGE, Failure, tell
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
+from octavo.cli.failures import USAGE, Failure
 from octavo.cli.output import Column, Field, Output, Row, add_limit_options, add_output_options
 from octavo.cli.refs import Ref, References
+from octavo.cli.standard_streams import tell
 from octavo.data.inbox import DraftRef, InboxRow, Reason, ThreadRef, WriteRef, matches
 from octavo.data.inbox_loader import InboxLoader
 from octavo.data.inbox_marks import InboxMarks

@@ -9,9 +9,10 @@ import time
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
-from octavo.cli.arguments import USAGE, Failure, write_out
 from octavo.cli.commands import Command
+from octavo.cli.failures import USAGE, Failure
 from octavo.cli.output import Field, Output, Style, add_output_options, print_text
+from octavo.cli.standard_streams import write_out
 from octavo.data.event_log import LEVELS, LogEntry, read_log
 from octavo.settings import in_words, read
 

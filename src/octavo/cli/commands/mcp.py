@@ -7,8 +7,8 @@ import os
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from octavo.cli.arguments import FAILED, Failure
 from octavo.cli.commands import Command
+from octavo.cli.failures import FAILED, Failure
 
 if TYPE_CHECKING:
     from octavo.tui.core.session import Session

@@ -7,12 +7,13 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from octavo.cli.arguments import BLOCKED, FAILED, NOT_ALLOWED, UNKNOWN, USAGE, Failure, write_out
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
+from octavo.cli.failures import BLOCKED, FAILED, NOT_ALLOWED, UNKNOWN, USAGE, Failure
 from octavo.cli.output import Field, Output, Style, add_output_options, print_object
 from octavo.cli.refs import References, Target
 from octavo.cli.sending import check_allowed, prepare
+from octavo.cli.standard_streams import write_out
 from octavo.data.access import why_not_in_space
 from octavo.data.writes.change_request_writes import merge, update
 

@@ -6,12 +6,13 @@ import argparse
 from typing import TYPE_CHECKING
 
 from octavo.api.safety import line
-from octavo.cli.arguments import NOT_FOUND, USAGE, Failure, tell
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
+from octavo.cli.failures import NOT_FOUND, USAGE, Failure
 from octavo.cli.output import Column, Field, Output, add_output_options
 from octavo.cli.refs import References
 from octavo.cli.sending import add_sending_options, prepare, send_added
+from octavo.cli.standard_streams import tell
 from octavo.data.comment_text import plain_text
 
 if TYPE_CHECKING:

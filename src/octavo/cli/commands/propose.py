@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from octavo.cli.arguments import BLOCKED, FAILED, UNKNOWN, USAGE, Failure, tell
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
+from octavo.cli.failures import BLOCKED, FAILED, UNKNOWN, USAGE, Failure
 from octavo.cli.output import Field, add_output_options, print_object
 from octavo.cli.pulled_folders import check_origin, file_failures, report_progress, tell_all, this_folder
 from octavo.cli.refs import Ref, References
+from octavo.cli.standard_streams import tell
 from octavo.files.proposal import Proposal, ProposalFailed
 from octavo.files.proposal_plan import MERGE_FIRST, ProposalPlan
 

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from octavo.api.places import RevisionRef, SpaceRef
-from octavo.cli.arguments import BLOCKED, USAGE, Failure, tell
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
+from octavo.cli.failures import BLOCKED, USAGE, Failure
 from octavo.cli.output import Field, add_output_options, print_object
 from octavo.cli.pulled_folders import check_origin, file_failures, origin_of, report_progress, tell_all, this_folder
 from octavo.cli.refs import References, parse_ref, short_name
+from octavo.cli.standard_streams import tell
 from octavo.files.folder_merge import PullResult
 from octavo.files.pull import pull
 from octavo.files.pulled_folder import CONFLICTS, STATE_FOLDER, PulledFolder

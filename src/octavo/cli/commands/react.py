@@ -6,9 +6,9 @@ import argparse
 from typing import TYPE_CHECKING
 
 from octavo.api import comments
-from octavo.cli.arguments import USAGE, Failure
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
+from octavo.cli.failures import USAGE, Failure
 from octavo.cli.output import Field, add_output_options, print_object
 from octavo.cli.refs import References
 from octavo.cli.sending import add_sending_options, check_allowed, prepare, send

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from octavo.api import comments
 from octavo.api.bodies import Markdown
-from octavo.cli.arguments import tell
 from octavo.cli.commands import Command
 from octavo.cli.commands.comment import FIELDS, print_written
 from octavo.cli.connection import run_connected
@@ -24,6 +23,7 @@ from octavo.cli.sending import (
     send,
     was_done_once,
 )
+from octavo.cli.standard_streams import tell
 from octavo.cli.threads import find_thread
 from octavo.data.access import why_not_in_space, why_not_in_thread
 from octavo.data.writes.machine import NewWrite

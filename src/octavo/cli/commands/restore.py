@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from octavo.api.content import GetFile
 from octavo.api.places import RevisionRef
-from octavo.cli.arguments import NOT_FOUND, Failure, write_out
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
+from octavo.cli.failures import NOT_FOUND, Failure
 from octavo.cli.pulled_folders import check_origin, file_failures, path_in, this_folder
+from octavo.cli.standard_streams import write_out
 from octavo.files.local_changes import LocalFiles
 from octavo.files.pulled_folder import PulledFolder, TrackedFile
 from octavo.files.space_reader import SpaceReader

@@ -9,19 +9,20 @@ from octavo.api.content import ListPages
 from octavo.api.places import ChangeRequestRef
 from octavo.cli import review_export
 from octavo.cli.api_values import Files, title_of
-from octavo.cli.arguments import BLOCKED, USAGE, Failure, tell, write_out
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
+from octavo.cli.failures import BLOCKED, USAGE, Failure
 from octavo.cli.note_files import read_notes
 from octavo.cli.output import Field, add_output_options, print_object, wanted_fields
 from octavo.cli.refs import References
+from octavo.cli.report_notes import REPORT_FORMATS, ReportNotes, notes_of_reports, read_report_file
 from octavo.cli.review_export import ExportOptions, check_is_change, export_review, proposed_row
 from octavo.cli.review_import import ImportResult, NoteImport, result_row, summary
+from octavo.cli.standard_streams import tell, write_out
 from octavo.cli.verdicts import VERDICT_FIELDS, add_review_options, add_verdict_options, submit
 from octavo.data.proposed_notes import source_name
 
 if TYPE_CHECKING:
-    from octavo.cli.note_files import Note
     from octavo.tui.core.session import Session
 
 IMPORT_FIELDS = (
@@ -36,12 +37,22 @@ def declare(command: argparse.ArgumentParser) -> None:
     command.add_argument("ref", metavar="REF", help="a change request")
     actions = command.add_mutually_exclusive_group()
     actions.add_argument(
-        "--import", dest="notes", metavar="FILE", help="propose the notes in a JSONL file; - reads standard input"
+        "--import", dest="notes", metavar="FILE", help="propose the notes in a file; - reads standard input"
     )
     add_verdict_options(actions)
     actions.add_argument("--discard-proposed", action="store_true", help="discard the proposed notes")
     command.add_argument("--dry-run", action="store_true", help="with --import: place the notes, and store nothing")
-    command.add_argument("--source", metavar="NAME", help="with --discard-proposed: only the notes of this program")
+    command.add_argument(
+        "--format",
+        choices=("jsonl", *REPORT_FORMATS),
+        default="jsonl",
+        help="with --import: the format of the file (default: jsonl); in the others, only findings on added words count",
+    )
+    command.add_argument(
+        "--source",
+        metavar="NAME",
+        help="with --discard-proposed: only the notes of this program; with --format: the name of the linter",
+    )
     command.add_argument("--page", metavar="PAGE", help="with --json: only this page, by its path, id or title")
     command.add_argument("--changed-only", action="store_true", help="with --json: leave out unchanged blocks")
     add_review_options(command)
@@ -53,8 +64,9 @@ def run(options: argparse.Namespace) -> int:
         return _import(options)
     if options.verdict is not None:
         return submit(options)
-    if options.dry_run:
-        raise Failure("Could not use --dry-run: it belongs to --import FILE.", USAGE)
+    if options.dry_run or options.format != "jsonl":
+        name = "--dry-run" if options.dry_run else "--format"
+        raise Failure(f"Could not use {name}: it belongs to --import FILE.", USAGE)
     if options.discard_proposed:
         return run_connected(options, lambda session: _discard(session, options), doing="discard the proposed notes")
     if options.json is None and options.jq is None:
@@ -68,6 +80,7 @@ def run(options: argparse.Namespace) -> int:
         references = References(session, options)
         target = await references.target(options.ref)
         choices = ExportOptions(options.page or "", options.changed_only)
+        check_is_change(target)
         row = await export_review(references, target, choices, wanted)
         if "proposed" in wanted:
             at = target.at
@@ -84,25 +97,35 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _import(options: argparse.Namespace) -> int:
-    notes = read_notes(Files().read(options.notes), title_of(options.notes))
+    name, content = title_of(options.notes), Files().read(options.notes)
+    is_jsonl = options.format == "jsonl"
+    notes = read_notes(content, name) if is_jsonl else []
+    reports = () if is_jsonl else read_report_file(content, options.format, name)
 
     async def work(session: Session) -> int:
         references = References(session, options)
         importing = NoteImport(session, references, await references.target(options.ref))
-        result = ImportResult(await importing.place(notes)) if options.dry_run else await importing.propose(notes)
-        _print_result(options, notes, result)
+        found = ReportNotes(tuple(notes))
+        if not is_jsonl:
+            found = await notes_of_reports(importing, reports, options.format, options.source or options.format)
+        placed = await importing.place(found.notes)
+        result = ImportResult(placed) if options.dry_run else await importing.propose(placed)
+        _print_result(options, found, result)
         return BLOCKED if result.not_placed or result.over_limit else 0
 
     return run_connected(options, work, doing="propose the notes")
 
 
-def _print_result(options: argparse.Namespace, notes: list[Note], result: ImportResult) -> None:
+def _print_result(options: argparse.Namespace, found: ReportNotes, result: ImportResult) -> None:
     name = title_of(options.notes)
-    tell(*(f"{name}:{each.note.line}: {each.problem}" for each in result.not_placed))
+    tell(*(f"{each.note.where or f'{name}:{each.note.line}'}: {each.problem}" for each in result.not_placed))
+    if found.unchanged_count:
+        count = "1 finding is" if found.unchanged_count == 1 else f"{found.unchanged_count} findings are"
+        tell(f"{count} not on added words and left out.")
     if options.json is not None or options.jq is not None:
         print_object(options, IMPORT_FIELDS, result_row(result), str)
     else:
-        write_out(summary(result, len(notes), is_dry=options.dry_run) + "\n")
+        write_out(summary(result, len(found.notes), is_dry=options.dry_run) + "\n")
 
 
 async def _discard(session: Session, options: argparse.Namespace) -> int:
@@ -129,6 +152,7 @@ COMMAND = Command(
         "octavo review harbour-api/7 --json > change.json",
         "octavo review harbour-api/7 --json --changed-only -q '.pages[].blocks[].after'",
         "octavo review harbour-api/7 --import notes.jsonl",
+        "octavo review harbour-api/7 --import - --format vale < vale.json",
         "octavo review harbour-api/7 --discard-proposed --source vale",
     ),
     kinds={"review": review_export.FIELDS, "verdict": VERDICT_FIELDS, "import": IMPORT_FIELDS},

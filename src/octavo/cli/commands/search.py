@@ -15,11 +15,11 @@ from octavo.api.errors import NotFound
 from octavo.api.folding import fold
 from octavo.api.places import ChangeRequestRef, Discussion, OrganizationRef
 from octavo.api.safety import line
-from octavo.cli.arguments import tell
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
 from octavo.cli.output import Column, Field, Output, Row, add_limit_options, add_output_options
 from octavo.cli.refs import Ref, References, all_items, short_name
+from octavo.cli.standard_streams import tell
 from octavo.concurrency import gather_bounded
 from octavo.data.queries import PAGE_LIMIT, UNDECIDED, change_requests_of
 from octavo.data.search_index import Hit, HitKind

@@ -11,11 +11,12 @@ from octavo.api.errors import NotFound
 from octavo.api.places import ContentRef, RevisionRef
 from octavo.api.safety import line
 from octavo.cli import change_rows, page_rows, threads
-from octavo.cli.arguments import NOT_FOUND, USAGE, Failure, write_out
 from octavo.cli.commands import Command
 from octavo.cli.connection import run_connected
+from octavo.cli.failures import NOT_FOUND, USAGE, Failure
 from octavo.cli.output import Style, add_output_options, age, print_object, print_text, wanted_fields
 from octavo.cli.refs import References, Target, parse_ref
+from octavo.cli.standard_streams import write_out
 from octavo.cli.threads import FoundThread
 from octavo.cli.viewed import remember_viewed
 from octavo.cli.web_browser import add_web_option, check_web_option, open_in_browser

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from octavo.cli.arguments import tell
 from octavo.cli.health.check import Check
+from octavo.cli.standard_streams import tell
 from octavo.data.event_log import read_log
 from octavo.redaction import redact
 from octavo.settings import Settings, read_each

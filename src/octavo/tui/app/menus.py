@@ -129,9 +129,9 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
     def _show(self) -> None:
         if not is_whole(self):
             return
-        nowhere = self.shell.workspace.no_organization_reason
-        self._empty = f"{nowhere[0]}." if nowhere is not None else "Loading organizations…"
-        self.rows.state.hint = nowhere[1] if nowhere is not None else ""
+        reason = self.shell.workspace.no_organization_reason
+        self._empty = f"{reason[0]}." if reason is not None else "Loading organizations…"
+        self.rows.state.hint = reason[1] if reason is not None else ""
         self.show_choices(self.choices())
 
 

@@ -1,7 +1,7 @@
-"""Which screen shows which route, and how to go there. Start at `go`.
+"""The screen of each route, and the navigation to it. Start at `go`.
 
-Screens are named and not imported, because each view takes a tenth of a second to load. `tests/test_layers.py` counts the
-names as imports.
+Screens are imported when they are shown, because each view takes a tenth of a second to load. `tests/test_layers.py` counts
+their names as imports.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ class ShowsThreads(Protocol):
 class ShowsPages(Protocol):
     """A screen with the pages of a space or of a change request."""
 
-    def go_to_place(self, at: Discussion, page: str | None, node: str) -> bool:
+    def go_to_block(self, at: Discussion, page: str | None, node: str) -> bool:
         """Go to a block of a page. Return False if the screen shows another space or change request."""
 
 
@@ -202,7 +202,7 @@ async def _to_thread(shell: Shell, route: ToThread) -> None:
         if shell.is_ending or _select_thread(shell, route) or route.view == "inbox":
             return
     current = shell.screen
-    if isinstance(current, ShowsPages) and current.go_to_place(route.at, route.page, route.node):
+    if isinstance(current, ShowsPages) and current.go_to_block(route.at, route.page, route.node):
         return
     if isinstance(route.at, ChangeRequestRef):
         go(shell, ToChangeRequest(route.at, thread=route.thread))

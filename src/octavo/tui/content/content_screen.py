@@ -163,7 +163,7 @@ class SpaceList:
             self.show()
 
     def open_wanted(self) -> None:
-        """Open the page another view asked for, as soon as its space is loaded."""
+        """Open the page that another view requested, as soon as its space is loaded."""
         wanted_route = self.wanted_route
         if wanted_route is not None and self._open_space.shell.workspace.space(wanted_route.space) is not None:
             self.wanted_route = None
@@ -298,13 +298,13 @@ class ContentScreen(View, CopiesWhenReady):
     # Location
 
     @property
-    def here(self) -> VisitedPage | None:
+    def current_visit(self) -> VisitedPage | None:
         return self.open_space.visited_page
 
-    def show_again(self, visit: VisitedPage) -> None:
-        self.open_space.show_again(visit)
+    def restore_visit(self, visit: VisitedPage) -> None:
+        self.open_space.restore_visit(visit)
 
-    def go_to_place(self, at: Discussion, page: str | None, node: str) -> bool:
+    def go_to_block(self, at: Discussion, page: str | None, node: str) -> bool:
         threads = self.open_space.threads
         if threads.discussion != at or page != (threads.visible_page or ("",))[0]:
             return False
@@ -323,7 +323,7 @@ class ContentScreen(View, CopiesWhenReady):
             or self.view.typing_keys
             or self.view.contents.shows_source
         )
-        return self.here is not None and self.view.key == self.open_space.key and not is_covered
+        return self.current_visit is not None and self.view.key == self.open_space.key and not is_covered
 
     # Targets of the keys
 
@@ -342,22 +342,22 @@ class ContentScreen(View, CopiesWhenReady):
     # Messages
 
     @on(LineList.Opened, "#spaces")
-    def _on_space_chosen(self, message: LineList.Opened) -> None:
+    def _on_space_opened(self, message: LineList.Opened) -> None:
         self.open_space.show_space(str(message.key))
 
     @on(LineList.Opened, "#pages")
-    def _on_page_chosen(self, message: LineList.Opened) -> None:
+    def _on_page_opened(self, message: LineList.Opened) -> None:
         self.open_space.open_page(str(message.key))
         self.view.focus()
 
     @on(LineList.Opened, "#outline")
-    def _on_heading_chosen(self, message: LineList.Opened) -> None:
+    def _on_heading_opened(self, message: LineList.Opened) -> None:
         self.open_space.side_panel.outline.set_filter("")
         self.view.navigation.go_to_anchor(str(message.key))
         self.view.focus()
 
     @on(LineList.Opened, "#threads")
-    def _on_thread_chosen(self, message: LineList.Opened) -> None:
+    def _on_thread_opened(self, message: LineList.Opened) -> None:
         if self.has_class("-tiny"):
             self.remove_class("-aside")  # The side panel covers the page here, and the thread opens on the page.
             self.view.focus()
@@ -379,7 +379,7 @@ class ContentScreen(View, CopiesWhenReady):
         self.open_space.history.save_soon()
 
     @on(Reader.CommentRequested)
-    def _on_block_chosen(self) -> None:
+    def _on_comment_requested(self) -> None:
         self.page_discussion.comment()
 
     @on(Reader.ThreadRequested)
@@ -410,7 +410,7 @@ class ContentScreen(View, CopiesWhenReady):
         self.open_space.pages_tree.select_hidden(message.page)
 
     @on(CopyUrlRequested)
-    def _copy_url(self, message: CopyUrlRequested) -> None:
+    def _on_copy_url_requested(self, message: CopyUrlRequested) -> None:
         copy_url(self.open_space.shown_page, message)
 
     # Navigation
@@ -437,5 +437,5 @@ class ContentScreen(View, CopiesWhenReady):
         (self.view if has_focus_in_panel else self.open_space.side_panel.outline).focus()
 
     @on(Reader.NextPageRequested)
-    def _open_next_page(self) -> None:
+    def _on_next_page_requested(self) -> None:
         self.open_space.open_neighbor(1, from_top=True)

@@ -40,7 +40,7 @@ class CursorTarget:
         self.editor_drafts: frozenset[str] = frozenset()
         """Ids of the pages with an unsent draft from the external editor."""
         self._row_kind: tuple[str, bool] | None = None
-        """Kind of the row that was selected when the key bar was updated, and whether it was the row of the open page."""
+        """Kind of the row that was selected when the key bar was updated, and True if it was the row of the open page."""
 
     @property
     def row(self) -> TreeNode | None:
@@ -106,7 +106,7 @@ class CursorTarget:
         return self._panes.visible_block if is_visible else None
 
     def why_no_page(self) -> str | None:
-        """Return why page keys do not apply: a space or collection is selected. None if they apply."""
+        """Return the reason why page keys do not apply: a space or collection is selected. None if they apply."""
         row = self.row
         if row is None or self._panes.nav.has_focus_on != "spaces":
             return None
@@ -129,7 +129,7 @@ class CursorTarget:
     # Reasons why keys do not apply
 
     def why_no_page_text(self, missing: str) -> str | None:
-        """Return why the selected row is not a page with text. None if it is. `missing` names what a key needs, such as
+        """Return the reason why the selected row is not a page with text. None if it is. `missing` names what a key needs, such as
         "backlinks"."""
         if (why := self.why_no_page()) is not None or (row := self.row) is None or row.kind == "page":
             return why
@@ -137,7 +137,7 @@ class CursorTarget:
         return f"“{row.label}” is a {kind} and has no {missing}."
 
     def why_no_block(self) -> str | None:
-        """Return why keys for a block of the open page do not apply: another row of a tree is selected. None if they
+        """Return the reason why keys for a block of the open page do not apply: another row of a tree is selected. None if they
         apply."""
         if (why := self.why_no_page()) is not None or (row := self.row) is None:
             return why
@@ -153,7 +153,7 @@ class CursorTarget:
         return f"{here} Press tab to go to the open page." if page is not None else here
 
     def why_no_space(self) -> str | None:
-        """Return why the selected row is not a space and not in a space. None if it is."""
+        """Return the reason why the selected row is not a space and not in a space. None if it is."""
         row = self.row
         if self._panes.nav.has_focus_on == "spaces" and row is not None and row.kind == "group":
             return f"“{row.label}” is a collection. Select a space in the collection first."
@@ -171,7 +171,8 @@ class CursorTarget:
             self._screen.refresh_bindings()
 
     def row_url(self) -> str:
-        """Return the URL of the selected row. If there is no URL, say so and return an empty string."""
+        """Return the URL of the selected row. If there is no URL, show a notification and return an empty
+        string."""
         row, pages, app = self.row, self._panes.pages, self._panes.shell
         is_space, url = self._panes.nav.has_focus_on == "spaces", ""
         if row is not None and is_space:

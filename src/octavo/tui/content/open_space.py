@@ -54,7 +54,7 @@ class OpenSpace(SpacePanes):
         """The index of unsent drafts when the page tree was drawn."""
 
     def show_tree_of(self, tree_name: TreeName) -> None:
-        """Show the tree of spaces or of pages. The focus stays in the trees if it is there."""
+        """Show the tree of spaces or of pages. If a tree has the focus, the shown tree gets it."""
         focus = self._screen.focused is None or self.nav.has_focus_on is not None
         self.nav.show_tree(tree_name, self.space, focus=focus)
 
@@ -72,7 +72,7 @@ class OpenSpace(SpacePanes):
         if current_id is not None and current_id.page != to_page:
             self.shell.history.record(is_opened=False)
 
-    def show_again(self, visit: VisitedPage) -> None:
+    def restore_visit(self, visit: VisitedPage) -> None:
         """Open a visited page at its reading position."""
         if self.space is not None and visit.space == self.space.id:
             self.open_page(visit.page, remember=False, position=visit.position)
@@ -162,7 +162,7 @@ class OpenSpace(SpacePanes):
         self.threads.draw()
 
     def find_page(self, name: str) -> Page | None:
-        """Return the page with this id or path. If there is none, say so and return None."""
+        """Return the page with this id or path. If there is none, show a notification and return None."""
         page = self.pages.find_by_name(name) if self.pages is not None else None
         if page is None and self.space is not None:
             space_title = self.space.title or "this space"
@@ -228,7 +228,7 @@ class OpenSpace(SpacePanes):
         from_top: bool = False,
     ) -> None:
         """Open a page of this space at `anchor`, at `position`, or at the saved reading position unless `from_top`. If
-        no heading has an anchor that starts with `#`, say so."""
+        `anchor` starts with `#` and no heading has it, show a notification."""
         if self.space is None or self.pages is None:
             return
         page = self.pages.find(page_id)

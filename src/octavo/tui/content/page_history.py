@@ -120,7 +120,7 @@ class PageRevisionFinder:
                 return
             at = self._next
             try:
-                # Not cached: a revision holds the whole page tree, of which little is used.
+                # Not cached: a revision contains the whole page tree, and only a small part is needed.
                 revision, changed = await asyncio.gather(
                     self._live.send(content.Get(at=at)),
                     self._live.cached_or_fetch(content.ListChanges(at=at, limit=1000)),
@@ -409,15 +409,15 @@ class PageHistoryScreen(View):
         self._show_status()
 
     @on(LineList.Opened, "#versions")
-    def _focus_page(self) -> None:
+    def _on_version_opened(self) -> None:
         self.view.focus()
 
     @on(LinkFollowed)
-    def _link_followed(self, message: LinkFollowed) -> None:
+    def _on_link_followed(self, message: LinkFollowed) -> None:
         view = self.query_one("#page", PageView)
         if message.kind == "page":
             self.shell.say(_NO_LINK, tone="care")
-        elif not link_opening.open_part(self.shell, view, message, self._link_followed):
+        elif not link_opening.open_part(self.shell, view, message, self._on_link_followed):
             self._follow(view, message)
 
     def _follow(self, view: PageView, message: LinkFollowed) -> None:
@@ -435,7 +435,7 @@ class PageHistoryScreen(View):
                 revisions = [version.at, self.space.ref if self._compared_with == "now" else version.before]
                 pages = [get_page_to_read(place, self.page_id) for place in revisions if place is not None]
                 sources = view.contents.deferred
-                shown = link_opening.show_reusable_content(self.shell, target, pages, sources, self._link_followed)
+                shown = link_opening.show_reusable_content(self.shell, target, pages, sources, self._on_link_followed)
                 self.shell.background(shown)
             case target:
                 link_opening.open_target(self.shell, target, href=message.href, text=message.text, at=self.space.ref)
@@ -450,15 +450,15 @@ class PageHistoryScreen(View):
             self.shell.say(_NO_LINK, tone="care")
 
     @on(Reader.NextPageRequested)
-    def _go_to_older(self) -> None:
+    def _on_next_page_requested(self) -> None:
         self.rows.move(1)
 
     @on(PageView.TableRowRequested)
-    def _row_wanted(self, message: PageView.TableRowRequested) -> None:
+    def _on_row_requested(self, message: PageView.TableRowRequested) -> None:
         open_row(self.app, message)
 
     @on(TextCopied)
-    def _copied(self, message: TextCopied) -> None:
+    def _on_copied(self, message: TextCopied) -> None:
         self.shell.say(f"Copied the {message.content_kind}.")
 
     # Actions
@@ -477,7 +477,7 @@ class PageHistoryScreen(View):
         return self._finder is not None and not self._finder.is_at_end
 
     def why_no_older(self) -> str | None:
-        """Return why older revisions cannot be loaded now. None if they can."""
+        """Return the reason why older revisions cannot be loaded now. None if they can."""
         if self._is_loading:
             return "Older revisions are already loading."
         if self._finder is not None and self._finder.is_at_end:

@@ -29,7 +29,7 @@ from octavo.tui.resources.resource_commands import text_to_type
 from octavo.tui.resources.space_resources import MANAGED_SPACES
 from octavo.tui.widgets import short_texts
 from octavo.tui.widgets.chooser import Choice, Picker
-from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
 from octavo.tui.widgets.short_texts import Fact, plural
 
 if TYPE_CHECKING:
@@ -309,7 +309,7 @@ async def _find_deleted(live: Live, name: str) -> Space | None:
 
 def _ask_id(app: Shell, target: SpaceTarget) -> None:
     draft = DialogDraft(app, "deleted space to restore")
-    field = Field(
+    field = DialogField(
         "Space ID",
         draft.text,
         required_error="Enter the ID of a space.",

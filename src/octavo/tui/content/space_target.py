@@ -142,7 +142,7 @@ class SpaceTarget:
         return next((each for each in self.collections if each.id == selected.parent), None)
 
     def why_not(self, action: str) -> str | None:
-        """Return why your role does not let you do `action` with the selected space or collection. None if it does."""
+        """Return the reason why your role does not let you do `action` with the selected space or collection. None if it does."""
         if self.selected is None:
             return "No space is selected. Press ctrl+n to create a space."
         return why_no_permission(
@@ -150,18 +150,18 @@ class SpaceTarget:
         )
 
     def why_not_create(self) -> str | None:
-        """Return why no space or collection can be created here. None if it can."""
+        """Return the reason why no space or collection can be created here. None if it can."""
         at_top = self.why_not_add_to(None)
         return at_top and self.why_not_add_to(self.collection)
 
     def why_not_duplicate(self) -> str | None:
-        """Return why the selected space cannot be duplicated in its collection. None if it can."""
+        """Return the reason why the selected space cannot be duplicated in its collection. None if it can."""
         if self.selected is not None and self.selected.parent and self.collection is None:
             return None  # The collection is not loaded: the server decides.
         return self.why_not_add_to(self.collection)
 
     def why_not_add_to(self, collection: Collection | None) -> str | None:
-        """Return why nothing can be added to a collection, or with None to the top level. None if it can."""
+        """Return the reason why nothing can be added to a collection, or with None to the top level. None if it can."""
         if collection is None:
             return why_no_permission(
                 (self.organization,), "create_content", "create spaces or collections at the top level", "organization"

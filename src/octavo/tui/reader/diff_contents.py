@@ -50,6 +50,10 @@ class DiffContents(Contents):
         self.key = ""
         self.title = ""
         self.shows_source = False
+        self.by_risk = False
+        """True if the most important changes are visited first."""
+        self.only_meaning = False
+        """True if changes without meaning are hidden."""
         self.is_merge_preview = False
         """True for the preview of a merge result: comments are disabled."""
         self.threads: Mapping[str, Sequence[ThreadSummary]] = {}
@@ -168,7 +172,15 @@ class DiffContents(Contents):
             return build_side(self.compared, layout, self.threads, self.title), self.size
         context_size = deepcopy(self.context_size)  # The thread reads a copy.
         is_split = layout == "sides"
-        wanted = build_diff(self.compared.diff, context_size, self.threads, self.title, side_by_side=is_split)
+        wanted = build_diff(
+            self.compared.diff,
+            context_size,
+            self.threads,
+            self.title,
+            side_by_side=is_split,
+            kinds=self.compared.kinds,
+            only_meaning=self.only_meaning,
+        )
         return wanted, self.size
 
     def block_markdown(self, block: Block) -> str:
@@ -184,6 +196,11 @@ class DiffContents(Contents):
         while last + 1 < len(units) and units[last + 1].slice_number > 1:
             last += 1
         return range(first, last + 1)
+
+    @property
+    def visits_by_risk(self) -> bool:
+        """True if `n` goes to the most important change first. The source diff keeps the order of the page."""
+        return self.by_risk and not self.shows_source
 
     @property
     def change_count(self) -> int:

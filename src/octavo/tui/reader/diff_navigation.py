@@ -10,6 +10,7 @@ from textual.message import Message
 
 from octavo.documents import anchors
 from octavo.documents.blocks import Block
+from octavo.tui.reader.change_order import change_at, following_changes, position_text
 from octavo.tui.reader.diff_contents import DiffBuilder, DiffContents
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import START, BlockSpan, LinePosition, ReadingPosition
@@ -60,10 +61,16 @@ class DiffNavigation:
     def change_number(self) -> int:
         """Number of the selected change, or of the last change above the cursor. 0 above the first change."""
         selected = self.cursor.current()
-        unit = selected.unit_index if selected is not None else 0
         units = self.contents.shown_diff.units
-        before = (units[at].change_number for at in range(min(unit, len(units) - 1), -1, -1))
-        return 1 + next((change for change in before if change >= 0), -1)
+        here = change_at(units, selected.unit_index if selected is not None else 0)
+        return units[here].change_number + 1 if here >= 0 else 0
+
+    @property
+    def position_text(self) -> str:
+        """Selected change, such as `change 2 of 7`. Empty if there are no changes."""
+        selected = self.cursor.current()
+        unit = selected.unit_index if selected is not None else 0
+        return position_text(self.contents.shown_diff, unit, by_risk=self.contents.visits_by_risk)
 
     # Opening a page
 
@@ -266,20 +273,21 @@ class DiffNavigation:
         if span is not None:
             self.cursor.select(span, scroll_to="third")
         else:
+            order = " by risk" if self.contents.visits_by_risk else ""
             which, is_more, way = (
                 ("last", self.contents.has_page_after, " Press J for the next page.")
                 if step > 0
                 else ("first", self.contents.has_page_before, " Press K for the previous page.")
             )
-            explain(self.pane, f"This is the {which} change on this page.{way if is_more else ''}")
+            explain(self.pane, f"This is the {which} change on this page{order}.{way if is_more else ''}")
 
     def _change_from(self, unit_index: int, step: int) -> BlockSpan | None:
         """Return the next or previous change from a unit on, with all its lines. None if there is none.
 
         The block is of the new version if there is one: comments are usually about the new version."""
         units = self.contents.shown_diff.units
-        following = range(unit_index + step, len(units) if step > 0 else -1, step)
-        changes = (self.cursor.spans_of(index) for index in following if units[index].change_number >= 0)
+        following = following_changes(units, unit_index, step, by_risk=self.contents.visits_by_risk)
+        changes = (self.cursor.spans_of(index) for index in following)
         found = next(filter(None, changes), None)
         if not found:
             return None
@@ -296,6 +304,30 @@ class DiffNavigation:
             return
         self._opened_at = None  # Keep the current position.
         self._expand(units[at], partial(self.select_block, units[at].hidden_blocks[0]))
+
+    def toggle_order(self) -> None:
+        """Switch between the order of the page and the order by risk, and go to the first change by risk."""
+        self.contents.by_risk = not self.contents.by_risk
+        if self.contents.by_risk and (first := self._change_from(-1, 1)) is not None:
+            self.cursor.select(first, scroll_to="third")
+        self.pane.viewport.notify_moved()
+
+    def toggle_only_meaning(self) -> None:
+        """Hide or show the changes without meaning."""
+        self.contents.only_meaning = not self.contents.only_meaning
+        selected = self.cursor.current()
+        self.builder.build(partial(self._select_near, selected.start) if selected is not None else None)
+
+    def _select_near(self, row: LinePosition) -> None:
+        """Select the change at or after a row if the selected block is hidden now."""
+        selected = self.cursor.selected
+        if selected is None or self._find_span(selected[1]) is not None:
+            return
+        near = min(row.unit_index, max(0, len(self.contents.shown_diff.units) - 1)) - 1
+        span = self._change_from(near, 1) if not self.contents.visits_by_risk else self._change_from(-1, 1)
+        self.cursor.selected = None
+        if span is not None:
+            self.cursor.select(span, scroll_to="third")
 
     def show_more_context(self) -> None:
         """Expand the selected unchanged lines, otherwise show more unchanged lines everywhere."""
@@ -361,11 +393,17 @@ class DiffNavigation:
 
 
 def _why_no_change(_: object, navigation: DiffNavigation) -> str | None:
-    return (
-        "No changes on this page."
-        if not navigation.contents.change_count and not navigation.pane.find_bar.needle
-        else None
-    )
+    if navigation.contents.change_count or navigation.pane.find_bar.needle:
+        return None
+    if hidden := navigation.contents.shown_diff.hidden.total():
+        return f"All {hidden} changes are hidden, because they have no meaning. Press F to show them."
+    return "No changes on this page."
+
+
+def _why_rendered_only(_: object, navigation: DiffNavigation) -> str | None:
+    if navigation.contents.shows_source:
+        return "The source diff does not sort changes. Press \\ to switch to the rendered diff."
+    return None
 
 
 def _why_no_thread(_: object, navigation: DiffNavigation) -> str | None:
@@ -398,6 +436,17 @@ DIFF_THREADS: Commands[DiffNavigation] = Commands(
     ),
     find=lambda view: view.navigation,
 )  # fmt: skip
+ORDER: Commands[DiffNavigation] = Commands(
+    "diff",
+    (
+        Command("risk_order", "S", "Sort by risk", "Switch between the order of the page and by risk",
+                run=lambda _, diff: diff.toggle_order(), why_not=_why_rendered_only, shown=False),
+        Command("only_meaning", "F", "Only meaning", "Hide or show changes without meaning",
+                run=lambda _, diff: diff.toggle_only_meaning(), why_not=_why_rendered_only, shown=False),
+    ),
+    find=lambda view: view.navigation,
+)  # fmt: skip
+"""Commands on the order of changes and on hidden changes."""
 LAYOUT: Commands[DiffNavigation] = Commands(
     "diff",
     (

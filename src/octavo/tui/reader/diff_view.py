@@ -12,7 +12,7 @@ from octavo.documents.blocks import Block
 from octavo.tui.reader.block_commands import AT_CURSOR, BlockCommands
 from octavo.tui.reader.block_cursor import PANNING
 from octavo.tui.reader.diff_contents import DiffContents, DiffLayout
-from octavo.tui.reader.diff_navigation import CHANGES, DIFF_THREADS, LAYOUT, NOT_BLOCKS, DiffNavigation
+from octavo.tui.reader.diff_navigation import CHANGES, DIFF_THREADS, LAYOUT, NOT_BLOCKS, ORDER, DiffNavigation
 from octavo.tui.reader.find_bar import FIND
 from octavo.tui.reader.link_hints import LINK_HINTS
 from octavo.tui.reader.loading_state import LoadingState
@@ -154,6 +154,7 @@ class DiffView(Reader):
         _for_lines(CHANGES),
         DIFF_THREADS,
         _for_lines(_BLOCK_COMMANDS.only("comment", "open")),
+        _for_lines(ORDER),
         _for_lines(LAYOUT),
         _for_lines(FIND.only("filter").with_changed("filter", help="Find text in the diff", shown=False)),
         _for_lines(
@@ -192,10 +193,9 @@ class DiffView(Reader):
     @property
     def facts(self) -> str:
         """Selected change and number of threads, for the status line: `change 2 of 7 · 2 threads`."""
-        count, at = self.contents.change_count, self.navigation.change_number
-        parts = (
-            [f"change {at} of {count}" if at else f"{count} {'change' if count == 1 else 'changes'}"] if count else []
-        )
+        parts = [text] if (text := self.navigation.position_text) else []
+        if self.contents.only_meaning and not self.contents.shows_source:
+            parts.append(f"only meaning, {self.contents.shown_diff.hidden.total()} hidden")
         if threads := self.contents.shown_diff.thread_count:
             parts.append("1 thread" if threads == 1 else f"{threads} threads")
         if self.contents.shows_source:

@@ -64,7 +64,7 @@ def build_diff(
 
     `threads` are by block key, with "" for the threads of the page. `side_by_side`: removed blocks are paired with the
     blocks that replace them. `kinds` says what each change affects, and `only_meaning` hides the changes without
-    meaning. A note replaces hidden changes."""
+    meaning. A line replaces hidden changes."""
     if diff.is_empty and not diff.unseen_lines and not threads:
         return DiffUnits()
     builder = _DiffBuilder(context_size, threads, title, kinds, side_by_side=side_by_side, only_meaning=only_meaning)
@@ -252,7 +252,7 @@ class _DiffBuilder:
         return self._only_meaning and bool(kinds) and not has_meaning(kinds)
 
     def _add_hidden(self, hidden: list[tuple[DiffGroup, frozenset[ChangeKind]]]) -> None:
-        """Add a note for hidden changes, and the threads on their blocks. Empties the list."""
+        """Add a line for hidden changes, and the threads on their blocks. Empties the list."""
         if not hidden:
             return
         counts: Counter[ChangeKind] = Counter()
@@ -261,8 +261,7 @@ class _DiffBuilder:
             counts[leading_kind(kinds)] += len(moves)
             if not any(isinstance(each, MovedBlock) and not each.is_arrival for each in moves):
                 self.units.hidden[leading_kind(kinds)] += len(moves)
-        total = sum(counts.values())
-        self._add_note(f"{total} {'change' if total == 1 else 'changes'} without meaning hidden: {count_text(counts)}")
+        self._add(DiffUnit("label", text=f"{count_text(counts)} hidden"))
         for entry, _ in hidden:
             for each in entry.moves if isinstance(entry, JointMove) else (entry,):
                 if isinstance(each, ChangedBlock | MovedBlock):

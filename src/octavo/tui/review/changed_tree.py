@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import islice
+from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from textual.content import Content
@@ -13,8 +14,10 @@ from textual.timer import Timer
 from octavo.api.errors import ApiError
 from octavo.data.state_db import StateDb
 from octavo.data.unsent_index import UnsentText
+from octavo.documents.change_kinds import WITHOUT_MEANING, count_text
 from octavo.documents.changed_items import WHOLE, ChangedPage
 from octavo.tui.comments.diff_threads import DiffThreads
+from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_position import position_from_json
 from octavo.tui.review.changed_pages import (
     EntryMarks,
@@ -101,8 +104,16 @@ class ChangedTree:
         counts = thread_counts(self._threads.posted_threads)
         tight = self._view.has_class("-narrow")
         conflicting = comparison.conflicting | comparison.diffs.with_markers
+        diffs = comparison.diffs
         marks = EntryMarks(
-            self.marks.keys, self.marks.changed, counts, comparison.diffs.sizes, conflicting, self._unsent, tight
+            self.marks.keys,
+            self.marks.changed,
+            counts,
+            diffs.sizes,
+            diffs.kind_counts,
+            conflicting,
+            self._unsent,
+            tight,
         )
         found = tree_nodes(
             changed, commented, comparison.old_pages, comparison.new_pages, marks, whole_tree=self._shows_all_pages
@@ -122,14 +133,15 @@ class ChangedTree:
             tree.select_hidden(self.marks.last_page if is_first and self.marks.last_page in self._entries else first)
         elif here not in tree.keys and not tree.filter_words:
             tree.select_hidden(here)  # The entry moved below a collapsed page.
-        self._draw_title(changed)
+        self.draw_title()
 
     def show_error(self) -> None:
         """Show the reason why the changes could not be loaded."""
         self.widget.state.fail("Could not load the changes", self._comparison.error_text)
 
-    def _draw_title(self, changed: Sequence[ChangedPage]) -> None:
-        listed, comparison = [each.key for each in changed], self._comparison
+    def draw_title(self) -> None:
+        """Draw the number of viewed pages, and what the changes of the selected page affect."""
+        listed, comparison = [each.key for each in self._comparison.changed or ()], self._comparison
         viewed_count = sum(key in self.marks.keys for key in listed)
         lines = [Content.assemble("PAGES  ", (f"{viewed_count} of {len(listed)} viewed", ""))]
         if changed_count := sum(key in self.marks.changed for key in listed):
@@ -145,7 +157,26 @@ class ChangedTree:
             )
         if comparison.sides is not None and comparison.sides.old_name:
             lines.append(Content.styled(f"compared with {comparison.sides.old_name}", "$primary"))
+        if comparison.sides is not None and (counts := comparison.diffs.kind_counts.get(self.key)):
+            items = [count_text({kind: count}).replace(" ", "\N{NO-BREAK SPACE}") for kind, count in counts.items()]
+            lines += [Content.styled(line, "$octavo-muted") for line in self._wrapped(f"This page: {', '.join(items)}")]
+        if self._view.query_one(DiffView).contents.only_meaning:
+            lines += [Content.styled(line, "$warning") for line in self._wrapped(self._hidden_text())]
         self._view.query_one("#changes-title", ChangingText).update(Content("\n").join(lines))
+
+    def _wrapped(self, text: str) -> list[str]:
+        """Return a text in lines that fit into the pane."""
+        return wrap(text, max(20, self.widget.size.width - 2))
+
+    def _hidden_text(self) -> str:
+        """Return how many changes without meaning the compared pages have."""
+        counts = [
+            sum(count for kind, count in each.items() if kind in WITHOUT_MEANING)
+            for each in self._comparison.diffs.kind_counts.values()
+        ]
+        pages = sum(map(bool, counts))
+        hidden = f"{plural(sum(counts), 'change')} hidden on {plural(pages, 'page')}" if pages else "nothing is hidden"
+        return f"Only meaning: {hidden}"
 
     # Navigation
 
@@ -181,7 +212,7 @@ class ChangedTree:
         self._redraw()
 
     def why_not_all(self) -> str | None:
-        """Return why all pages cannot be shown. None if they can."""
+        """Return the reason why all pages cannot be shown. None if they can."""
         return None if self._comparison.new_pages else "The pages are still loading."
 
     # Viewed marks
@@ -201,7 +232,7 @@ class ChangedTree:
         self._redraw()
 
     def why_not_viewed(self) -> str | None:
-        """Return why the page cannot be marked as viewed. None if it can."""
+        """Return the reason why the page cannot be marked as viewed. None if it can."""
         if self.key in self.changing:
             return None
         return "This page has no changes." if self.widget.keys else "Select a page first."

@@ -61,5 +61,5 @@ def _read(linter: Linter, output: bytes, page: LintedPage, text: str) -> tuple[l
     columns = cast(Columns, linter.columns) if linter.columns else DEFAULT_COLUMNS[format_name]
     reports, has_more = read_reports(output, format_name)
     found = list(place_reports(reports, page, text, source=linter.name, columns=columns))
-    more = f"{linter.name} has more than {MAX_REPORTS} findings on {page.path}. The others are left out."
+    more = f"{linter.name} has more than {MAX_REPORTS} findings on {page.path}. The others are not shown."
     return found, more if has_more else ""

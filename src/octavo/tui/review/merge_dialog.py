@@ -179,7 +179,7 @@ _BY_ITSELF = "merge this change request by itself"
 
 
 def why_not_in_bulk(checks: Checks) -> str:
-    """Return why a change request cannot be merged together with others, and the next step. Empty if it can."""
+    """Return the reason why a change request cannot be merged together with others, and the next step. Empty if it can."""
     if reason := why_blocked(checks):
         return _as_clause(reason)
     if reason := why_typed(checks):
@@ -227,7 +227,7 @@ def _warning_labels(checks: Checks) -> list[str]:
 
 
 async def _why_not_after(live: Live, queued: QueuedMerge, checks: Checks, earlier: CheckedMerges) -> str:
-    """Return why `queued` cannot be merged after the `earlier` merges. Empty if it can. Raises ApiError."""
+    """Return the reason why `queued` cannot be merged after the `earlier` merges. Empty if it can. Raises ApiError."""
     changed_ids = _changed_ids(checks)
     for other, theirs in earlier:
         if other.at.space_id != queued.at.space_id:
@@ -387,7 +387,7 @@ class MergeSeveralDialog(ConfirmDialog):
         self._show_mergeable()
 
     def _show_mergeable(self) -> None:
-        """Show how many change requests can be merged, and the first problem."""
+        """Show the number of change requests that can be merged, and the first problem."""
         total = len(self._readiness)
         self._mergeable = next((number for number, readiness in enumerate(self._readiness) if readiness.reason), total)
         after = reason = ""
@@ -421,7 +421,7 @@ class MergeSeveralDialog(ConfirmDialog):
         self.update(facts=marked)
 
     def why_not_moved(self, step: int) -> str | None:
-        """Return why the selected change request cannot be moved. None if it can."""
+        """Return the reason why the selected change request cannot be moved. None if it can."""
         if self._is_merging or self._is_finished:
             return "You cannot change the order while Octavo is merging." if self._is_merging else _FINISHED
         if not self._has_checks:

@@ -44,7 +44,7 @@ MAX_NAMES = 3
 
 
 async def check_in_time(label: str, check: Awaitable[tuple[Fact, ...]]) -> tuple[Fact, ...]:
-    """Return the rows of `check`, or a row that says why the check failed."""
+    """Return the rows of `check`, or a row with the reason why the check failed."""
     try:
         return await asyncio.wait_for(check, TIMEOUT)
     except TimeoutError:

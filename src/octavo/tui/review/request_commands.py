@@ -20,7 +20,7 @@ from octavo.tui.review import merge_revert, review_requests, review_submission, 
 from octavo.tui.review.merge_dialog import MergeSeveralDialog, QueuedMerge, merge_dialog
 from octavo.tui.review.request_target import RequestTarget, for_one_request, has_status, requires
 from octavo.tui.widgets.commands import Command, Commands
-from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, Field
+from octavo.tui.widgets.confirm import ConfirmDialog, Confirmed, DialogField
 
 if TYPE_CHECKING:
     from octavo.tui.core.shell import Shell
@@ -95,7 +95,7 @@ def _edit_details(app: Shell, target: RequestTarget) -> None:
             drafts = (subject, description) if text is not None else (subject,)
             _send_details(app, target, changes, drafts)
 
-    also = Field(
+    also = DialogField(
         "Description (Markdown)",
         description.text,
         lines=6,
@@ -140,7 +140,7 @@ def comment_on_whole(app: Shell, target: RequestTarget) -> None:
 
 
 why_no_comment_on_whole = requires("comment")
-"""Returns why you cannot comment on the change request as a whole. None if you can."""
+"""Returns the reason why you cannot comment on the change request as a whole. None if you can."""
 
 
 def _ready_label(app: Shell, target: RequestTarget) -> str | None:
@@ -210,9 +210,9 @@ def _create(app: Shell, space: SpaceRef) -> None:
     app.push_screen(ConfirmDialog(title, verb="Create", field=_subject_field(draft)), on_answer)
 
 
-def _subject_field(draft: DialogDraft) -> Field:
+def _subject_field(draft: DialogDraft) -> DialogField:
     keep, keep_now = draft.autosave, draft.autosave_now
-    return Field(
+    return DialogField(
         "Subject",
         draft.text,
         required_error=_REQUIRED,

@@ -71,7 +71,7 @@ class ReviewersScreen(Chooser[frozenset[str] | None, str]):
         self.rows.redraw()
 
     def why_not_submit(self) -> str | None:
-        """Return why nothing can be requested. None if it can."""
+        """Return the reason why nothing can be requested. None if it can."""
         return "Press enter to select or deselect a reviewer first." if self._selected == self._requested else None
 
     def submit(self) -> None:

@@ -29,7 +29,7 @@ class TreeConflict:
     id: str
     title: str
     summary: str
-    """Sentence that says what both sides did."""
+    """Sentence about the changes on both sides."""
     options: tuple[str, str] = ("", "")
     """Effects of choosing main and of choosing this change request, in sentences. Empty if there is no choice."""
     edits: tuple[ContentEdit | None, ContentEdit | None] = (None, None)

@@ -206,7 +206,7 @@ async def send_update(app: Shell, at: ChangeRequestRef, preview: UpdatePreview, 
     elif result:
         app.say(sent.message or f"Updated {name}.")
     else:
-        # The lost response told whether there are conflicts.
+        # Only the lost response listed the conflicts.
         app.say(
             f"Updated {name}. The server's response was lost, so Octavo does not know whether the update caused conflicts. "
             "Press R on this change request to check.",
@@ -424,11 +424,11 @@ class IncomingChanges(View):
             self.view.state.fail(f"{page.title} has no text to compare", describe_change(page))
 
     @on(LineList.Opened, "#incoming")
-    def _chosen(self) -> None:
+    def _on_page_opened(self) -> None:
         self.view.focus()
 
     @on(Reader.NextPageRequested)
-    def _end_reached(self) -> None:
+    def _on_next_page_requested(self) -> None:
         self.rows.move(1)
 
     async def _compare(self, page: ChangedPage) -> None:

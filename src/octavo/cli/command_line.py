@@ -1,0 +1,117 @@
+"""Runs the command of a command line, and prints its failure."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+
+from octavo.cli.arguments import parser
+from octavo.cli.commands import COMMANDS, load_command
+from octavo.cli.failures import Failure
+from octavo.cli.parsers import COMPLETE, WrongUsage, commands_of
+from octavo.cli.standard_streams import tell, write_error, write_out
+from octavo.cli.traceback_hooks import install_other_hooks
+from octavo.settings import nearest
+
+_REF_ALONE = re.compile(r"https?://\S+|[^-:@#/\s][^:@#/]*[#/]\d{1,9}(:[^@]+)?(@\S+)?")
+"""A REF or URL that is opened without a command."""
+_GLOBAL_VALUES = ("--profile", "--base-url", "-s", "--space", "--folder", "--color")
+"""Global options with a value."""
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run the command in `argv` and return its exit code."""
+    try:
+        if argv[:1] == [COMPLETE]:
+            return int(import_module("octavo.cli.cached_refs").run(argv[1:]))
+        try:
+            if isinstance(sys.stdout, io.TextIOWrapper):
+                # Characters that the encoding lacks are escaped, as in JSON.
+                sys.stdout.reconfigure(errors="backslashreplace")
+            options = _parsed(argv)
+        except (SystemExit, OSError):
+            write_out("")  # argparse does not check whether the help or the version was written
+            raise
+        is_app = options.module in ("app", "opening") and options.command not in COMMANDS
+        if not is_app:  # The app does this after it has shown its first picture.
+            install_other_hooks()
+            if options.debug:
+                _print_log()
+        if options.command in COMMANDS:
+            return load_command(options.command).run(options)
+        return int(import_module(f"octavo.cli.{options.module}").run(options))
+    except Failure as failure:
+        if str(failure) and _wants_json(argv):
+            write_error(failure.as_json + "\n")
+        elif isinstance(failure, WrongUsage):
+            write_error(failure.text)
+        elif str(failure):
+            tell(str(failure))
+        return failure.code
+
+
+def _print_log() -> None:
+    from octavo.data.event_log import LOG  # lazy: only for --debug
+
+    LOG.echo = tell
+
+
+def _wants_json(argv: Sequence[str]) -> bool:
+    """Return whether the command prints JSON, so that its errors are JSON too."""
+    return any(each.partition("=")[0] in ("--json", "--ndjson", "--jq", "-q") for each in argv)
+
+
+def _command_in(argv: Sequence[str]) -> str:
+    """Return the first argument that is no global option, which names the command. Empty if there is none."""
+    arguments = iter(argv)
+    for each in arguments:
+        if not each.startswith("-"):
+            return each
+        if each in _GLOBAL_VALUES:
+            next(arguments, None)
+    return ""
+
+
+def _parsed(argv: Sequence[str]) -> argparse.Namespace:
+    """Parse `argv`. Values of `api` may also follow an option, where argparse does not accept them."""
+    name = _command_in(argv)
+    if _REF_ALONE.fullmatch(name):
+        argv = ["open", *argv]
+        name = "open"
+    top = parser(name)
+    if name and name not in (known := commands_of(top)):
+        top.error(f"Unknown command {name[:40]!r}.{nearest(name, known) or ' For a list, run: octavo --help'}")
+    options, unparsed = top.parse_known_args(argv)
+    if options.command == "api":
+        _select_api_help(options, commands_of(top)["api"])
+        options.values = [*options.values, *(each for each in unparsed if not each.startswith("-"))]
+        unparsed = [each for each in unparsed if each.startswith("-")]
+    if unparsed:
+        known_options = [each for command in _running(top, options) for each in command._option_string_actions]
+        meant = nearest(unparsed[0].partition("=")[0][:40], known_options)
+        help_command = f" For help, run: octavo {options.command} --help"
+        top.error(f"unrecognized arguments: {' '.join(unparsed)}.{meant or help_command}")
+    return options
+
+
+def _running(top: argparse.ArgumentParser, options: argparse.Namespace) -> Iterator[argparse.ArgumentParser]:
+    """Yield the parsers of the command and of its action, if there is one."""
+    command = commands_of(top)[options.command]
+    yield command
+    if action := commands_of(command).get(getattr(options, "action", "")):
+        yield action
+
+
+def _select_api_help(options: argparse.Namespace, api: argparse.ArgumentParser) -> None:
+    """Print the help of `api` and end the command, or select the module that prints the help of an operation."""
+    if options.help and options.name:
+        options.module = "operation_help"
+    elif options.help:
+        api.print_help()
+        api.exit()
+    elif not options.name:
+        api.error("the following arguments are required: NAME")
