@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 def run_guarded(work: Callable[[], T], fallback: Callable[[], T]) -> T:
     """Return the result of `work`. If it raises an exception, log the exception and return the result of `fallback`.
 
-    This is the only function of the app that catches `Exception`: a bug in the layout of one block must not hide the
+    Apart from the keyring, only this function catches `Exception`: a bug in the layout of one block must not hide the
     rest of the page. `MemoryError` is raised again, because the block did not cause it."""
     try:
         return work()
