@@ -31,8 +31,8 @@ THREAD_WAIT = 0.02
 
 
 class Contents:
-    """Content of a pane: how its units are laid out, and which blocks are on each line. This base class is for units
-    below each other."""
+    """Content of a pane: its units, their layout, and the blocks on each line. Subclasses override what is different
+    for their units."""
 
     margin = 2
     """Blank cells at the left."""

@@ -86,7 +86,7 @@ class PageLoad:
         self.has_first.set()
 
     def _wait_until_painted(self) -> Iterator[None]:
-        """Wait until the first screen is painted: the thread would slow down the event loop."""
+        """Wait until the first screen is painted: parsing at the same time would slow down the event loop."""
         until = time.perf_counter() + PAINT_WAIT
         while not (self.replaces or self.is_painted) and time.perf_counter() < until:
             time.sleep(0.001)

@@ -21,7 +21,7 @@ from octavo.tui.render.block_slices import is_long
 MOST_PAIRED = 8
 """Maximum number of removed and of added blocks that are shown side by side in one unit."""
 _MOST_LINES_APART = 5
-"""Lines between two blocks that moved together: blank lines and tags of containers."""
+"""Maximum number of lines between two blocks that moved together: blank lines and tags of containers."""
 
 
 @dataclass(frozen=True)

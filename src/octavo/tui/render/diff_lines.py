@@ -250,7 +250,7 @@ def _render_replacement(context: LayoutContext, unit: DiffUnit, side_widths: Sid
 
 
 def _within_parent(block: Block, path: Sequence[Block]) -> Block:
-    """Return a block inside as much of its parent as is needed to recognize it, such as an item in a list."""
+    """Return a block inside the part of its parent that is needed to recognize it, such as an item inside a list."""
     kinds = ("item", "task", "tab", "step", "update", "column")
     if not path or block.kind not in kinds:
         return block

@@ -215,7 +215,7 @@ def note_sides(
     *,
     is_old_side: bool = False,
 ) -> list[SidePair]:
-    """Return notes about a change, on the new side or on the old side."""
+    """Return notes about a change, on the new side, or on the old side if `is_old_side`."""
     lines = assign_block([line for text in texts for line in note_lines(text, styles, side_widths.side, sign)], block)
     if not lines:
         return []

@@ -300,7 +300,18 @@ def render_table_change(
                 )
             )
         )
-    parts += render_setting_changes(dict.fromkeys(elsewhere), "", styles, side_widths, new)
+    return parts + _table_notes(table, elsewhere, new, styles, side_widths)
+
+
+def _table_notes(
+    table: model.TableChange,
+    settings: Iterable[model.AttributeChange],
+    new: Block,
+    styles: Styles,
+    side_widths: SideWidths,
+) -> list[SidePair]:
+    """Return the notes below a changed table: changed settings, split or joined rows, and moved rows."""
+    parts = render_setting_changes(dict.fromkeys(settings), "", styles, side_widths, new)
     parts += note_sides(
         dict.fromkeys(entry.note for entry in table.rows if isinstance(entry, model.RestructuredBlocks)),
         styles,
