@@ -8,7 +8,7 @@ moves the text.
     viewport.py           Viewport: layout, scrolling. BackgroundLayout: layout in the thread, and deferred content
     contents.py           Contents: base of the three contents below
     page_view.py          PageView: a page          page_contents.py, page_loading.py, page_navigation.py, thread_marks.py
-    diff_view.py          DiffView: a diff          diff_contents.py, diff_navigation.py
+    diff_view.py          DiffView: a diff          diff_contents.py, diff_navigation.py, change_order.py
     three_way_view.py     ThreeWayView: conflicts
 
 A `Reader` owns a `Viewport` and its parts. A part is called when the lines, the layout or the top change. Parts know the
@@ -45,8 +45,8 @@ How `n` finds the next change of a diff:
    Each unit of a change has a `change_number`.
 2. `n` runs the first command of `CHANGES`: `DiffNavigation.go_to_change(1)`. During a search, `FindBar.step` goes to the
    next match instead.
-3. `_change_from` skips the units after the selected block until one has a change number. It returns the `BlockSpan` of
-   that change: its block and lines.
+3. `_change_from` asks `following_changes` for the next units with a change number, in the order of the page or by risk.
+   It returns the `BlockSpan` of the first: its block and lines.
 4. `BlockCursor.select` stores the block and asks `scrolled_top` for the new top: a third down the pane.
    `Viewport.go_to` sets `top`, repaints, and posts `PaneMoved`. The status line then shows `change 2 of 7`.
 """
