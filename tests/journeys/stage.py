@@ -274,9 +274,9 @@ class Run:
             for view in self.app.screen.query(Reader)
             if view.size
             and (
-                view.background.is_busy
+                view.viewport.background.is_busy
                 or (isinstance(view, PageView) and view.loader.is_loading)
-                or (isinstance(view, DiffView) and view.contents.builder.is_building)
+                or (isinstance(view, DiffView) and view.contents.is_building)
             )
         ]
         return f"pages {reading}" if reading else ""
@@ -454,10 +454,16 @@ class Stage:
         start: str = "content",
         origin: str = "https://api.example.com",
         longest: float = LONGEST,
-        ways: SignInMethods | None = None,
+        sign_in_methods: SignInMethods | None = None,
     ) -> AsyncIterator[Run]:
-        """Open the app with or without a session. `ways` are the methods to sign in, by default those for `origin`."""
-        app = JourneyApp(settings, ways or sessions.Ways(settings, origin), session, start=start, check_interval=None)
+        """Open the app with or without a session. `sign_in_methods` are by default those for `origin`."""
+        app = JourneyApp(
+            settings,
+            sign_in_methods or sessions.sign_in_methods(settings, origin),
+            session,
+            start=start,
+            check_interval=None,
+        )
         app.notices = NoticeBoard(self.clock.seconds)
         short_texts.clock = self.clock
         async with app.run_test(size=size) as pilot:

@@ -1,4 +1,4 @@
-"""Diffs of a change request, made ahead, against the embedded platform."""
+"""Diffs of a change request, which are built before they are shown."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ def platform() -> Iterator[Platform]:
 
 @dataclass
 class Review:
-    """A change request of eight pages: six are edited, one is added and one deleted."""
+    """A change request with eight changed pages: six are edited, one is added, and one is deleted."""
 
     comparisons: DiffCache
     pages: dict[str, ChangedPage]
     gate: RequestGate
-    made: list[str]
+    built: list[str]
 
     async def settle(self) -> None:
         while self.comparisons._tasks:
             await asyncio.gather(*self.comparisons._tasks.values(), return_exceptions=True)
             await asyncio.sleep(0)
 
-    def asked_of(self, title: str) -> int:
+    def count_requests(self, title: str) -> int:
         page = self.pages[title].page
         assert page is not None
         return sum(isinstance(op, GetPage) and op.page_id == page.id for op in self.gate.requests)
@@ -72,11 +72,11 @@ async def review(platform: Platform, tmp_path: Path) -> AsyncIterator[Review]:
     gate = RequestGate(client)
     state, cache = StateDb(tmp_path, "ada@test"), ResponseCache(None, "ada@test")
     live = Live(gate, cache, Outbox(gate, state, Drafts(state)))
-    made: list[str] = []
-    comparisons = DiffCache(live, made.append)
+    built: list[str] = []
+    comparisons = DiffCache(live, built.append)
     old, new = (RevisionRef(space_id=at.space_id, revision_id=each or "") for each in (about.base, about.revision))
     comparisons.set_sides(ComparedSides(old, new))
-    yield Review(comparisons, {page.title: page for page in changed_pages(listed.changes)}, gate, made)
+    yield Review(comparisons, {page.title: page for page in changed_pages(listed.changes)}, gate, built)
     comparisons.stop()
     await live.close()
     await live.outbox.close()
@@ -92,14 +92,14 @@ async def test_two_pages_are_prefetched_in_parallel_and_cached(review: Review) -
     assert len(review.comparisons._tasks) == MAX_PARALLEL
     review.gate.release()
     await review.settle()
-    assert len(review.made) == len(review.pages) == 8
-    asked = len(review.gate.requests)
-    assert asked == 14, "what is made or deleted has one side"
+    assert len(review.built) == len(review.pages) == 8
+    requests = len(review.gate.requests)
+    assert requests == 14, "what is made or deleted has one side"
     found = await review.comparisons.compare(review.pages["Page 3"])
     assert found.new.source == "# Page 3\n\nOther words of it.\n"
     size = review.comparisons.sizes[review.pages["Page 3"].key]
     assert (size.added, size.removed) == (2, 1)
-    assert len(review.gate.requests) == asked, "a diff that is there is not made again"
+    assert len(review.gate.requests) == requests, "a diff that is there is not made again"
 
 
 async def test_shown_page_is_compared_before_prefetched_pages(review: Review) -> None:
@@ -108,11 +108,11 @@ async def test_shown_page_is_compared_before_prefetched_pages(review: Review) ->
     await asyncio.sleep(0.01)
     wanted = asyncio.create_task(review.comparisons.compare(review.pages["Page 5"]))
     await asyncio.sleep(0.01)
-    assert review.asked_of("Page 5") == 2, "it does not wait for its turn"
+    assert review.count_requests("Page 5") == 2, "it does not wait for its turn"
     review.gate.release()
     assert (await wanted).old.source == "# Page 5\n\nWords of it.\n"
     await review.settle()
-    assert review.asked_of("Page 5") == 2
+    assert review.count_requests("Page 5") == 2
 
 
 async def test_prefetched_pages_have_low_priority_until_they_are_shown(
@@ -121,42 +121,42 @@ async def test_prefetched_pages_have_low_priority_until_they_are_shown(
     urgencies: dict[str, IsWaitedFor] = {}
     send = review.gate._send
 
-    async def recorded(op: Any) -> Any:
+    async def record(op: Any) -> Any:
         urgencies[f"{op.page_id} {op.at.revision_id}"] = current_urgency()
         await asyncio.sleep(0.01)
         return await send(op)
 
-    def waited_for(title: str) -> list[bool]:
+    def is_urgent(title: str) -> list[bool]:
         page = review.pages[title].page
         assert page is not None
         return [each() for name, each in urgencies.items() if name.startswith(f"{page.id} ")]
 
-    review.gate._send = recorded
+    review.gate._send = record
     review.comparisons.prefetch(review.pages.values())
-    while len(urgencies) < 4:  # noqa: ASYNC110  # nothing tells when a request is sent
+    while len(urgencies) < 4:  # noqa: ASYNC110  # There is no event for a sent request.
         await asyncio.sleep(0)
-    assert (waited_for("Page 0"), waited_for("Page 1")) == ([False, False], [False, False])
+    assert (is_urgent("Page 0"), is_urgent("Page 1")) == ([False, False], [False, False])
     wanted = asyncio.create_task(review.comparisons.compare(review.pages["Page 1"]))
     other = asyncio.create_task(review.comparisons.compare(review.pages["Page 5"]))
-    while len(waited_for("Page 5")) < 2:  # noqa: ASYNC110  # nothing tells when a request is sent
+    while len(is_urgent("Page 5")) < 2:  # noqa: ASYNC110  # There is no event for a sent request.
         await asyncio.sleep(0)
-    assert (waited_for("Page 0"), waited_for("Page 1")) == ([False, False], [True, True])
-    assert waited_for("Page 5") == [True, True]
+    assert (is_urgent("Page 0"), is_urgent("Page 1")) == ([False, False], [True, True])
+    assert is_urgent("Page 5") == [True, True]
     await asyncio.gather(wanted, other)
     await review.settle()
     assert len(review.gate.requests) == 14, "each page is fetched once"
-    assert waited_for("Page 3") == [False, False]
+    assert is_urgent("Page 3") == [False, False]
 
 
 async def test_page_shown_while_its_prefetch_starts_uses_the_prefetch(review: Review) -> None:
     urgencies: list[bool] = []
     send = review.gate._send
 
-    async def recorded(op: Any) -> Any:
+    async def record(op: Any) -> Any:
         urgencies.append(current_urgency()())
         return await send(op)
 
-    review.gate._send = recorded
+    review.gate._send = record
     page = review.pages["Page 2"]
     review.comparisons.prefetch([page])
     await review.comparisons.compare(page)
@@ -223,17 +223,17 @@ def test_viewed_marks_last_until_the_page_changes() -> None:
     assert marks.toggle("b")
     assert not marks.toggle("b")
     assert marks.toggle("c")
-    later = ViewedMarks(state, "cr")
-    assert later.load("one") is None
-    assert later.keys == {"a", "c"}
-    assert later.load("two") == "one", "what changed since is asked for"
-    assert later.keys == frozenset()
-    later.toggle("d")
-    later.keep_unchanged({"a", "x"})
-    assert later.keys == {"c", "d"}
-    assert later.changed == {"a"}
-    assert later.toggle("a")
-    assert later.changed == frozenset()
+    reloaded = ViewedMarks(state, "cr")
+    assert reloaded.load("one") is None
+    assert reloaded.keys == {"a", "c"}
+    assert reloaded.load("two") == "one", "what changed since is asked for"
+    assert reloaded.keys == frozenset()
+    reloaded.toggle("d")
+    reloaded.keep_unchanged({"a", "x"})
+    assert reloaded.keys == {"c", "d"}
+    assert reloaded.changed == {"a"}
+    assert reloaded.toggle("a")
+    assert reloaded.changed == frozenset()
     last = ViewedMarks(state, "cr")
     assert last.load("two") is None
     assert last.keys == {"a", "c", "d"}
@@ -250,7 +250,8 @@ async def test_diff_requested_after_a_cancel_is_loaded(review: Review) -> None:
     first = asyncio.create_task(review.comparisons.compare(page))
     await asyncio.sleep(0.01)
     first.cancel()
-    second = asyncio.create_task(review.comparisons.compare(page))  # in the same moment
+    # This call comes in the same pass of the event loop.
+    second = asyncio.create_task(review.comparisons.compare(page))
     await asyncio.sleep(0.01)
     review.gate.release()
     assert (await second).new.source == "# Page 2\n\nOther words of it.\n"
@@ -258,8 +259,8 @@ async def test_diff_requested_after_a_cancel_is_loaded(review: Review) -> None:
 
 async def test_page_with_another_kind_of_change_is_compared_again(review: Review) -> None:
     page = review.pages["Page 2"]
-    gone = replace(page, changes=(page.changes[0].model_copy(update={"type": "page_deleted"}),))
-    assert (await review.comparisons.compare(gone)).new.source == ""
+    deleted = replace(page, changes=(page.changes[0].model_copy(update={"type": "page_deleted"}),))
+    assert (await review.comparisons.compare(deleted)).new.source == ""
     assert review.comparisons.cached(page) is None
     review.comparisons.prefetch([page])
     await review.settle()
