@@ -390,9 +390,7 @@ def test_terminal_gets_colors_unless_they_are_switched_off(tmp_path: Path) -> No
         assert "1 error in 1 file" in out
 
 
-def test_check_requests_public_websites_only_and_only_on_request(
-    octavo: Octavo, tmp_path: Path
-) -> None:
+def test_check_requests_public_websites_only_and_only_on_request(octavo: Octavo, tmp_path: Path) -> None:
     with open_web() as web:
         write_seeded(tmp_path, {"README.md": f"[a]({web.origin}/gone) [b](http://nowhere.invalid/x#y)\n"})
         assert octavo("check", str(tmp_path)).code == 0
