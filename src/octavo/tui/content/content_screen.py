@@ -146,9 +146,9 @@ class SpaceList:
             open_space.show_status()
         elif self.wanted_route is None and self._opens_last_space:
             last = open_space.shell.session.state.get_fact("space")
-            found = workspace.space(str(last)) if last else None
-            if found or snapshot.value.items:
-                open_space.show_space((found or snapshot.value.items[0]).id)
+            last_space = workspace.space(str(last)) if last else None
+            if last_space or snapshot.value.items:
+                open_space.show_space((last_space or snapshot.value.items[0]).id)
         self.open_wanted()
 
     @property

@@ -201,7 +201,6 @@ class PageDiff:
 
     def apply_suggestions(self) -> None:
         """Apply all suggestions for the page."""
-
         if (page := self.visible_page) is not None:
             apply_all_suggestions(self._view.shell, self._comparison.at, page[1], self._threads_with_suggestions())
 
@@ -239,8 +238,8 @@ class PageDiff:
         self.go_to_pending_thread()
 
     def _select_block(self, key: str) -> None:
-        found = (document.find(key) for document in reversed(self._documents or ()))
-        if (block := next(filter(None, found), None)) is not None:
+        blocks = (document.find(key) for document in reversed(self._documents or ()))
+        if (block := next(filter(None, blocks), None)) is not None:
             self.pane.navigation.select_block(block)
 
     def go_to_pending_thread(self) -> None:

@@ -118,7 +118,6 @@ def _unsent_of_selection(view: ChangeRequestScreen) -> Sequence[UnsentText]:
 
 
 def _export(app: Shell, view: ChangeRequestScreen) -> None:
-
     selected, about = view.changed_tree.selected, view.comparison.change_request
     page = selected.page if selected is not None and selected.is_document and selected.exists_after else None
     choose_export(

@@ -15,13 +15,13 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path, PurePath
-from typing import Protocol
+from typing import Any
 
-from textual.app import SuspendNotSupported
+from textual.app import App, SuspendNotSupported
 
 from octavo.settings import Settings
 from octavo.tui.terminal.child_programs import without_secrets
@@ -150,14 +150,8 @@ class FileNote:
     """Process id of the Octavo that waits for the editor. 0: none does."""
 
 
-class SuspendableApp(Protocol):
-    """An app that can hand over the terminal to an editor. Its `settings`, if any, name the editor."""
-
-    def suspend(self) -> AbstractContextManager[None]: ...
-
-
 def edit_text(
-    app: SuspendableApp,
+    app: App[Any],
     text: str,
     folder: Path,
     *,
@@ -176,7 +170,7 @@ def edit_text(
     return _suspended(app, lambda command: run(command=command))
 
 
-def reopen_file(app: SuspendableApp, path: Path, keep: Callable[[str], str]) -> Edited | NotEdited:
+def reopen_file(app: App[Any], path: Path, keep: Callable[[str], str]) -> Edited | NotEdited:
     """Open a file that was kept after an earlier edit, as `edit_text` does."""
 
     def run(command: Sequence[str]) -> Edited | NotEdited:
@@ -186,7 +180,7 @@ def reopen_file(app: SuspendableApp, path: Path, keep: Callable[[str], str]) -> 
     return _suspended(app, run)
 
 
-def _suspended(app: SuspendableApp, run: Callable[[Sequence[str]], Edited | NotEdited]) -> Edited | NotEdited:
+def _suspended(app: App[Any], run: Callable[[Sequence[str]], Edited | NotEdited]) -> Edited | NotEdited:
     settings: Settings | None = getattr(app, "settings", None)
     command = settings.editor if settings is not None else ()
     try:
