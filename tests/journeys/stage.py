@@ -274,9 +274,9 @@ class Run:
             for view in self.app.screen.query(Reader)
             if view.size
             and (
-                view.background.is_busy
+                view.viewport.background.is_busy
                 or (isinstance(view, PageView) and view.loader.is_loading)
-                or (isinstance(view, DiffView) and view.contents.builder.is_building)
+                or (isinstance(view, DiffView) and view.contents.is_building)
             )
         ]
         return f"pages {reading}" if reading else ""

@@ -132,7 +132,7 @@ def _long_page(version: str, count: int) -> str:
 
 
 def _conflict_lines(run: Run) -> list[str]:
-    galley = run.app.screen.query_one(ThreeWayView).virtual_lines
+    galley = run.app.screen.query_one(ThreeWayView).viewport.virtual_lines
     return [line.text for unit in range(len(galley)) for line in galley.lines(unit)]
 
 

@@ -52,7 +52,7 @@ async def open_footnote(run: Run) -> None:
         next(page.id for page in screen.open_space.pages.walk() if page.path == "look-up/reference/levels")
     )
     await run.until(lambda: screen.view.contents.is_whole)
-    follow_link(screen.open_space, LinkFollowed("gap", False, "note"))
+    follow_link(screen.open_space.shown_page, LinkFollowed("gap", False, "note"))
     await run.see("Footnote gap")
 
 

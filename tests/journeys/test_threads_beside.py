@@ -8,7 +8,6 @@ from textual.geometry import Region
 from octavo.api import comments
 from octavo.tui.comments.thread_dialog import RESIZE_DELAY, ThreadDialog
 from octavo.tui.content.content_screen import ContentScreen
-from octavo.tui.reader.contents import is_at_end
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.reading_position import LinePosition, lines_between
 from octavo.tui.widgets.dialog import DialogFrame
@@ -79,7 +78,7 @@ async def test_thread_dialog_is_beside_its_text_on_a_page(stage: Stage, size: tu
         line_before = pane.cursor.region.y
         await run.press("escape")
         assert run.app.screen is screen
-        assert pane.cursor.region.y == line_before or is_at_end(pane), (
+        assert pane.cursor.region.y == line_before or pane.viewport.is_at_end, (
             "the block must keep its line after the dialog closes"
         )
 
@@ -133,7 +132,9 @@ async def test_growing_thread_stays_visible_as_far_as_the_dialog_allows(
         await wait_until_stable(run, pane)
         stop = pane.cursor.current()
         assert stop is not None
-        first_line = lines_between(pane.virtual_lines, pane.top, LinePosition(stop[0], stop[1]), 2 * pane.rows)
+        first_line = lines_between(
+            pane.viewport.virtual_lines, pane.viewport.top, LinePosition(stop[0], stop[1]), 2 * pane.viewport.rows
+        )
         height = height_of_selected_block(pane)
         assert first_line >= 0
-        assert first_line + height <= pane.rows or first_line <= 1, run.text
+        assert first_line + height <= pane.viewport.rows or first_line <= 1, run.text

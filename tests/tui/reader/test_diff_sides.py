@@ -186,7 +186,7 @@ async def test_rewritten_page_shows_new_then_old_then_changes() -> None:
     threads = {key: [ThreadSummary("Tom", "1 d", f"About {key}.", key=f"t-{key}")] for key in (old.key, new.key)}
     async with app.run_test(size=(120, 80)) as pilot:
         app.pane.show(compared, key="p")
-        app.pane.contents.set_threads(threads)
+        app.pane.set_threads(threads)
         await pilot.pause()
         shown = screen(app.pane)
         assert "This page was rewritten" in shown
@@ -260,7 +260,7 @@ async def test_visible_threads_are_selectable_and_request_replies() -> None:
     ]
     async with app.run_test(size=(80, 40)) as pilot:
         app.pane.show(compared, key="p")
-        app.pane.contents.set_threads({key: threads})
+        app.pane.set_threads({key: threads})
         await pilot.pause()
         assert "open, outdated" in screen(app.pane)
         await pilot.pause()
@@ -277,7 +277,7 @@ async def test_thread_on_old_side_is_below_change() -> None:
     threads = {compared.old.blocks[0].key: [ThreadSummary("Tom", "1 d", "Why?", key="t1")]}
     async with app.run_test(size=(80, 20)) as pilot:
         app.pane.show(compared, key="p")
-        app.pane.contents.set_threads(threads)
+        app.pane.set_threads(threads)
         await pilot.pause()
         rows = [row.split() for row in screen(app.pane).split("\n")]
         assert rows.index(["┊", "Why?"]) < rows.index(["3", "│", "last"])
