@@ -157,7 +157,7 @@ async def test_either_side_can_be_selected_and_commented(split: bool) -> None:
         await pilot.press("c", "left_parenthesis")
         assert side(app) == "old"
         await pilot.press("c", "left_parenthesis")
-        assert side(app) == "new", "what is the same is met once, as it is now"
+        assert side(app) == "new", "an unchanged block must be selected once, on the new side"
         chosen = [each.block for each in app.said if isinstance(each, Reader.CommentRequested)]
         assert [block.plain() for block in chosen] == ["It takes four days.", "It takes three days."]
         assert chosen[1].key == compared.old.blocks[1].key
@@ -192,7 +192,7 @@ async def test_rewritten_page_shows_new_then_old_then_changes() -> None:
         assert "This page was rewritten" in shown
         assert "Push tag 11" in shown
         assert "− The old way" not in shown
-        assert f"on “{old.plain()}”" in shown, "a thread on the other side says what it is about"
+        assert f"on “{old.plain()}”" in shown, "a thread on the other side must quote its text"
         await pilot.press("vertical_line")
         shown = screen(app.pane)
         assert "The old way number 11" in shown
@@ -209,9 +209,9 @@ async def test_failed_load_clears_diff_of_other_page() -> None:
         app.pane.show(compare("one\n", "two\n"), key="p")
         await pilot.pause()
         app.pane.state.fail("Retries did not load", "The server is away.", "p")
-        assert "two" in screen(app.pane), "what is asked again stays"
+        assert "two" in screen(app.pane), "a page that is loaded again must stay visible when the load fails"
         app.pane.state.wait_for("Webhooks", "q")
-        assert "two" in screen(app.pane), "for a moment"
+        assert "two" in screen(app.pane), "the previous page must stay visible for a moment"
         app.pane.state.fail("Webhooks did not load", "The server is away.", "q")
         await pilot.pause()
         assert "two" not in screen(app.pane)

@@ -161,7 +161,9 @@ async def test_page_opens_at_first_change_with_section_name() -> None:
         assert "line 1" not in shown
         app.pane.set_threads({"": [ThreadSummary("Zoe M.", "3 d", "On the page. " * 30)]})
         await pilot.pause()
-        assert ["Then two." in row for row in bar_column(app.pane)] == [True], "until one has moved"
+        assert ["Then two." in row for row in bar_column(app.pane)] == [True], (
+            "the position must stay at the change until the user scrolls"
+        )
         await pilot.press("k")
         app.pane.set_threads({})
         await pilot.pause()
@@ -299,7 +301,7 @@ async def test_page_reopens_at_last_position_also_after_restart() -> None:
         show(app)
         await pilot.pause()
         assert screen(app.pane) == offset
-        assert list(app.pane.navigation.positions) == ["p"], "nobody went anywhere on the other page"
+        assert list(app.pane.navigation.positions) == ["p"], "only pages in which the user moved have a stored position"
         places = json.loads(json.dumps(app.pane.navigation.positions))
     again = view_app()
     again.pane.navigation.positions = {key: ReadingPosition(*offset) for key, offset in places.items()}
@@ -342,7 +344,7 @@ async def test_changed_code_has_syntax_colors_below_word_marks(keys: list[str]) 
         found = {text: style for text, style in pieces() if text.strip()}
         assert found["new"] == look.text + look.add_line + look.add_word
         assert found["old"] == look.text + look.remove_line + look.remove_word
-        assert ("return", look.accent + look.add_line) in pieces(), "a word that stayed"
+        assert ("return", look.accent + look.add_line) in pieces(), "an unchanged word must not be marked as changed"
         assert found["2"] == look.warning + look.add_line + look.add_word
         rows = screen(app.pane)
         assert "    return new" in rows

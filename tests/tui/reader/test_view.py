@@ -298,10 +298,12 @@ async def test_source_shows_selected_block() -> None:
             assert app.pane.cursor.current() == selected
             assert typed in screen(app.pane)
         await pilot.press("backslash", "g", "backslash")
-        assert "Section 0" in screen(app.pane), "where one went in the source"
+        assert "Section 0" in screen(app.pane), "the page must show the block that was selected in the source"
         app.pane.show(parse(PAGE), title="Retries", key="q")
         await pilot.press("g", "backslash", "backslash")
-        assert screen(app.pane).lstrip().startswith("Retries"), "the title, which no source has"
+        assert screen(app.pane).lstrip().startswith("Retries"), (
+            "the title is not in the source, so the page must start at the title"
+        )
 
 
 async def test_source_is_navigated_by_block() -> None:

@@ -210,7 +210,7 @@ async def test_jump_to_the_end_applies_only_to_the_text_that_was_loading() -> No
         await pilot.press("g", "G")
         assert "Said at last." not in screen(app.pane)
         await finish_loading(app, pilot)
-        assert "Said at last." in screen(app.pane), "what was pressed while another text of it was read holds for that"
+        assert "Said at last." in screen(app.pane), "a jump to the end must apply to the page after it has loaded"
 
 
 async def test_same_page_again_stays_visible_while_loading() -> None:
