@@ -60,7 +60,7 @@ MARA = "mara-lindqvist"
 """A user who may review and merge in all spaces, except that she may only review in the Limpet manual."""
 CONNECTED = re.compile(r"● (updated )?\d+\w+ ago")
 """The age of the data in the top bar, with or without the word “updated”."""
-LONGEST = 45.0
+MAX_WAIT_SECONDS = 45.0
 """Number of seconds after which a wait fails. The value is large enough for a busy machine."""
 
 
@@ -168,7 +168,7 @@ class Run:
 
     @property
     def gate(self) -> Gate:
-        assert self._gate is not None, "this run has a client of its own"
+        assert self._gate is not None, "this run has its own client, so it has no gate"
         return self._gate
 
     @property
@@ -229,7 +229,7 @@ class Run:
         """Return whether the gate lets all requests wait."""
         return self._gate is not None and self._gate.is_shut
 
-    async def settle(self, longest: float = LONGEST) -> None:
+    async def settle(self, longest: float = MAX_WAIT_SECONDS) -> None:
         """Wait until the app is idle, apart from requests that wait at the gate. Raises TimeoutError after `longest`
         seconds."""
         quiet, waits_for = 0, ""
@@ -274,16 +274,16 @@ class Run:
             for view in self.app.screen.query(Reader)
             if view.size
             and (
-                view.background.is_busy
+                view.viewport.background.is_busy
                 or (isinstance(view, PageView) and view.loader.is_loading)
-                or (isinstance(view, DiffView) and view.contents.builder.is_building)
+                or (isinstance(view, DiffView) and view.contents.is_building)
             )
         ]
         return f"pages {reading}" if reading else ""
 
     async def see_connected(self) -> None:
         """Wait until the top bar shows the age of the data."""
-        await self.until(lambda: CONNECTED.search(self.lines[0]) is not None, "be connected")
+        await self.until(lambda: CONNECTED.search(self.lines[0]) is not None, "show the age of the data in the top bar")
 
     async def see(self, *words: str) -> None:
         """Wait until each of `words` is on the screen."""
@@ -291,7 +291,7 @@ class Run:
 
     async def gone(self, *words: str) -> None:
         """Wait until none of `words` is on the screen."""
-        await self.until(lambda: not self._texts_on_screen(words), f"no longer see {', '.join(words)}")
+        await self.until(lambda: not self._texts_on_screen(words), f"hide {', '.join(words)}")
 
     def _texts_on_screen(self, words: Sequence[str]) -> set[str]:
         """Return the texts of `words` that are on the screen. Renders the screen once for all texts."""
@@ -300,15 +300,17 @@ class Run:
 
     async def hear(self, *words: str) -> None:
         """Wait until each of `words` is in a notification."""
-        await self.until(lambda: all(any(each in said for said in self.said) for each in words), f"hear {words}")
+        await self.until(
+            lambda: all(any(each in said for said in self.said) for each in words), f"show a notification with {words}"
+        )
 
-    async def until(self, holds: Callable[[], bool], what: str = "", *, longest: float = LONGEST) -> None:
+    async def until(self, holds: Callable[[], bool], what: str = "", *, longest: float = MAX_WAIT_SECONDS) -> None:
         """Wait until `holds` returns True, and then until the app is idle. Fails after `longest` seconds."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(longest):
                 while not holds():
                     await self.pilot.pause(0.015)
-        assert holds(), f"Did not {what or 'come to it'}. Notices: {self.said}\n{self.text}"
+        assert holds(), f"Did not {what or 'reach the expected state'}. Notices: {self.said}\n{self.text}"
         await self.settle(longest)
 
     def accept(self) -> None:
@@ -341,7 +343,7 @@ class Run:
     async def quit(self) -> None:
         """Quit with ctrl+q."""
         await self.pilot.press("ctrl+q")
-        async with asyncio.timeout(LONGEST):
+        async with asyncio.timeout(MAX_WAIT_SECONDS):
             while self.app.return_value is None:
                 await self.pilot.pause(0.004)
 
@@ -409,7 +411,7 @@ class Stage:
         read_only: str = "",
         behind: Callable[[Application], Application] = lambda platform: platform,
         where: str = "",
-        longest: float = LONGEST,
+        longest: float = MAX_WAIT_SECONDS,
         **chosen: Any,
     ) -> AsyncIterator[Run]:
         """Open the app as `person`, and wait until the first screen is idle.
@@ -453,7 +455,7 @@ class Stage:
         size: tuple[int, int] = (120, 36),
         start: str = "content",
         origin: str = "https://api.example.com",
-        longest: float = LONGEST,
+        longest: float = MAX_WAIT_SECONDS,
         sign_in_methods: SignInMethods | None = None,
     ) -> AsyncIterator[Run]:
         """Open the app with or without a session. `sign_in_methods` are by default those for `origin`."""
@@ -472,7 +474,7 @@ class Stage:
                 known = app.workspace
                 await run.until(
                     lambda: bool(known.organizations.value or known.organizations.error),
-                    "hear anything",
+                    "load the organizations",
                     longest=longest,
                 )
             await run.settle(longest)

@@ -17,14 +17,14 @@ from octavo.api.teams import Membership, TeamMember
 from octavo.api.users import User
 from octavo.tui.core.item_info import field_details, item_details
 
-THEN = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
+CREATED_AT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
 
 
 def test_details_of_a_comment_show_all_fields() -> None:
     comment = Comment(
         id="k1",
         posted_by=User(id="u1", display_name="Ada"),
-        posted_at=THEN,
+        posted_at=CREATED_AT,
         status="resolved",
         resolved_by=User(id="u2", display_name="Tom"),
         target=Target(page=TargetPage(id="p1", title="Start"), node=TargetNode(id="n1"), revision="r1"),
@@ -72,7 +72,7 @@ def test_nested_fields_have_short_labels_unless_two_are_equal() -> None:
     assert (facts["name"], facts["email"], facts["SSO"]) == ("Ada", "ada@acme.com", "no")
     assert (facts["role"], facts["team role"]) == ("Editor", "Owner")
     labeled = dict(field_details(member, labels={"organization.role": "team role"}))
-    assert "team role" in labeled, "the label that is asked for is given"
+    assert "team role" in labeled, "the given label must be used"
     proxy = Site(id="s", title="S", proxy=Proxy(origin="https://a.example"), adaptive_content=AdaptiveContent())
     facts = dict(field_details(proxy))
     assert (facts["proxy origin"], facts["adaptive content enabled"]) == ("https://a.example", "no")

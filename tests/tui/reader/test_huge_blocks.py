@@ -40,7 +40,7 @@ MOST_LINES, MOST_PIECES = 400, 4000
 """Maximum numbers of lines and of pieces in a unit. Some lines contain only one letter, or only the bars of blocks."""
 WITHOUT_HUGE_BLOCK = {"tabs", "codes", "front matter", "embeds", "diagrams", "many columns", "unknown tag"}
 """Names of pages that consist of many blocks, or of one block with little text."""
-LOOK = Styles.plain()
+PLAIN_STYLES = Styles.plain()
 _WORD = re.compile(r"\w+")
 
 
@@ -51,7 +51,7 @@ def _pages(size: int) -> list[pytest.ParameterSet]:
 @pytest.mark.parametrize("page", _pages(30))
 def test_no_unit_exceeds_layout_limit(page: str) -> None:
     cut = list(split_into_units(parse(page).blocks))
-    setting = LayoutContext(LOOK, Folds(), render_block, available_width=110)
+    setting = LayoutContext(PLAIN_STYLES, Folds(), render_block, available_width=110)
     for unit in (*cut[:6], *cut[len(cut) // 2 :][:2], *cut[-2:]):
         lines = render_unit(setting, unit, 76)
         assert len(lines) <= MOST_LINES
@@ -76,7 +76,7 @@ SPLIT_BLOCKS = (
 def test_splitting_block_loses_no_words(name: str) -> None:
     blocks = parse(HUGE[name](40)).blocks
     folds = Folds(opened={block.key: True for block in blocks})
-    setting = LayoutContext(LOOK, folds, render_block, available_width=110, never_wraps_code=False)
+    setting = LayoutContext(PLAIN_STYLES, folds, render_block, available_width=110, never_wraps_code=False)
     rendered = "".join(line.text for unit in split_into_units(blocks) for line in render_unit(setting, unit, 76))
     letters = re.sub(r"\W", "", rendered)
     words = [word for block in blocks for word in _WORD.findall(block.plain())]
@@ -116,7 +116,7 @@ def test_search_runs_in_parts_and_finds_each_match_once() -> None:
 
 def test_nested_bars_and_signs_are_measured_once() -> None:
     cut = list(split_into_units(parse(HUGE["hints in hints, much in each"](60)).blocks))
-    setting = LayoutContext(LOOK, Folds(), render_block, available_width=110)
+    setting = LayoutContext(PLAIN_STYLES, Folds(), render_block, available_width=110)
     with Calls(cell_len) as calls:
         pieces = sum(len(line.pieces) for line in render_unit(setting, cut[len(cut) // 2], 76))
     assert pieces > 500
@@ -145,11 +145,11 @@ async def test_jump_in_nested_page_lays_out_few_units() -> None:
     async with app.run_test(size=(100, 30)) as pilot:
         app.pane.show(parse(HUGE["steps in steps"](300)), key="p")
         await pilot.pause()
-        outermost: Block = app.pane.virtual_lines.units[0].block
-        unset = app.pane.virtual_lines.unset
+        outermost: Block = app.pane.viewport.virtual_lines.units[0].block
+        unset = app.pane.viewport.virtual_lines.estimated_count
         app.pane.navigation.go_to_block(outermost.key)
-        assert app.pane.virtual_lines.unset > unset - 60
-        assert len(app.pane.virtual_lines) > 200
+        assert app.pane.viewport.virtual_lines.estimated_count > unset - 60
+        assert len(app.pane.viewport.virtual_lines) > 200
 
 
 async def test_diff_of_one_huge_block_is_sliced() -> None:
@@ -157,11 +157,11 @@ async def test_diff_of_one_huge_block_is_sliced() -> None:
     async with app.run_test(size=(100, 30)) as pilot:
         app.pane.show(compare("Words.\n", HUGE["list"](30)), key="p")
         await wait_for_diff(app.pane, pilot)
-        assert len(app.pane.virtual_lines) > 20
+        assert len(app.pane.viewport.virtual_lines) > 20
         await pilot.press("n")
         assert "item 0" in screen(app.pane)
         await pilot.press("G", "\\")
-        while not app.pane.contents.shows_source or app.pane.contents.builder.is_building:
+        while not app.pane.contents.shows_source or app.pane.contents.is_building:
             await pilot.pause()
         assert all(len(unit.lines) < 200 for unit in app.pane.contents.shown_diff.units)
         assert "item 0" in screen(app.pane)
@@ -210,7 +210,11 @@ async def test_huge_conflict_shows_first_part_and_names_rest() -> None:
         pieces = prepare_conflicts(merge(*(f"{sentence(number, 4000)}\n" for number in (1, 2, 3))))
         app.pane.show(pieces, {}, key="p", sides=("main", "#1"))
         await pilot.pause()
-        lines = [line for unit in range(len(app.pane.virtual_lines)) for line in app.pane.virtual_lines.lines(unit)]
+        lines = [
+            line
+            for unit in range(len(app.pane.viewport.virtual_lines))
+            for line in app.pane.viewport.virtual_lines.lines(unit)
+        ]
         assert any("more lines are not shown" in line.text for line in lines)
         assert len(lines) < 450
 
@@ -223,15 +227,15 @@ async def test_diff_stays_visible_until_next_units_are_built() -> None:
         for _ in range(4):
             await pilot.press("minus")
             await wait_for_diff(app.pane, pilot)
-        before = len(app.pane.virtual_lines)
+        before = len(app.pane.viewport.virtual_lines)
         assert before < 100
         app.pane.contents.context_size.step = 4
-        app.pane.contents.builder.build()
-        assert app.pane.contents.builder.is_building
-        assert len(app.pane.virtual_lines) == before
-        while app.pane.contents.builder.is_building:
+        app.pane.navigation.builder.build()
+        assert app.pane.contents.is_building
+        assert len(app.pane.viewport.virtual_lines) == before
+        while app.pane.contents.is_building:
             await pilot.pause(0.01)
-        assert len(app.pane.virtual_lines) > 2000
+        assert len(app.pane.viewport.virtual_lines) > 2000
         assert app.pane.contents.change_count == 30
 
 
@@ -245,8 +249,11 @@ async def test_huge_block_around_conflict_is_sliced() -> None:
         await pilot.pause()
         await pilot.press("equals_sign")
         await wait_for_layout(app.pane, pilot)
-        assert len(app.pane.virtual_lines) > 20
-        assert all(len(app.pane.virtual_lines.lines(unit)) <= MOST_LINES for unit in range(len(app.pane.virtual_lines)))
+        assert len(app.pane.viewport.virtual_lines) > 20
+        assert all(
+            len(app.pane.viewport.virtual_lines.lines(unit)) <= MOST_LINES
+            for unit in range(len(app.pane.viewport.virtual_lines))
+        )
         assert "End words" in screen(app.pane)
 
 
@@ -258,18 +265,18 @@ async def test_next_conflict_is_selected_without_layout_between() -> None:
         app.pane.show(prepare_conflicts(made), {}, key="p", sides=("main", "#1"))
         await pilot.pause()
         app.pane.toggle_context()
-        here, unset = app.pane.cursor.current(), app.pane.virtual_lines.unset
+        here, unset = app.pane.cursor.current(), app.pane.viewport.virtual_lines.estimated_count
         assert here is not None
         assert unset > 20
         assert next(app.pane.cursor.spans_from(here.unit_index, here.block, -1, lambda unit: True), None) is None
-        assert app.pane.virtual_lines.unset == unset
+        assert app.pane.viewport.virtual_lines.estimated_count == unset
 
 
 def test_slices_of_huge_changed_word_show_own_letters() -> None:
     made = build_diff(
         compare(f"{'w' * 60_000}\n", f"{'w' * 30_000}x{'w' * 30_000}\n").diff, ContextSize(), {}
     ).complete()
-    setting, room = LayoutContext(LOOK, Folds(), render_block), SideWidths.for_width(90, split=False)
+    setting, room = LayoutContext(PLAIN_STYLES, Folds(), render_block), SideWidths.for_width(90, split=False)
     heights = [len(render_diff_unit(setting, unit, room)) for unit in made.units]
     assert len(heights) > 5
     assert max(heights) <= MOST_LINES
@@ -296,7 +303,7 @@ def test_long_unchanged_line_next_to_change_is_sliced() -> None:
     long = " ".join("word" for _ in range(20_000))
     compared = compare(f"```\n{long}\na\n```\n", f"```\n{long}\nb\n```\n")
     for made in (build_diff(compared.diff, ContextSize(), {}), build_source_diff(compared.hunks)):
-        setting, room = LayoutContext(LOOK, Folds(), render_block), SideWidths.for_width(90, split=False)
+        setting, room = LayoutContext(PLAIN_STYLES, Folds(), render_block), SideWidths.for_width(90, split=False)
         assert max(len(render_diff_unit(setting, unit, room)) for unit in made.complete().units) <= MOST_LINES
 
 

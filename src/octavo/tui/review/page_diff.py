@@ -187,7 +187,7 @@ class PageDiff:
                 )
                 shell.background(shown)
             case target:
-                link_opening.open_target(shell, target, href=message.href, text=message.words, at=self._comparison.at)
+                link_opening.open_target(shell, target, href=message.href, text=message.text, at=self._comparison.at)
 
     # Threads
 
@@ -216,7 +216,7 @@ class PageDiff:
             for key, rows in self._findings.summaries().items():
                 block_key = key if key and anchors.documents[1].find(key) else ""
                 lines[block_key] = [*rows, *lines.get(block_key, ())]
-            self.pane.contents.set_threads(lines)
+            self.pane.set_threads(lines)
         has_open = any(each.is_open_thread for each in self._threads.comments)
         if self.pane.contents.threads_elsewhere != has_open:
             self.pane.contents.threads_elsewhere = has_open
