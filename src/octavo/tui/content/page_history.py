@@ -33,6 +33,8 @@ from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.page_dialogs import open_row
 from octavo.tui.reader.page_view import PageView, show_page
 from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.reader.text_selection import TextCopied
+from octavo.tui.reader.viewport import PaneMoved
 from octavo.tui.render.comparison import compare
 from octavo.tui.render.link_targets import LinkContext, LinkTargets
 from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
@@ -404,8 +406,7 @@ class PageHistoryScreen(View):
                 banner_text = Content.assemble(("OLD REVISION ", "bold $warning"), details)
         banner.update(banner_text)
 
-    @on(PageView.Moved)
-    @on(DiffView.Moved)
+    @on(PaneMoved)
     def _on_moved(self) -> None:
         self._show_status()
 
@@ -439,7 +440,7 @@ class PageHistoryScreen(View):
                 shown = link_opening.show_reusable_content(self.shell, target, pages, sources, self._on_link_followed)
                 self.shell.background(shown)
             case target:
-                link_opening.open_target(self.shell, target, href=message.href, text=message.words, at=self.space.ref)
+                link_opening.open_target(self.shell, target, href=message.href, text=message.text, at=self.space.ref)
 
     @on(CopyUrlRequested)
     def _on_copy_url_requested(self, message: CopyUrlRequested) -> None:
@@ -458,9 +459,9 @@ class PageHistoryScreen(View):
     def _on_row_requested(self, message: PageView.TableRowRequested) -> None:
         open_row(self.app, message)
 
-    @on(Reader.Copied)
-    def _on_copied(self, message: Reader.Copied) -> None:
-        self.shell.say(f"Copied the {message.what}.")
+    @on(TextCopied)
+    def _on_copied(self, message: TextCopied) -> None:
+        self.shell.say(f"Copied the {message.content_kind}.")
 
     # Actions
 

@@ -353,7 +353,9 @@ class ViewedMarks:
 
     def save_position(self) -> None:
         """Store the last viewed page and the reading positions."""
-        by_page = {key: page_position.fact for key, page_position in [*self.positions.items()][-MAX_POSITIONS:]}
+        by_page = {
+            key: page_position.stored_fields for key, page_position in [*self.positions.items()][-MAX_POSITIONS:]
+        }
         fact = {"at": self.last_page, "within": by_page}
         if self._state.get_fact(self._position_key) != fact:
             self._state.set_fact(self._position_key, fact)

@@ -185,7 +185,7 @@ class PageDiff:
                 )
                 shell.background(shown)
             case target:
-                link_opening.open_target(shell, target, href=message.href, text=message.words, at=self._comparison.at)
+                link_opening.open_target(shell, target, href=message.href, text=message.text, at=self._comparison.at)
 
     # Threads
 
@@ -211,7 +211,7 @@ class PageDiff:
             for key, drafts in by_block(self._unsent_of_page()).items():
                 block_key = key if key and any(side.find(key) for side in anchors.documents) else ""
                 lines[block_key] = [*lines.get(block_key, ()), *self._threads.draft_summaries(drafts)]
-            self.pane.contents.set_threads(lines)
+            self.pane.set_threads(lines)
         has_open = any(each.is_open_thread for each in self._threads.comments)
         if self.pane.contents.threads_elsewhere != has_open:
             self.pane.contents.threads_elsewhere = has_open

@@ -103,7 +103,7 @@ def at_line(program: Sequence[str], path: str, line: int) -> list[str]:
 
 
 QUICK_EXIT = 0.5
-"""Seconds. An editor that exits sooner may have opened the file in a window of another process."""
+"""Seconds. An editor that exits sooner may have passed the file to another process that is still editing it."""
 LARGEST = 1024 * 1024
 """Largest file that is read back from an editor, in bytes."""
 
@@ -145,9 +145,9 @@ class FileNote:
     of: str
     """Namespace of the session."""
     why: str = ""
-    """Reason why the text was not used, as a sentence. Empty as long as that is unknown."""
+    """Reason why the text was not used, as a sentence. Empty if there is none yet."""
     process: int = 0
-    """Process id of the Octavo that waits for the editor. 0: none does."""
+    """Process id of the Octavo that waits for the editor. 0 if none waits."""
 
 
 def edit_text(
@@ -161,7 +161,8 @@ def edit_text(
     line: int = 1,
     suffix: str = ".md",
 ) -> Edited | NotEdited:
-    """Open a text in the editor, suspend `app` meanwhile, and return the saved text.
+    """Open a text in the editor, suspend `app` meanwhile, and return the saved text. The `settings` of `app`, if it has
+    any, name the editor.
 
     `folder` gets the mode 0700. The editor opens the file at `line` if it supports that. Editors choose the syntax by
     `suffix`. The other parameters are those of `run_editor`.
