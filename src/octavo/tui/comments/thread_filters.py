@@ -14,8 +14,8 @@ from octavo.api.comments import Comment
 from octavo.api.folding import FoldedText, fold
 from octavo.api.places import Discussion
 from octavo.data.comment_text import mentions, plain_text
-from octavo.tui.core.list_view import ListFilter
 from octavo.tui.terminal.textual_internals import is_whole
+from octavo.tui.widgets.filtering import ListFilter
 from octavo.tui.widgets.short_texts import long_age, plural
 
 if TYPE_CHECKING:

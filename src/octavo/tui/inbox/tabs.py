@@ -13,7 +13,7 @@ from octavo.api.folding import fold
 from octavo.data.inbox import HEADINGS, REASONS, InboxRow, Reason, ThreadRef, WriteRef
 from octavo.data.inbox_marks import MarkedRows
 from octavo.settings import LONGEST_NAME
-from octavo.tui.core.list_view import ListFilter
+from octavo.tui.widgets.filtering import ListFilter
 from octavo.tui.widgets.row_list import RowHeading
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)

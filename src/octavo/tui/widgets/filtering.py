@@ -162,3 +162,11 @@ def _find_next(letter: str, text: str, start: int) -> tuple[int, int] | None:
 
 def _starts_word(text: str, place: int) -> bool:
     return place == 0 or not text[place - 1].isalnum()
+
+
+@dataclass(frozen=True)
+class ListFilter:
+    """A filter of a list, such as an author. At most one filter of each kind is active."""
+
+    kind: str
+    name: str
