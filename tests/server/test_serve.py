@@ -167,7 +167,7 @@ LATE = {
 @pytest.fixture
 def _hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the times that clients have be over soon."""
-    for name, seconds in (("HEAD", 0.2), ("BODY", 0.4), ("ANSWER", 0.2), ("IDLE", 0.3)):
+    for name, seconds in (("HEAD", 0.2), ("BODY", 0.4), ("RESPONSE", 0.2), ("IDLE", 0.3)):
         monkeypatch.setattr(f"octavo.server.serve.{name}_SECONDS", seconds)
 
 
