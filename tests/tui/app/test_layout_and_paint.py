@@ -110,7 +110,7 @@ async def test_layout_and_key_bar_are_updated_only_when_needed() -> None:
         await wait_idle(app)
         assert shown(app).splitlines()[1] == "lines"
         assert bar.render_count > render_count
-        assert row_list.show_vertical_scrollbar, "there are more than fit: the bar takes its room"
+        assert row_list.show_vertical_scrollbar, "the rows do not fit, so the list must show its scroll bar"
         assert laid_out
 
 

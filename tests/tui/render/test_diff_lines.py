@@ -107,7 +107,7 @@ def test_sections_moved_into_containers_are_word_edits(around: str, out: bool) -
     sides[1] = sides[1].replace("and wait", "and rest")
     found = rows(*sides)
     changed = [line[7:].strip() for line in found if line[5:6] in "+−" and "folder" in line]
-    assert [line for line in changed if "npm" in line] == [], "it stayed"
+    assert [line for line in changed if "npm" in line] == [], "an unchanged line of the section must not be marked"
     assert changed == [TOPICS["yarn"], TOPICS["yarn"].replace("wait", "rest")]
     assert not [line for line in found if "moved" in line]
 
@@ -117,7 +117,9 @@ def test_blocks_that_moved_together_are_reported_once() -> None:
     rest = "".join(f"Paragraph {name} says nothing about that, as said.\n\n" for name in "abcdefgh")
     found = rows(section.format("Yes.") + rest, rest + section.format("Yes."))
     lines = [line.strip() for line in found if "moved" in line]
-    assert lines == ["→ 4 blocks moved to lines 17–23: Tides", "→ 4 blocks moved from lines 1–7"], "the short one too"
+    assert lines == ["→ 4 blocks moved to lines 17–23: Tides", "→ 4 blocks moved from lines 1–7"], (
+        "the short paragraph must be counted too"
+    )
     found = rows(section.format("Yes.") + rest, rest + section.format("Yes.").replace("at the latest", "or earlier"))
     assert [line.strip() for line in found if "edited" in line] == ["→ edited"]
 

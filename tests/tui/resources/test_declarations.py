@@ -178,7 +178,9 @@ def test_details_show_labels_instead_of_codes() -> None:
     )
     facts = dict(field_details(spec))
     assert facts["last process error code"] == "could not be parsed"
-    assert facts["processing state"] == "new", "a code of a newer server is shown as it came"
+    assert facts["processing state"] == "new", "a code without a label must be shown as it is"
     space = spaces.Space.model_validate({"id": "s", "title": "create", "visibility": "in-collection"})
     facts = dict(field_details(space))
-    assert (facts["title"], facts["visibility"]) == ("create", "in a collection"), "a title is no code"
+    assert (facts["title"], facts["visibility"]) == ("create", "in a collection"), (
+        "a title must not be replaced by a label"
+    )

@@ -143,7 +143,7 @@ def test_first_column_keeps_its_minimum_width(state: StateDb) -> None:
     table = TableState(SITES, state)
     for width in (40, 50, 60, 76, 80, 116, 196):
         shown = ColumnLayout(table.headings()).row_line(table.render_row(site, str).cells, width, safe).plain
-        assert title in shown, f"{width}: {shown}"
+        assert title in shown, f"the title is cut at width {width}: {shown}"
 
 
 def test_titles_beyond_the_limit_are_counted() -> None:

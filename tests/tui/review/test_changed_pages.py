@@ -84,7 +84,7 @@ def test_deleted_pages_keep_their_positions_in_the_tree() -> None:
         " ~|variables",
     ]
     whole = tree_lines(tree_nodes(entries, (), BEFORE.pages, AFTER.pages, marks, whole_tree=True))
-    assert whole[0] == "|Start|dim", "pages that stay as they are come too"
+    assert whole[0] == "|Start|dim", "the whole tree must contain unchanged pages"
 
 
 def test_unchanged_ancestors_share_a_row() -> None:

@@ -222,4 +222,4 @@ async def test_conflicts_without_markers_are_found_by_merging_again(platform: Pl
     assert (
         await desk.page("Alpha", at)
     ).markdown == "# Alpha\n\nOne.\n\n2 here.\n\n2 there.\n\nThree.\n\nFour there.\n"
-    assert not (await found()).pages, "what somebody wrote since is not asked about again"
+    assert not (await found()).pages, "a later edit must not become a conflict again"

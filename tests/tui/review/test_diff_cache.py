@@ -94,12 +94,12 @@ async def test_two_pages_are_prefetched_in_parallel_and_cached(review: Review) -
     await review.settle()
     assert len(review.built) == len(review.pages) == 8
     requests = len(review.gate.requests)
-    assert requests == 14, "what is made or deleted has one side"
+    assert requests == 14, "a new or deleted page needs one request, and a changed page needs two"
     found = await review.comparisons.compare(review.pages["Page 3"])
     assert found.new.source == "# Page 3\n\nOther words of it.\n"
     size = review.comparisons.sizes[review.pages["Page 3"].key]
     assert (size.added, size.removed) == (2, 1)
-    assert len(review.gate.requests) == requests, "a diff that is there is not made again"
+    assert len(review.gate.requests) == requests, "a cached diff must not be loaded again"
 
 
 async def test_shown_page_is_compared_before_prefetched_pages(review: Review) -> None:
@@ -108,7 +108,7 @@ async def test_shown_page_is_compared_before_prefetched_pages(review: Review) ->
     await asyncio.sleep(0.01)
     wanted = asyncio.create_task(review.comparisons.compare(review.pages["Page 5"]))
     await asyncio.sleep(0.01)
-    assert review.count_requests("Page 5") == 2, "it does not wait for its turn"
+    assert review.count_requests("Page 5") == 2, "the shown page must be loaded before its turn"
     review.gate.release()
     assert (await wanted).old.source == "# Page 5\n\nWords of it.\n"
     await review.settle()
@@ -144,7 +144,7 @@ async def test_prefetched_pages_have_low_priority_until_they_are_shown(
     assert is_urgent("Page 5") == [True, True]
     await asyncio.gather(wanted, other)
     await review.settle()
-    assert len(review.gate.requests) == 14, "each page is fetched once"
+    assert len(review.gate.requests) == 14, "each side of a page must be loaded once"
     assert is_urgent("Page 3") == [False, False]
 
 
@@ -195,8 +195,8 @@ async def test_long_pages_are_not_all_cached(review: Review, monkeypatch: pytest
     await review.settle()
     kept = [page for page in review.pages.values() if review.comparisons.cached(page) is not None]
     assert 0 < len(kept) < 8
-    assert next(iter(review.pages.values())) in kept, "the next to be looked at"
-    assert len(review.comparisons.sizes) == 8, "how much changed stays known"
+    assert next(iter(review.pages.values())) in kept, "the next page must be cached"
+    assert len(review.comparisons.sizes) == 8, "the numbers of changed lines must be kept for all pages"
 
 
 async def test_dropping_others_keeps_the_shown_diff(review: Review) -> None:
@@ -226,7 +226,7 @@ def test_viewed_marks_last_until_the_page_changes() -> None:
     reloaded = ViewedMarks(state, "cr")
     assert reloaded.load("one") is None
     assert reloaded.keys == {"a", "c"}
-    assert reloaded.load("two") == "one", "what changed since is asked for"
+    assert reloaded.load("two") == "one", "the revision of the last visit must be returned for a comparison"
     assert reloaded.keys == frozenset()
     reloaded.toggle("d")
     reloaded.keep_unchanged({"a", "x"})
@@ -239,7 +239,7 @@ def test_viewed_marks_last_until_the_page_changes() -> None:
     assert last.keys == {"a", "c", "d"}
     assert last.load("three") == "two"
     last.keep_unchanged(None)
-    assert last.keys == frozenset(), "nobody knows what holds"
+    assert last.keys == frozenset(), "without a comparison, no mark may be kept"
     assert last.changed == {"a", "c", "d"}
     state.close()
 

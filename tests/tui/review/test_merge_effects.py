@@ -66,7 +66,9 @@ async def test_merge_checks_name_new_images_without_alternative_text(live: Live,
     assert fact(known, "images") == Fact("care", "images", expected)
     await desk.publish(update(home.id, text))
     known = await checks_of(live, desk, update(home.id, f"{text}\nMore words.\n"))
-    assert all(fact.label != "pictures" for fact in known.facts), "they were there before"
+    assert all(fact.label != "pictures" for fact in known.facts), (
+        "images that were in the page before must not be reported"
+    )
 
 
 async def test_links_are_read_from_pages_if_the_server_lists_none(live: Live, desk: Desk, platform: Platform) -> None:

@@ -54,7 +54,7 @@ def _describe(message: object) -> Sequence[str]:
 )
 def test_escape_followed_by_a_key_gives_both(text: str, keys: list[str]) -> None:
     for cut in range(len(text)):
-        assert read(text[:cut], text[cut:]) == keys, f"cut after {cut}"
+        assert read(text[:cut], text[cut:]) == keys, f"the input is split after {cut} characters"
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_escape_in_pasted_text_is_not_a_key(pasted: str) -> None:
     text = f"a\x1b[200~{pasted}\x1b[201~b"
     expected = ["a", f"pasted {pasted.replace(chr(27), '␛')!r}", "b"]
     assert read(text) == expected
-    assert read(*text) == expected, "letter by letter"
+    assert read(*text) == expected, "the result must be the same for single characters"
     cuts = random.Random(7)
     for _ in range(50):
         first, second = sorted(cuts.choices(range(len(text)), k=2))

@@ -20,7 +20,7 @@ PEOPLE = [
 ]
 
 
-PAGE: Commands[PageWithCommands] = Commands(
+PAGE: Commands[ReviewPage] = Commands(
     "page",
     (
         Command("comment", "c", "Comment", "Write a comment on this block", run=lambda _, page: page.done.append("comment")),
@@ -32,7 +32,7 @@ PAGE: Commands[PageWithCommands] = Commands(
 )  # fmt: skip
 
 
-class PageWithCommands(HasCommands, Widget, can_focus=True):
+class ReviewPage(HasCommands, Widget, can_focus=True):
     CONTEXT = "page view"
     HELP = "Reads one page. c writes a comment on the block at the bar."
     COMMAND_GROUPS: ClassVar[tuple[Commands[Any], ...]] = (PAGE,)
@@ -56,7 +56,7 @@ class ChooserApp(Scratch):
 
 
 async def test_palette_runs_a_command_in_its_view() -> None:
-    page = PageWithCommands()
+    page = ReviewPage()
     app = ChooserApp(page)
     async with app.run_test(size=(90, 18)) as pilot:
         await pilot.press(":")
@@ -93,13 +93,13 @@ async def test_palette_lists_commands_first_and_cursor_keys_last() -> None:
         moving = [title for group, title in found if group == "NAVIGATION"]
         assert moving == ["Down", "Up", "Top", "Bottom", "Half page down", "Half page up"]
         done = [title for group, title in found if group == "MERGES"]
-        assert done[0] == "Merge", "what the key bar shows"
+        assert done[0] == "Merge", "the commands of the key bar must come first"
         assert groups[-2] == "LISTS"
-        assert {"Archive", "Leave"} <= set(done), "a way back is no step"
+        assert {"Archive", "Leave"} <= set(done), "commands that go back are not cursor keys"
 
 
 async def test_palette_previews_a_theme_and_enter_keeps_it() -> None:
-    app = ChooserApp(PageWithCommands())
+    app = ChooserApp(ReviewPage())
     async with app.run_test(size=(90, 18)) as pilot:
         before = app.theme
         await pilot.press(":", *"light")
@@ -114,7 +114,7 @@ async def test_palette_previews_a_theme_and_enter_keeps_it() -> None:
 
 
 async def test_disabled_command_shows_its_reason_and_the_palette_stays() -> None:
-    page = PageWithCommands()
+    page = ReviewPage()
     app = ChooserApp(page)
     async with app.run_test(size=(90, 18)) as pilot:
         await pilot.press("ctrl+p", *"mer", "enter")
@@ -127,7 +127,7 @@ async def test_disabled_command_shows_its_reason_and_the_palette_stays() -> None
 
 
 async def test_help_lists_commands_and_runs_them() -> None:
-    page = PageWithCommands()
+    page = ReviewPage()
     app = ChooserApp(page)
     async with app.run_test(size=(90, 18)) as pilot:
         await pilot.press("?")
@@ -150,7 +150,7 @@ async def test_palette_finds_a_command_by_its_key() -> None:
 
 
 async def test_help_shows_the_full_text_of_a_truncated_row() -> None:
-    app = ChooserApp(PageWithCommands())
+    app = ChooserApp(ReviewPage())
     async with app.run_test(size=(50, 18)) as pilot:
         for opened in ("?", ":"):
             await pilot.press(opened, *"comment")
@@ -190,7 +190,7 @@ async def test_help_lists_commands_first_and_cursor_keys_last() -> None:
 
 
 async def test_picker_returns_the_chosen_value() -> None:
-    app = ChooserApp(PageWithCommands())
+    app = ChooserApp(ReviewPage())
     picked: list[str | None] = []
     previewed: list[str] = []
     async with app.run_test(size=(70, 14)) as pilot:
@@ -210,7 +210,7 @@ async def test_picker_returns_the_chosen_value() -> None:
 
 
 async def test_picker_without_choices_or_matches_says_so() -> None:
-    app = ChooserApp(PageWithCommands())
+    app = ChooserApp(ReviewPage())
     async with app.run_test(size=(70, 14)) as pilot:
         await app.push_screen(Picker("Ask whom?", PEOPLE))
         await pilot.press(*"nobody", "enter")
@@ -223,7 +223,7 @@ async def test_picker_without_choices_or_matches_says_so() -> None:
 
 
 async def test_picker_begins_at_the_current_value() -> None:
-    app = ChooserApp(PageWithCommands())
+    app = ChooserApp(ReviewPage())
     picked: list[str | None] = []
     async with app.run_test(size=(70, 14)) as pilot:
         await app.push_screen(Picker("Request a review from", PEOPLE, initial="zoe"), picked.append)
@@ -235,7 +235,7 @@ async def test_picker_begins_at_the_current_value() -> None:
 
 
 async def test_double_click_chooses_a_row() -> None:
-    app = ChooserApp(PageWithCommands())
+    app = ChooserApp(ReviewPage())
     picked: list[str | None] = []
     async with app.run_test(size=(70, 14)) as pilot:
         await app.push_screen(Picker("Ask whom?", PEOPLE), picked.append)
@@ -245,7 +245,7 @@ async def test_double_click_chooses_a_row() -> None:
 
 
 async def test_ten_thousand_choices_are_filtered_without_drawing_all() -> None:
-    app = ChooserApp(PageWithCommands())
+    app = ChooserApp(ReviewPage())
     picked: list[int | None] = []
     rendered: list[int] = []
 
@@ -266,7 +266,7 @@ async def test_ten_thousand_choices_are_filtered_without_drawing_all() -> None:
 
 
 async def test_hostile_choices_are_shown_as_text() -> None:
-    app = ChooserApp(PageWithCommands())
+    app = ChooserApp(ReviewPage())
     async with app.run_test(size=(120, 30)) as pilot:
         choices = [
             Choice(text, text, detail=text, right=text, group=text, sign=text, disabled_reason=text) for text in HOSTILE

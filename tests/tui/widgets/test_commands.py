@@ -87,7 +87,7 @@ async def test_key_of_a_disabled_command_only_shows_the_reason() -> None:
     async with app.run_test() as pilot:
         await pilot.press("c")
         assert app.explained == ["Commenting needs the comment role; you read only."]
-        assert not app.ran_elsewhere, "the same key further out is another command"
+        assert not app.ran_elsewhere, "the key must not run the command of the app"
         assert page.done == []
         page.may_comment = True
         await pilot.press("c", "n")
@@ -110,7 +110,7 @@ async def test_commands_come_from_the_bindings() -> None:
         assert commands["page.next"].reason is None
         await commands["page.next"].run()
         assert page.done == ["next"]
-        assert "app.elsewhere" not in commands, "its key means something nearer"
+        assert "app.elsewhere" not in commands, "a nearer widget uses the same key"
         assert key_clashes(app.screen) == []
 
 
@@ -140,7 +140,7 @@ async def test_key_bar_omits_inapplicable_and_keeps_forbidden_commands() -> None
         assert "page.resolve" in [command.id for command in active_commands(app.screen)]
         assert not next(each for each in key_bar(app.screen) if each.id == "page.comment").enabled
         await pilot.press("d")
-        assert page.done == ["resolve"], "the key itself is there"
+        assert page.done == ["resolve"], "the key must run the command that the key bar omits"
         page.has_thread = True
         assert "page.resolve" in [command.id for command in key_bar(app.screen)]
 

@@ -61,7 +61,7 @@ async def test_facts_that_arrive_while_a_dialog_opens_are_visible() -> None:
             laid_out += any(each.size.height for each in dialog.query(FactList))
             dialog.update(facts=new)
             await wait_idle(app)
-            assert "sites" in shown(app), f"{passes} turns of the loop after it was to be shown"
+            assert "sites" in shown(app), f"the facts are missing after {passes} passes of the event loop"
         passes += 1
     assert passes > laid_out
 
@@ -156,7 +156,7 @@ async def test_dialog_with_a_text_field_confirms_with_ctrl_s() -> None:
     async with app.run_test(size=(60, 14)) as pilot:
         await app.open(ConfirmDialog("Approve", verb="Approve", field=DialogField("Comment", lines=4), facts=FACTS * 3))
         await pilot.press(*"yes", "enter", *"no")
-        assert "Approve  (ctrl+s)" in shown(app), "the buttons stay on a low screen, the facts scroll"
+        assert "Approve  (ctrl+s)" in shown(app), "on a low screen the buttons must stay visible, and the facts scroll"
         await pilot.press("ctrl+s")
         await pilot.pause()
         assert app.answers == [Confirmed("yes\nno")]

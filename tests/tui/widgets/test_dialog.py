@@ -62,7 +62,7 @@ async def test_notification_is_above_a_dialog_at_the_bottom() -> None:
         app.notices.say("The draft is kept.")
         await wait_idle(app)
         assert "The draft is kept." in lines(app)[0]
-        assert "╰" in lines(app)[-2], "the sheet stays where it is, above its keys"
+        assert "╰" in lines(app)[-2], "the dialog must keep its place above the key bar"
 
 
 async def test_keys_named_in_the_border_are_not_in_the_key_bar() -> None:
@@ -89,7 +89,9 @@ async def test_keys_named_in_the_border_are_not_in_the_key_bar() -> None:
     async with app.run_test(size=(60, 12)):
         await app.push_screen(OrderDialog())
         await wait_idle(app)
-        assert lines(app)[-1].strip() == "r check again  esc close", "how to leave is always there"
+        assert lines(app)[-1].strip() == "r check again  esc close", (
+            "the key that closes the dialog must stay in the key bar"
+        )
         app.screen.query_one(DialogFrame).set_border_texts("Order", "r check again")
         await wait_idle(app)
         assert lines(app)[-1].strip() == "J later  K earlier  esc close"

@@ -76,6 +76,8 @@ def test_node_has_its_ancestors_and_descendants(shape: list[object]) -> None:
 def test_page_is_found_by_path() -> None:
     tree = FlatTree([TreeNode("g", "Guides", [TreeNode("q", "First steps", path="guides/quick-start")], path="guides")])
     assert tree.matching(("quick",)) == [1]
-    assert tree.matching(("guides",)) == [0], "the pages below a group have its path, and are not meant"
+    assert tree.matching(("guides",)) == [0], "pages below a matching group must not match"
     assert tree.matching(("guides/qu",)) == [1]
-    assert tree.matching(("guides/",), []) == [1], "a slash finds more than the words before it did"
+    assert tree.matching(("guides/",), []) == [1], (
+        "a query with a slash must also match pages that did not match before"
+    )

@@ -111,7 +111,7 @@ async def test_notification_wraps_only_if_it_does_not_fit_without_the_bar() -> N
         )
         await wait_idle(app)
         assert "u undo  5 s" in shown(app)
-        assert "…" in shown(app), "it is said that there is more"
+        assert "…" in shown(app), "a shortened notification must end with an ellipsis"
 
 
 async def test_notification_does_not_cover_the_cursor() -> None:

@@ -90,7 +90,7 @@ async def test_list_of_a_hundred_thousand_rows_draws_visible_rows_only() -> None
         assert set(rendered) <= {0, *range(99_979, 100_000)}
         rendered.clear()
         await pilot.press("k")
-        assert set(rendered) <= {99_998, 99_999}, "a step draws two rows, not the screen"
+        assert set(rendered) <= {99_998, 99_999}, "a step of the cursor must render only two rows"
 
 
 async def test_cursor_stays_on_its_row_and_line_when_rows_appear_above() -> None:
@@ -234,10 +234,10 @@ async def test_rows_can_be_selected_singly_and_all_together() -> None:
         await pilot.press("*")
         assert row_list.selection.keys == {0, 1, 2, 3, 4}
         row_list.show(make_things(3))
-        assert row_list.selection.keys == {0, 1, 2}, "what is not there any more is not ticked"
+        assert row_list.selection.keys == {0, 1, 2}, "removed rows must be removed from the selection"
         await pilot.press("*")
         assert row_list.selection.keys == frozenset()
-        assert len(app.got_of(RowList.SelectionChanged)) == 6, "it was told of each time"
+        assert len(app.got_of(RowList.SelectionChanged)) == 6, "each change of the selection must send a message"
 
 
 async def test_range_is_selected_and_esc_clears_filter_then_selection() -> None:
@@ -251,12 +251,14 @@ async def test_range_is_selected_and_esc_clears_filter_then_selection() -> None:
         assert row_list.selection.keys == {0, 2, 3, 4}
         assert [each.number for each in row_list.selection.items] == [0, 2, 3, 4]
         row_list.set_filter("thing 3")
-        assert [each.number for each in row_list.selection.items] == [3], "what the filter hides is not acted on"
+        assert [each.number for each in row_list.selection.items] == [3], (
+            "hidden rows must not be in the selection that commands use"
+        )
         await pilot.press("escape")
         assert row_list.query_text == ""
         assert row_list.selection.keys == {0, 2, 3, 4}
         await pilot.press("escape", "G", "v")
-        assert row_list.selection.keys == {5}, "a range that was begun is forgotten with the ticks"
+        assert row_list.selection.keys == {5}, "escape must also end the selection of a range"
 
 
 async def test_partial_list_says_so_and_requests_more_once() -> None:
@@ -286,7 +288,7 @@ async def test_first_load_shows_placeholders_then_the_rows() -> None:
     async with app.run_test(size=(60, 10)) as pilot:
         row_list.state.wait_for("the comments of Mobile SDK", cancel="esc stops")
         await pilot.pause()
-        assert "Nothing needs you" not in shown(app), "waiting is not being empty"
+        assert "Nothing needs you" not in shown(app), "a list that loads must not be called empty"
         await until(pilot, lambda: "░░░" in shown(app))
         await until(pilot, lambda: "Loading the comments of Mobile SDK…" in shown(app))
         row_list.show(make_things(2))
@@ -294,7 +296,7 @@ async def test_first_load_shows_placeholders_then_the_rows() -> None:
         assert "░" not in shown(app)
         row_list.state.wait_for("the comments of Mobile SDK")
         await pilot.pause()
-        assert "thing 1" in shown(app), "what was there stays while it is asked for again"
+        assert "thing 1" in shown(app), "the rows must stay while they are loaded again"
 
 
 async def test_failed_load_is_not_shown_as_an_empty_list() -> None:
@@ -338,7 +340,7 @@ async def test_filter_shows_matches_and_restores_the_cursor() -> None:
         assert "  0 of 31 match “thing 123”." in lines(app)
         await pilot.press("escape")
         await pilot.pause()
-        assert selected_key(row_list) == 2, "the cursor is back where it was"
+        assert selected_key(row_list) == 2, "escape must restore the cursor"
         await pilot.press("escape")
         await pilot.pause()
         assert row_list.has_focus
@@ -347,11 +349,11 @@ async def test_filter_shows_matches_and_restores_the_cursor() -> None:
         assert row_list.has_focus
         await pilot.press("escape")
         await pilot.pause()
-        assert selected_key(row_list) == 29, "enter kept it"
+        assert selected_key(row_list) == 29, "enter must keep the new position"
         assert not lines(app)[0].startswith(" /")
         await pilot.press("/", *"nothing", "enter", "escape")
         await pilot.pause()
-        assert selected_key(row_list) == 29, "there was nothing to go to"
+        assert selected_key(row_list) == 29, "without a match, the cursor must stay"
 
 
 async def test_fast_typing_in_a_filter_keeps_its_order() -> None:
@@ -378,7 +380,7 @@ async def test_filter_texts_are_prepared_before_typing() -> None:
     app = MessageRecorder(row_list)
     async with app.run_test(size=(60, 8)) as pilot:
         row_list.show(make_things(2000))
-        assert not requested, "nobody looks for anything"
+        assert not requested, "search texts must not be computed before a search"
         await pilot.press("/")
         await until(pilot, lambda: len(requested) == 2000)
         await pilot.press(*"thing 19", "enter")
@@ -479,9 +481,9 @@ async def test_cursor_moves_to_the_next_row_when_many_disappear(search_text: str
         row_list.go_to(12)
         await pilot.pause()
         row_list.show([thing for thing in make_things(30) if not 5 <= thing.number <= 12])
-        assert selected_key(row_list) == 13, "not eight rows further down"
+        assert selected_key(row_list) == 13, "the cursor must select the next remaining row"
         row_list.show([thing for thing in make_things(30) if thing.number < 5])
-        assert selected_key(row_list) == 4, "nothing is left below"
+        assert selected_key(row_list) == 4, "without a next row, the cursor must select the last row"
         row_list.show(make_things(30))
         assert selected_key(row_list) == 4
 

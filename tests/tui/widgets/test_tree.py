@@ -99,7 +99,7 @@ async def test_keys_collapse_and_expand_nodes() -> None:
         assert "▸ Guides" in shown(app)
         assert "Webhooks" not in shown(app)
         await pilot.press("l", "j", "j")
-        assert "▸ Webhooks" in shown(app), "the branches below are collapsed too"
+        assert "▸ Webhooks" in shown(app), "nodes below a collapsed node must be collapsed too"
         await pilot.press("k", "k", "=")
         assert "Retries  " in shown(app)
         assert not any(tree.collapsed.collapsed_by_user.values())
@@ -192,13 +192,13 @@ async def test_filter_keeps_ancestors_and_selects_the_first_match() -> None:
         assert selected_key(tree) == "retry"
         await pilot.press("enter", "escape")
         await pilot.pause()
-        assert selected_key(tree) == "retry", "the selected match stays, with its ancestors expanded"
+        assert selected_key(tree) == "retry", "the match must stay selected, with its ancestors expanded"
         assert "▸ API reference" not in shown(app)
         await pilot.press("/", *"nothing like it")
         await pilot.pause()
         assert "0 of 16 match" in shown(app)
         tree.select_hidden("glossary")
-        assert (selected_key(tree), tree.query_text) == ("glossary", ""), "what is revealed is seen"
+        assert (selected_key(tree), tree.query_text) == ("glossary", ""), "the selected node must be visible"
 
 
 async def test_click_on_the_arrow_collapses_the_node() -> None:

@@ -67,7 +67,7 @@ class UnsentFile:
 
 def unsent_files(app: Shell) -> tuple[UnsentFile, ...]:
     """Return the unsent files of this session, the newest first."""
-    found = []
+    files = []
     for path in (*_folder(app).glob("*.md"), *_folder(app).glob("*.yaml")):
         note = read_note(path)
         if note is None:
@@ -76,8 +76,8 @@ def unsent_files(app: Shell) -> tuple[UnsentFile, ...]:
                 continue  # The file is named after its page, which uses the draft.
             note = FileNote(_NAMES.get(kind, "A draft"), "", app.session.state.namespace)
         if note.of == app.session.state.namespace and not _is_open(note.process) and path.is_file():
-            found.append(UnsentFile(path, note, datetime.fromtimestamp(path.stat().st_mtime, UTC)))
-    return tuple(sorted(found, key=lambda each: each.saved_at, reverse=True))
+            files.append(UnsentFile(path, note, datetime.fromtimestamp(path.stat().st_mtime, UTC)))
+    return tuple(sorted(files, key=lambda each: each.saved_at, reverse=True))
 
 
 def open_in_editor(app: Shell, file: UnsentFile) -> None:

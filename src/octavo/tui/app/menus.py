@@ -111,13 +111,13 @@ class OrganizationMenu(Chooser[Organization | None, Organization]):
             self._show()
 
     def choices(self) -> list[Choice[Organization]]:
-        here = self.shell.workspace.organization
+        current = self.shell.workspace.organization
         return [
             Choice(
                 each,
                 each.title,
                 detail=" · ".join(filter(None, (self._roles.get(each.id), self._counts(each)))),
-                right="current" if here is not None and here.id == each.id else "",
+                right="current" if current is not None and current.id == each.id else "",
                 sign="◆",
             )
             for each in self._organizations

@@ -214,9 +214,9 @@ class Octavo(Shell):
         self.stylesheet = internals.new_stylesheet(self.get_css_variables())
 
     def get_driver_class(self) -> type[Driver]:
-        chosen = super().get_driver_class()
-        if chosen.__name__ != "LinuxDriver":
-            return chosen
+        default = super().get_driver_class()
+        if default.__name__ != "LinuxDriver":
+            return default
         driver: type[Driver] = load("octavo.tui.terminal.driver:TerminalDriver")
         return driver
 

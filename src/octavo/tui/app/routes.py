@@ -91,9 +91,11 @@ def _to_page(shell: Shell, route: ToPage) -> None:
         if shell.session.kind == "folder":
             shell.say("This link points outside this folder.", tone="care")
             return
-        where = shell.workspace.organization.title if shell.workspace.organization is not None else "this organization"
+        organization = (
+            shell.workspace.organization.title if shell.workspace.organization is not None else "this organization"
+        )
         shell.say(
-            f"Could not find the space {route.space} in {where}. It may have been deleted, or you may not have access.",
+            f"Could not find the space {route.space} in {organization}. It may have been deleted, or you may not have access.",
             tone="care",
         )
         return

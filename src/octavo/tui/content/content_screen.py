@@ -30,12 +30,13 @@ from octavo.tui.core.routes import ToPage
 from octavo.tui.core.tree_rows import adjacent_page
 from octavo.tui.core.view import View
 from octavo.tui.editing.page_commands import PAGE_COMMANDS, PageEditing
-from octavo.tui.reader.line_painter import CopiesWhenReady
-from octavo.tui.reader.link_opening import copy_url, follow_link
+from octavo.tui.reader.link_opening import PageRequested, copy_url, follow_link
 from octavo.tui.reader.link_titles import reload_link_titles, show_new_specifications
 from octavo.tui.reader.page_loading import PageLoaded
 from octavo.tui.reader.page_view import PageView
 from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.reader.text_selection import CopiesWhenReady, TextCopied
+from octavo.tui.reader.viewport import PaneMoved
 from octavo.tui.render.page_parts import CopyUrlRequested, LinkFollowed
 from octavo.tui.widgets.commands import Command, Commands
 from octavo.tui.widgets.line_list import LineList
@@ -146,9 +147,9 @@ class SpaceList:
             open_space.show_status()
         elif self.wanted_route is None and self._opens_last_space:
             last = open_space.shell.session.state.get_fact("space")
-            found = workspace.space(str(last)) if last else None
-            if found or snapshot.value.items:
-                open_space.show_space((found or snapshot.value.items[0]).id)
+            last_space = workspace.space(str(last)) if last else None
+            if last_space or snapshot.value.items:
+                open_space.show_space((last_space or snapshot.value.items[0]).id)
         self.open_wanted()
 
     @property
@@ -275,7 +276,7 @@ class ContentScreen(View, CopiesWhenReady):
 
     def on_screen_resume(self) -> None:
         self.open_space.show_unsent()
-        show_new_specifications(self.open_space)
+        show_new_specifications(self.open_space.shown_page)
 
     def _show_drafts(self) -> None:
         if self.is_current:  # otherwise `on_screen_resume` shows them
@@ -372,7 +373,7 @@ class ContentScreen(View, CopiesWhenReady):
     def _on_pane_focused(self) -> None:
         self.open_space.show_status()
 
-    @on(PageView.Moved)
+    @on(PaneMoved)
     def _on_moved(self) -> None:
         self.open_space.show_status()
         self.open_space.history.save_soon()
@@ -389,9 +390,9 @@ class ContentScreen(View, CopiesWhenReady):
     def _on_row_requested(self, message: PageView.TableRowRequested) -> None:
         _open_row(self.app, message)
 
-    @on(Reader.Copied)
-    def _on_copied(self, message: Reader.Copied) -> None:
-        self.shell.say(f"Copied the {message.what}.")
+    @on(TextCopied)
+    def _on_copied(self, message: TextCopied) -> None:
+        self.shell.say(f"Copied the {message.content_kind}.")
 
     @on(PageLoaded)
     def _on_page_loaded(self) -> None:
@@ -401,17 +402,22 @@ class ContentScreen(View, CopiesWhenReady):
 
     @on(LinkFollowed)
     def _on_link_followed(self, message: LinkFollowed) -> None:
-        follow_link(self.open_space, message)
+        follow_link(self.open_space.shown_page, message)
+
+    @on(PageRequested)
+    def _on_page_requested(self, message: PageRequested) -> None:
+        self.open_space.open_page(message.page, anchor=message.anchor)
+        self.open_space.pages_tree.select_hidden(message.page)
 
     @on(CopyUrlRequested)
     def _on_copy_url_requested(self, message: CopyUrlRequested) -> None:
-        copy_url(self.open_space, message)
+        copy_url(self.open_space.shown_page, message)
 
     # Navigation
 
     def refresh_data(self) -> None:
         super().refresh_data()
-        reload_link_titles(self.open_space)
+        reload_link_titles(self.open_space.shown_page)
 
     def go_up(self) -> bool:
         if self.open_space.side_panel.has_focus_within:

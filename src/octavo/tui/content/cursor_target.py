@@ -77,8 +77,8 @@ class CursorTarget:
     def models(self) -> Sequence[Model]:
         """The target page and its space, as far as they are loaded."""
         pages, page = self._panes.pages, self.page
-        found = pages.find(page[0]) if pages is not None and page is not None else None
-        return [each for each in (found, self.space) if each is not None]
+        page_model = pages.find(page[0]) if pages is not None and page is not None else None
+        return [each for each in (page_model, self.space) if each is not None]
 
     # Used by `EditablePages`
 
@@ -147,10 +147,10 @@ class CursorTarget:
         open_note = (
             f"{f'“{page.title}”' if page.title else 'another page'} is open" if page is not None else "no page is open"
         )
-        here = f"“{row.label}” is selected, but {open_note}."
+        sentence = f"“{row.label}” is selected, but {open_note}."
         if row.kind == "page":
-            return f"{here} To open the selected page, press enter. To comment on the whole selected page, press C."
-        return f"{here} Press tab to go to the open page." if page is not None else here
+            return f"{sentence} To open the selected page, press enter. To comment on the whole selected page, press C."
+        return f"{sentence} Press tab to go to the open page." if page is not None else sentence
 
     def why_no_space(self) -> str | None:
         """Return the reason why the selected row is not a space and not in a space. None if it is."""
@@ -316,7 +316,7 @@ PAGE: Commands[CursorTarget] = Commands(
     "page",
     (
         Command("backlinks", "B", "Backlinks", "Show the pages that link to this page",
-                run=lambda app, target: _open_links(app, target, "here"), why_not=_why_no_backlinks, shown=False),
+                run=lambda app, target: _open_links(app, target, "backlinks"), why_not=_why_no_backlinks, shown=False),
         Command("history", "H", "Version history", "Show the version history of this page",
                 run=_open_history, why_not=lambda app, target: _why_no_page(app, target, "version history"), shown=False),
         Command("export", "ctrl+e", "Export", "Export the page or space as Markdown or PDF", run=_export, why_not=_why_no_space, shown=False),

@@ -148,7 +148,7 @@ class OpenSpace(SpacePanes):
         self.pages = snapshot.value
         self.draw_pages()
         self.target.refresh_drafts()
-        set_link_targets(self)
+        set_link_targets(self.shown_page)
         if self.page is None:
             wanted = self._page_to_open()
             if first := wanted or next((page for page in self.pages.walk() if page.type == "document"), None):
@@ -236,7 +236,8 @@ class OpenSpace(SpacePanes):
             self.shell.say("This page is no longer in the space.", tone="care")
             return
         if page.type == "link":
-            follow_link_page(self, page)
+            if (target := follow_link_page(self.shown_page, page)) is not None:
+                self.open_page(target.page, anchor=target.anchor)
             return
         if page.type != "document":
             return
@@ -274,7 +275,7 @@ class OpenSpace(SpacePanes):
         self._note_error("page", snapshot)
         if snapshot.value is not None:
             self.page = snapshot.value
-            set_link_targets(self)
+            set_link_targets(self.shown_page)
             self.view.navigation.is_latest = not snapshot.loading
             show_page(self.view, snapshot.value, self.key)
             self.threads.draw()

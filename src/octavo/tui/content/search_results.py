@@ -66,8 +66,8 @@ class PageTitles:
 
     def title(self, page: str) -> str | None:
         """Return the title of the page with an id or at a path. None if there is no such page."""
-        found = self._pages.get(page) or self._pages.get(self._index.page(page.strip("/")) or "")
-        return found.title if found is not None else None
+        match = self._pages.get(page) or self._pages.get(self._index.page(page.strip("/")) or "")
+        return match.title if match is not None else None
 
     def target(self, url: str, page: str) -> links.Target:
         """Return the target of a link on the page with an id."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from textual.containers import Horizontal, Vertical
 from textual.widget import Widget
@@ -23,14 +24,12 @@ from octavo.tui.widgets.short_texts import as_clause
 T = TypeVar("T")
 
 
-class ListFilter(Protocol):
+@dataclass(frozen=True)
+class ListFilter:
     """A filter of a list, such as an author. At most one filter of each kind is active."""
 
-    @property
-    def kind(self) -> str: ...
-
-    @property
-    def name(self) -> str: ...
+    kind: str
+    name: str
 
 
 N = TypeVar("N", bound=ListFilter)

@@ -1,4 +1,5 @@
-"""The order in which `n` and `N` visit the changes of a diff: by page, or the most important changes first."""
+"""The order in which `n` and `N` visit the changes of a diff: the order of the page, or the most important changes
+first."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ from octavo.tui.render.diff_units import DiffUnit, DiffUnits
 
 
 def change_at(units: Sequence[DiffUnit], index: int) -> int:
-    """Return the index of the unit of the change at `index`, else of the last change above it. -1 if there is none."""
+    """Return the index of the unit with the change at `index`, else with the last change above it. -1 if there is
+    none."""
     return next((at for at in range(min(index, len(units) - 1), -1, -1) if units[at].change_number >= 0), -1)
 
 
@@ -20,8 +22,8 @@ def change_indexes(units: Sequence[DiffUnit], *, by_risk: bool) -> list[int]:
 
 
 def following_changes(units: Sequence[DiffUnit], index: int, step: int, *, by_risk: bool) -> list[int]:
-    """Return the indexes of the units of the changes after the change at `index`, or before it if `step` is -1, nearest
-    first. -1 and the number of units are the places before the first and after the last change."""
+    """Return the indexes of the units with the changes after the change at `index`, or before it if `step` is -1,
+    nearest first. `index` is -1 before the first change, and the number of units after the last."""
     order = change_indexes(units, by_risk=by_risk)
     if not by_risk or not 0 <= index < len(units):
         return [at for at in order if at > index] if step > 0 else [at for at in reversed(order) if at < index]
@@ -33,8 +35,9 @@ def following_changes(units: Sequence[DiffUnit], index: int, step: int, *, by_ri
 
 
 def position_text(diff: DiffUnits, index: int, *, by_risk: bool) -> str:
-    """Return the place of the change at a unit among all changes, such as `change 2 of 7`. By risk also the kind of the
-    change, and without a change only the number of changes. Empty if the diff has no changes."""
+    """Return the number of the change at a unit, such as `change 2 of 7`. If the order is by risk, the text also has
+    the kind of the change. Without a change at the unit, it has only the number of changes. Empty if the diff has no
+    changes."""
     if not diff.count:
         return ""
     here = change_at(diff.units, index)
@@ -48,5 +51,5 @@ def position_text(diff: DiffUnits, index: int, *, by_risk: bool) -> str:
 
 
 def _has_kinds(units: Sequence[DiffUnit], indexes: Sequence[int]) -> bool:
-    """Return whether it is known what the changes affect. It is unknown in a source diff."""
+    """Return True if the kinds of the changes are known. They are unknown in a source diff."""
     return all(units[at].kinds for at in indexes)

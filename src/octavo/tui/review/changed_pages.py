@@ -85,11 +85,11 @@ def tree_nodes(
     deleted = _deleted_by_parent(by_key, before, {page.id for root in after for page in root.walk()})
 
     def nodes_below(pages: Sequence[Page], parent: str | None) -> list[TreeNode]:
-        found = [(page.id, page_nodes(page)) for page in pages if page.id not in placed]
+        nodes = [(page.id, page_nodes(page)) for page in pages if page.id not in placed]
         for key, siblings in deleted.get(parent, ()):
             if key not in placed:
-                found.insert(_position_after(siblings, found), (key, [deleted_node(by_key[key])]))
-        return [node for _, group in found for node in group]
+                nodes.insert(_position_after(siblings, nodes), (key, [deleted_node(by_key[key])]))
+        return [node for _, group in nodes for node in group]
 
     def page_nodes(page: Page) -> list[TreeNode]:
         placed.add(page.id)

@@ -85,9 +85,9 @@ class ChangedTree:
 
     def likely_next(self) -> Iterable[ChangedPage]:
         """Return the entries that you will probably open next, nearest first."""
-        keys, here = self._reading_order, self.key
-        at = keys.index(here) + 1 if here in keys else 0
-        return [self._entries[key] for key in islice((*keys[at:], *reversed(keys[:at])), MAX_AHEAD)]
+        keys, selected_key = self._reading_order, self.key
+        start = keys.index(selected_key) + 1 if selected_key in keys else 0
+        return [self._entries[key] for key in islice((*keys[start:], *reversed(keys[:start])), MAX_AHEAD)]
 
     def unsent_of(self, key: str) -> Sequence[UnsentText]:
         """Return the unsent drafts for the entry with the key `key`."""
@@ -115,24 +115,24 @@ class ChangedTree:
             self._unsent,
             tight,
         )
-        found = tree_nodes(
+        nodes = tree_nodes(
             changed, commented, comparison.old_pages, comparison.new_pages, marks, whole_tree=self._shows_all_pages
         )
         by_key = {entry.key: entry for entry in (*changed, *commented)}
-        drawn = [node for node in walk_nodes(found) if node.kind != "section"]
+        drawn = [node for node in walk_nodes(nodes) if node.kind != "section"]
         self._entries = {str(node.key): by_key.get(str(node.key)) or unchanged_entry(node) for node in drawn}
         self.changing = {key: entry for key, entry in self._entries.items() if entry.changes}
         self._reading_order = [key for key in self._entries if key in by_key]
-        is_first, here = not tree.keys, self.key
-        tree.show(found)
+        is_first, selected_key = not tree.keys, self.key
+        tree.show(nodes)
         tree.state.show_unreadable(comparison.unreadable)
         if comparison.error_text:
             self.show_error()
-        if is_first or here not in self._entries:
+        if is_first or selected_key not in self._entries:
             first = next(iter(self._reading_order), "")
             tree.select_hidden(self.marks.last_page if is_first and self.marks.last_page in self._entries else first)
-        elif here not in tree.keys and not tree.filter_words:
-            tree.select_hidden(here)  # The entry moved below a collapsed page.
+        elif selected_key not in tree.keys and not tree.filter_words:
+            tree.select_hidden(selected_key)  # The entry moved below a collapsed page.
         self.draw_title()
 
     def show_error(self) -> None:
@@ -200,11 +200,11 @@ class ChangedTree:
 
     def _next_key(self, step: int) -> str | None:
         """Return the key of the page that `select_next` selects. None if there is none."""
-        tree, here = self.widget, self.key
+        tree, selected_key = self.widget, self.key
         keys = [str(key) for key in tree.keys] if tree.filter_words else list(self._entries)
-        at = keys.index(here) if here in keys else -1
-        among = keys[at + 1 :] if step > 0 else reversed(keys[: max(at, 0)])
-        return next((key for key in among if key in self._reading_order), None)
+        index = keys.index(selected_key) if selected_key in keys else -1
+        candidates = keys[index + 1 :] if step > 0 else reversed(keys[: max(index, 0)])
+        return next((key for key in candidates if key in self._reading_order), None)
 
     def toggle_all_pages(self) -> None:
         """Switch between all pages and the changed pages."""
@@ -225,10 +225,10 @@ class ChangedTree:
 
     async def _renew_marks(self, earlier: str) -> None:
         try:
-            found = await self._comparison.changed_since(earlier)
+            changed = await self._comparison.changed_since(earlier)
         except ApiError:
-            found = None
-        self.marks.keep_unchanged(None if found is None else {each.key for each in found})
+            changed = None
+        self.marks.keep_unchanged(None if changed is None else {each.key for each in changed})
         self._redraw()
 
     def why_not_viewed(self) -> str | None:
@@ -353,7 +353,9 @@ class ViewedMarks:
 
     def save_position(self) -> None:
         """Store the last viewed page and the reading positions."""
-        by_page = {key: page_position.fact for key, page_position in [*self.positions.items()][-MAX_POSITIONS:]}
+        by_page = {
+            key: page_position.stored_fields for key, page_position in [*self.positions.items()][-MAX_POSITIONS:]
+        }
         fact = {"at": self.last_page, "within": by_page}
         if self._state.get_fact(self._position_key) != fact:
             self._state.set_fact(self._position_key, fact)

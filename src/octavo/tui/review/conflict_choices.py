@@ -96,8 +96,8 @@ def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict)
     initial = (draft.text or conflict.text(before or MergeChoice("words")) or "").strip("\n")
 
     def keep(written: str) -> str:
-        mine = written.strip("\r\n")
-        return save_error(draft.save_now, mine) if mine != initial else ""
+        new_text = written.strip("\r\n")
+        return save_error(draft.save_now, new_text) if new_text != initial else ""
 
     note = FileNote("Conflict resolution", draft.key, app.session.state.namespace)
     result = edit_text(app, f"{initial}\n", editor_folder(app), name="conflict", keep=keep, note=note)
@@ -106,8 +106,8 @@ def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict)
         cause = result.sentence if suffix else result.message
         app.say(f"{cause} The conflict is not resolved yet.{suffix}", tone="care", seconds=10.0)
         return False
-    mine = result.text.strip("\r\n")
-    if mine == initial:
+    new_text = result.text.strip("\r\n")
+    if new_text == initial:
         ending = (
             "your earlier choice is kept."
             if before is not None
@@ -115,7 +115,7 @@ def edit_resolution(app: Shell, choices: Choices, name: str, conflict: Conflict)
         )
         app.say(f"You changed nothing, so {ending}")
         return False
-    choices.choose(name, "own", mine)
+    choices.choose(name, "own", new_text)
     return True
 
 

@@ -23,6 +23,7 @@ from octavo.tui.core.shell import Shell
 from octavo.tui.core.view import View
 from octavo.tui.reader.reading_pane import Reader
 from octavo.tui.reader.three_way_view import ThreeWayView
+from octavo.tui.reader.viewport import PaneMoved
 from octavo.tui.render.conflict_page import (
     FIELDS,
     ConflictView,
@@ -252,7 +253,7 @@ class ConflictsScreen(View):
             f"Changes › {prefix}#{change_request.number} {change_request.title} › Conflicts", self.view.facts
         )
 
-    @on(ThreeWayView.Moved)
+    @on(PaneMoved)
     def _on_moved(self) -> None:
         self.refresh_bindings()
         self._show_position()

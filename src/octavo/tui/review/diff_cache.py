@@ -101,15 +101,15 @@ class DiffCache:
     def cached(self, page: ChangedPage) -> PageComparison | None:
         """Return the cached diff of a page. None if there is none."""
         self._shown, self._is_reduced = _diff_key(page), False
-        found = self._cache.get(self._shown)
-        if found is not None:
+        comparison = self._cache.get(self._shown)
+        if comparison is not None:
             self._cache.move_to_end(self._shown)
-        return found
+        return comparison
 
     async def compare(self, page: ChangedPage) -> PageComparison:
         """Return the diff of a page. Other comparisons wait until this diff is done. Raises ApiError."""
-        if (found := self.cached(page)) is not None:
-            return found
+        if (comparison := self.cached(page)) is not None:
+            return comparison
         self._waiting_count += 1
         task = self._start(page)
         try:
@@ -172,12 +172,12 @@ class DiffCache:
                 for op in self._sources(page)
             )
         )
-        found = await asyncio.to_thread(compare, before, after)
+        comparison = await asyncio.to_thread(compare, before, after)
         limit = 0 if self._is_reduced else MAX_TEXT
-        if self._waiting_count or self._cached_length() + _length(found) <= limit:
-            self._cache[_diff_key(page)] = found
-        self.sizes[page.key] = found.diff.size
-        self.kind_counts[page.key] = found.kind_counts
+        if self._waiting_count or self._cached_length() + _length(comparison) <= limit:
+            self._cache[_diff_key(page)] = comparison
+        self.sizes[page.key] = comparison.diff.size
+        self.kind_counts[page.key] = comparison.kind_counts
         self._measured_keys[page.key] = _diff_key(page)
         if find_markers(after):
             self.with_markers.add(page.key)
@@ -186,7 +186,7 @@ class DiffCache:
         while len(self._cache) > 1 and self._cached_length() > limit:
             self._cache.popitem(last=False)
         self._on_diff(page.key)
-        return found
+        return comparison
 
     def _cached_length(self) -> int:
         return sum(map(_length, self._cache.values()))

@@ -15,6 +15,7 @@ from octavo.data.live import Live
 from octavo.data.writes.change_request_kinds import MergeBasis, changes_since
 from octavo.data.writes.change_request_writes import merge
 from octavo.data.writes.direct import SendResult
+from octavo.tui.core.write_queue import show_progress
 from octavo.tui.review import merge_effects
 from octavo.tui.review.checked_dialog import CheckedDialog, CheckedWrite, DialogContent
 from octavo.tui.review.merge_checks import (
@@ -106,9 +107,8 @@ async def send_merge(app: Shell, at: ChangeRequestRef, checked: MergeBasis) -> s
     """Merge the checked revision once and show the result. If something changed since the checks, send nothing and
     return the changes in sentences. Otherwise return an empty string."""
     change_request = checked.change_request
-    number = app.notices.say(f"Merging #{change_request.number}…", seconds=90)
-    sent = await merge(app.session.live, at, checked)
-    app.notices.close(number)
+    with show_progress(app, f"Merging #{change_request.number}…"):
+        sent = await merge(app.session.live, at, checked)
     if sent.kind == "changed":
         return sent.message
     if sent.kind in ("done", "unknown"):

@@ -17,6 +17,7 @@ from octavo.api.safety import text as safe_text
 from octavo.documents.diff_model import AttributeChange
 from octavo.tui.core.view import View
 from octavo.tui.reader.diff_view import DiffView
+from octavo.tui.reader.viewport import PaneMoved
 from octavo.tui.render.comparison import PageComparison, compare
 from octavo.tui.widgets.commands import Command, Commands
 
@@ -106,7 +107,7 @@ class MergedPreviewScreen(View):
         )
         self._show_position()
 
-    @on(DiffView.Moved)
+    @on(PaneMoved)
     def _show_position(self) -> None:
         self.show_location(self._location, self.view.facts)
 

@@ -74,7 +74,6 @@ class RevertChecks:
 
 async def _load_checks(app: Shell, space: SpaceRef, change_request: ChangeRequest) -> RevertChecks:
     """Load the plan of the revert. Raises ApiError."""
-
     live = app.session.live
     merged = await live.fetch(change_requests.Get(at=change_request.ref(space)))
     sides = await load_sides(live, space, merged, None)
@@ -94,15 +93,15 @@ def facts(planned: RevertPlan) -> tuple[Fact, ...]:
     """Return the rows of the dialog: the pages to revert, and the changes that cannot be reverted."""
     lines = planned.lines
     pages = "   ".join(lines[:MAX_LINES]) + (f"   and {len(lines) - MAX_LINES} more" if len(lines) > MAX_LINES else "")
-    found = [Fact("ok", "reverts", pages or "nothing")]
+    facts = [Fact("ok", "reverts", pages or "nothing")]
     if planned.later_edited:
         titles = name_first([page.title for page in planned.later_edited])
         text = f"{titles} · later edits will be kept, and conflicts will be marked in the text"
-        found.append(Fact("care", "edited later", text))
-    found += [Fact("care", "not reverted", line) for line in planned.not_reverted[:MAX_LINES]]
+        facts.append(Fact("care", "edited later", text))
+    facts += [Fact("care", "not reverted", line) for line in planned.not_reverted[:MAX_LINES]]
     if len(planned.not_reverted) > MAX_LINES:
-        found.append(Fact("care", "not reverted", f"and {len(planned.not_reverted) - MAX_LINES} more"))
-    return tuple(found)
+        facts.append(Fact("care", "not reverted", f"and {len(planned.not_reverted) - MAX_LINES} more"))
+    return tuple(facts)
 
 
 async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> None:
@@ -129,7 +128,6 @@ async def revert_merge(app: Shell, space: SpaceRef, merged: ChangeRequest) -> No
 
 async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> tuple[str, ChangeRequestRef | None]:
     """Return a message, and the new change request if the revert is complete. Raises ApiError."""
-
     live = app.session.live
     draft, sentence = await _find_or_create_draft(app, space, f"Revert #{merged.number} {merged.subject}".strip()[:100])
     if draft is None:
@@ -158,13 +156,12 @@ async def _write_revert(app: Shell, space: SpaceRef, merged: ChangeRequest) -> t
 async def _find_or_create_draft(app: Shell, space: SpaceRef, subject: str) -> tuple[ChangeRequest | None, str]:
     """Return the user's draft change request with this subject, or create one. Return a message on failure. Raises
     ApiError."""
-
     live, me = app.session.live, app.workspace.me
-    mine = {"creator": me.id} if me is not None else {}
-    drafts = await live.fetch(change_requests.List(at=space, status="draft", limit=100, **mine))
-    found = next((each for each in drafts.items if each.subject == subject), None)
-    if found is not None:
-        return await live.fetch(change_requests.Get(at=found.ref(space))), ""
+    filters = {"creator": me.id} if me is not None else {}
+    drafts = await live.fetch(change_requests.List(at=space, status="draft", limit=100, **filters))
+    draft = next((each for each in drafts.items if each.subject == subject), None)
+    if draft is not None:
+        return await live.fetch(change_requests.Get(at=draft.ref(space))), ""
     sent = await create(live, space, subject)
     return (sent.result, "") if sent.kind == "done" else (None, sent.message)
 

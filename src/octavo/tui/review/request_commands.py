@@ -78,10 +78,10 @@ def _space_title(app: Shell, each: ChangeRequest) -> str:
 
 def _edit_details(app: Shell, target: RequestTarget) -> None:
     change_request, at = target.change_request, target.at
-    place = f"{at.space_id} {at.change_request_id}"
+    draft_key = f"{at.space_id} {at.change_request_id}"
     text = _document_to_markdown(change_request.description)
-    subject = DialogDraft(app, f"subject {place}", change_request.subject)
-    description = DialogDraft(app, f"description {place}", text or "")
+    subject = DialogDraft(app, f"subject {draft_key}", change_request.subject)
+    description = DialogDraft(app, f"description {draft_key}", text or "")
 
     def on_answer(answer: Confirmed | None) -> None:
         if answer is None:
@@ -193,7 +193,6 @@ def _create(app: Shell, space: SpaceRef) -> None:
     draft = DialogDraft(app, f"subject {space.space_id}")
 
     def on_created(change_request: ChangeRequest) -> None:
-
         draft.delete()
         remember_target(app, space, change_request)
         app.say(f"Created #{change_request.number} {change_request.title}")

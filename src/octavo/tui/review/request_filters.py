@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from octavo.api.change_requests import ChangeRequest
 from octavo.api.folding import fold
+from octavo.tui.core.list_view import ListFilter
 from octavo.tui.review.request_status import RequestStatus, StatusFact
 
 StatusOf: TypeAlias = Callable[[ChangeRequest], RequestStatus]
@@ -18,11 +19,9 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class RequestFilter:
+class RequestFilter(ListFilter):
     """A filter of the list of change requests. One filter of each `kind` is used at a time."""
 
-    kind: str
-    name: str
     matches: Callable[[ChangeRequest, RequestStatus], bool] = field(compare=False)
     needs: StatusFact | None = None
     """Fact that the filter needs. None if the listed change requests have all the data."""

@@ -246,11 +246,11 @@ class ChangesScreen(ListView[ChangeRequest]):
 
     def _show_position(self) -> None:
         organization = self.shell.workspace.organization.title if self.shell.workspace.organization else ""
-        mine = " · mine" if self.only_mine else ""
-        mine += "".join(f" · {each}" for each in self.filters.names)
+        own_note = " · mine" if self.only_mine else ""
+        own_note += "".join(f" · {each}" for each in self.filters.names)
         selection_text = f" · {len(self.selected_rows)} selected" if self.selected_rows else ""
-        where = f"Changes · {organization} · {NAMES[self.sections.current].lower()}{mine}{selection_text}"
-        self.show_location(where, self.rows.counts.summary + self._progress)
+        crumbs = f"Changes · {organization} · {NAMES[self.sections.current].lower()}{own_note}{selection_text}"
+        self.show_location(crumbs, self.rows.counts.summary + self._progress)
 
     def space_title(self, change_request: ChangeRequest) -> str:
         """Return the title of the space of a change request. Empty if it is unknown."""

@@ -31,6 +31,8 @@ from octavo.tui.editing.page_commands import PAGE_COMMANDS, PageEditing, why_no_
 from octavo.tui.reader.diff_navigation import OtherThreadRequested
 from octavo.tui.reader.diff_view import DiffView
 from octavo.tui.reader.reading_pane import Reader
+from octavo.tui.reader.text_selection import TextCopied
+from octavo.tui.reader.viewport import PaneMoved
 from octavo.tui.render.page_parts import LinkFollowed
 from octavo.tui.review.changed_tree import TREE_COMMANDS, ChangedTree
 from octavo.tui.review.page_diff import SUGGESTION_COMMANDS, PageDiff
@@ -118,7 +120,6 @@ def _unsent_of_selection(view: ChangeRequestScreen) -> Sequence[UnsentText]:
 
 
 def _export(app: Shell, view: ChangeRequestScreen) -> None:
-
     selected, about = view.changed_tree.selected, view.comparison.change_request
     page = selected.page if selected is not None and selected.is_document and selected.exists_after else None
     choose_export(
@@ -297,7 +298,7 @@ class ChangeRequestScreen(View):
         self.changed_tree.draw_title()
         self.page_diff.show()
 
-    @on(DiffView.Moved)
+    @on(PaneMoved)
     def _on_diff_moved(self) -> None:
         self.changed_tree.save_position_soon()
         self.changed_tree.draw_title()
@@ -319,9 +320,9 @@ class ChangeRequestScreen(View):
     def _on_thread_requested(self, message: Reader.ThreadRequested) -> None:
         self.page_discussion.open_block_thread(message.block)
 
-    @on(Reader.Copied)
-    def _on_copied(self, message: Reader.Copied) -> None:
-        self.shell.say(f"Copied the {message.what}.")
+    @on(TextCopied)
+    def _on_copied(self, message: TextCopied) -> None:
+        self.shell.say(f"Copied the {message.content_kind}.")
 
     @on(Reader.NextPageRequested)
     def _on_next_page_requested(self) -> None:

@@ -109,7 +109,6 @@ def open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
 
 
 async def _open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
-
     at, name, live = target.at, target.name, app.session.live
     try:
         reviews = (await live.fetch(reviews_of(at))).items
@@ -138,7 +137,6 @@ async def _open_withdraw_dialog(app: Shell, target: RequestTarget) -> None:
 
 def open_review_dialog(app: Shell, target: RequestTarget, status: Verdict) -> None:
     """Open the dialog that submits a review with a comment and the pending comments."""
-
     change_request, at, name = target.change_request, target.at, target.name
     approves, pending = status == "approved", pending_comments_of(app, target)
     draft = DialogDraft(app, f"review {at.space_id} {at.change_request_id} {status}")

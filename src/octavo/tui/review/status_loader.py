@@ -116,9 +116,9 @@ class StatusLoader:
         """Allow Octavo to load the failed facts and the facts of unfollowed change requests again."""
         for name in [each for each in self._facts if each not in self._followed]:
             del self._facts[name]
-        for found in self._facts.values():
-            if found.unread.pop("conflicts", None):
-                found.predicted_for = ()
+        for facts in self._facts.values():
+            if facts.unread.pop("conflicts", None):
+                facts.predicted_for = ()
 
     # Following the rows on the screen
 
@@ -135,9 +135,9 @@ class StatusLoader:
     def _follow_threads(self, name: str) -> None:
         """Follow the open threads if the comment count of the change request does not give their number. The count
         differs if a review has an open comment, or if the change request is merged or archived."""
-        change_request, found = self._followed[name], self._facts.get(name)
+        change_request, facts = self._followed[name], self._facts.get(name)
         counts_threads = change_request.status not in UNDECIDED or any(
-            each.comment is not None and each.comment.is_open for each in (found and found.reviews) or ()
+            each.comment is not None and each.comment.is_open for each in (facts and facts.reviews) or ()
         )
         op = open_threads_of(_at(change_request)) if counts_threads and change_request.comments else None
         show = partial(self._show_threads, name) if op is not None else None
@@ -149,15 +149,15 @@ class StatusLoader:
             self._view.follow(f"{fact} of {name}", None)
 
     def _show_reviews(self, name: str, snapshot: Snapshot[ListPage[Review]]) -> None:
-        found = self._facts.setdefault(name, _LoadedFacts())
-        found.reviews = self._items(found, "reviews", snapshot, found.reviews)
+        facts = self._facts.setdefault(name, _LoadedFacts())
+        facts.reviews = self._items(facts, "reviews", snapshot, facts.reviews)
         if name in self._followed:
             self._follow_threads(name)
         self._changed(name)
 
     def _show_requested(self, name: str, snapshot: Snapshot[ListPage[RequestedReviewer]]) -> None:
-        found = self._facts.setdefault(name, _LoadedFacts())
-        found.requested = self._items(found, "requested", snapshot, found.requested)
+        facts = self._facts.setdefault(name, _LoadedFacts())
+        facts.requested = self._items(facts, "requested", snapshot, facts.requested)
         self._changed(name)
 
     def _show_threads(self, name: str, snapshot: Snapshot[ListPage[Comment]]) -> None:
@@ -166,12 +166,12 @@ class StatusLoader:
             self._changed(name)
 
     def _items(
-        self, found: _LoadedFacts, fact: StatusFact, snapshot: Snapshot[ListPage[Any]], before: tuple[Any, ...] | None
+        self, facts: _LoadedFacts, fact: StatusFact, snapshot: Snapshot[ListPage[Any]], before: tuple[Any, ...] | None
     ) -> tuple[Any, ...] | None:
         if snapshot.error is not None and snapshot.value is None:
-            found.unread[fact] = str(snapshot.error)
+            facts.unread[fact] = str(snapshot.error)
         else:
-            found.unread.pop(fact, None)
+            facts.unread.pop(fact, None)
         return snapshot.value.items if snapshot.value is not None else before
 
     # Conflicts
@@ -182,28 +182,27 @@ class StatusLoader:
         return change_request.base, change_request.revision, main
 
     def _needs_prediction(self, change_request: ChangeRequest) -> bool:
-        found = self._facts.get(change_request.id)
-        return is_predicted(change_request) and (found is None or found.predicted_for != self._sides(change_request))
+        facts = self._facts.get(change_request.id)
+        return is_predicted(change_request) and (facts is None or facts.predicted_for != self._sides(change_request))
 
     async def _predict_all(self, change_requests: Sequence[ChangeRequest]) -> None:
         for change_request in change_requests:
             await self._predict(change_request)
 
     async def _predict(self, change_request: ChangeRequest) -> None:
-
         async with self._prediction_lock:
             if not self._needs_prediction(change_request):
                 return
-            found, sides = self._facts.setdefault(change_request.id, _LoadedFacts()), self._sides(change_request)
+            facts, sides = self._facts.setdefault(change_request.id, _LoadedFacts()), self._sides(change_request)
             try:
                 predicted = await predict_for_list(self._view.live, _at(change_request), change_request, main=sides[-1])
-                found.unread.pop("conflicts", None)
+                facts.unread.pop("conflicts", None)
                 if predicted is None:
-                    found.unread["conflicts"] = "the base revision is not available"
+                    facts.unread["conflicts"] = "the base revision is not available"
             except ApiError as error:
                 predicted = None
-                found.unread["conflicts"] = str(error)
-            found.predicted, found.predicted_for = predicted, sides
+                facts.unread["conflicts"] = str(error)
+            facts.predicted, facts.predicted_for = predicted, sides
         self._changed(change_request.id)
 
     # Loading for the whole list
@@ -221,18 +220,18 @@ class StatusLoader:
         if fact == "conflicts":
             await self._predict(change_request)
             return
-        found = self._facts.setdefault(change_request.id, _LoadedFacts())
+        facts = self._facts.setdefault(change_request.id, _LoadedFacts())
         op: Listing[Any] = reviews_of(_at(change_request)) if fact == "reviews" else requested_of(_at(change_request))
         try:
             items = (await self._view.live.fetch(op)).items
         except ApiError as error:
-            found.unread[fact] = str(error)
+            facts.unread[fact] = str(error)
         else:
-            found.unread.pop(fact, None)
+            facts.unread.pop(fact, None)
             if fact == "reviews":
-                found.reviews = items
+                facts.reviews = items
             else:
-                found.requested = items
+                facts.requested = items
         self._changed(change_request.id)
 
 
