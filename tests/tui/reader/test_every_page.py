@@ -23,7 +23,7 @@ from tests.tui.reader.picture import PAGES
 FIXTURES = sorted(PAGES.glob("*.md"))
 
 
-LOOKS = {"plain": Styles.plain(), "ascii": Styles.plain(ascii=True), "coloured": coloured()}
+STYLES_BY_NAME = {"plain": Styles.plain(), "ascii": Styles.plain(ascii=True), "coloured": coloured()}
 
 
 def read(path: Path) -> Document:
@@ -43,10 +43,10 @@ def layout_of(document: Document) -> Layout:
     return lay_out(document.blocks, 76, Styles.plain(), opened(document))
 
 
-@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("look", STYLES_BY_NAME)
 @pytest.mark.parametrize("width", [16, 20, 34, 47, 60, 76, 100, 160])
 def test_every_construct_fits_its_width(width: int, look: str) -> None:
-    assert {path.stem: lines for path in FIXTURES if (lines := too_wide(read(path), width, LOOKS[look]))} == {}
+    assert {path.stem: lines for path in FIXTURES if (lines := too_wide(read(path), width, STYLES_BY_NAME[look]))} == {}
 
 
 def test_tabs_take_their_displayed_width() -> None:
