@@ -145,7 +145,7 @@ def test_page_with_instructions_for_agents_changes_nothing(demo: CommandLine, mo
 
 
 @needs_mcp
-def test_spaces_limit_what_is_read_and_proposed(demo: CommandLine) -> None:
+def test_space_option_limits_reads_and_proposals(demo: CommandLine) -> None:
     with connected_agent(demo, "--demo", "--space", "handbook") as reader:
         for name, arguments in (
             ("get_change", {"ref": "harbour-api/7"}),
