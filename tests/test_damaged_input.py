@@ -205,7 +205,7 @@ CALLS = {
     ("tui/reader/linked_files.py", "model_validate_json"): "picture",
     ("untrusted_input.py", "json.loads"): "JSON",
     ("untrusted_input.py", "tomllib.loads"): "settings: rows of ROWS",
-    ("documents/openapi.py", "yaml.load"): "specification",
+    ("documents/yaml_values.py", "yaml.load"): "specification",
     ("documents/yaml_values.py", "get_single_node"): "YAML",
     ("documents/token_stream.py", "_Markdown"): "page",
     ("server/conversion.py", "_Soup"): "HTML",

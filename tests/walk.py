@@ -16,7 +16,7 @@ from octavo.api.operation import load
 from octavo.api.places import OrganizationRef
 from octavo.api.wire import Route, routes
 from octavo.server import handlers
-from octavo.server.dispatch import answer
+from octavo.server.dispatch import run_operation
 from octavo.server.handlers import revisions
 from octavo.server.store import Json, Store
 from octavo.server.world import World, iso
@@ -55,7 +55,7 @@ def full_world(clock: Clock, store: Store | None = None) -> World:
     world = world.for_user("ada")
     handlers.load()
     with world.store.transaction():
-        made = answer(spaces.Create(at=OrganizationRef(organization_id="acme"), title="Docs"), world)
+        made = run_operation(spaces.Create(at=OrganizationRef(organization_id="acme"), title="Docs"), world)
         pages = [
             revisions.new_page(world, "Tides", "# Tides\n\nHigh and [low](https://sea.example/low)."),
             _nested(world),

@@ -12,7 +12,7 @@ import pytest
 
 from octavo.api.operation import load
 from octavo.api.wire import Route, build, routes
-from octavo.server.dispatch import answer
+from octavo.server.dispatch import run_operation
 from octavo.server.handlers import uploads
 from octavo.server.store import Json, MissingResource, Store
 from octavo.server.world import BackgroundWork, Refusal
@@ -68,7 +68,7 @@ class TwoOrganizations:
     def ask(self, route: Route, values: Json) -> tuple[int, Any]:
         """Send a request as ada. Return the status and the body."""
         try:
-            said = answer(build(route, values), self.world)
+            said = run_operation(build(route, values), self.world)
         except (Refusal, MissingResource) as refusal:
             return getattr(refusal, "status", 404), str(refusal)
         return route.spec.success, said.early_response if isinstance(said, BackgroundWork) else said

@@ -12,7 +12,7 @@ import pytest
 
 from octavo.api.operation import SPECS, Operation
 from octavo.api.wire import Route, build
-from octavo.server.dispatch import answer, resolve_place
+from octavo.server.dispatch import resolve_place, run_operation
 from octavo.server.handlers import uploads
 from octavo.server.handlers.permissions import RANKS
 from octavo.server.rest import path_of
@@ -171,7 +171,7 @@ def _succeeds(op: Operation[Any], world: World, user: str) -> bool:
         world.store.put(path, {"id": path.rpartition("/")[2], "role": "read"})
     assert not deletes or world.store.get(path)
     try:
-        answer(op, world.for_user(user))
+        run_operation(op, world.for_user(user))
     except (Refusal, MissingResource):
         assert not deletes or world.store.get(path)
         return False
@@ -190,7 +190,7 @@ def allowed_users() -> Iterator[dict[str, set[str]]]:
         if route.spec.method != "GET":
             found[route.key] = users_who_can(world, op)
         try:
-            said = answer(op, world.for_user("ada"))
+            said = run_operation(op, world.for_user("ada"))
         except (Refusal, MissingResource) as refusal:
             return getattr(refusal, "status", 404), str(refusal)
         if isinstance(said, BackgroundWork):
