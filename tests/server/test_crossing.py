@@ -17,7 +17,7 @@ from octavo.server.handlers import uploads
 from octavo.server.store import Json, MissingResource, Store
 from octavo.server.world import BackgroundWork, Refusal
 from tests.server.asking import Clock
-from tests.walk import ORGANIZATION, SITE, SPACE, Walk, furnish
+from tests.walk import ORGANIZATION, SITE, SPACE, Walk, full_world
 
 ROUTES = {route.key: route for spec in load().values() for route in routes(spec)}
 Values = Callable[[Json], Json]
@@ -56,10 +56,10 @@ class TwoOrganizations:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self.world = furnish(Clock(), Store(file)).for_user("ada")
+        self.world = full_world(Clock(), Store(file)).for_user("ada")
         self.walk = Walk(self.ask, put=self._put)
-        self.walk.furnish()
-        self.beside = {key: self.walk.beside(key) for key, _ in CROSSED}
+        self.walk.create_all()
+        self.beside = {key: self.walk.other_values(key) for key, _ in CROSSED}
         self.north: Json = {"organizationId": "north"}
         for name, (key, values) in IN_NORTH.items():
             _, made = self.ask(ROUTES[key], {**self.north, **values(self.north)})

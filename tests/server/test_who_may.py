@@ -19,7 +19,7 @@ from octavo.server.rest import path_of
 from octavo.server.store import Json, MissingResource
 from octavo.server.world import BackgroundWork, Refusal, World, iso
 from tests.server.asking import PEOPLE, START, Clock
-from tests.walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, furnish
+from tests.walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, full_world
 
 MEMBERS = f"{ORGANIZATION}/members/{{userId}}"
 TEAM = f"{ORGANIZATION}/teams/{{teamId}}"
@@ -182,7 +182,7 @@ def _succeeds(op: Operation[Any], world: World, user: str) -> bool:
 @pytest.fixture(scope="module")
 def allowed_users() -> Iterator[dict[str, set[str]]]:
     """Yield the users who could send each write."""
-    world = furnish(Clock())
+    world = full_world(Clock())
     found: dict[str, set[str]] = {}
 
     def ask(route: Route, values: Json) -> tuple[int, Any]:
@@ -204,7 +204,7 @@ def allowed_users() -> Iterator[dict[str, set[str]]]:
         uploads.receive_file(world, organization, upload, secret, content)
 
     results = list(Walk(ask, put=put).all())
-    assert [each for each in results if not each.as_promised] == []
+    assert [each for each in results if not each.is_as_declared] == []
     yield found
     world.store.close()
 
