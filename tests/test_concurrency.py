@@ -85,7 +85,7 @@ async def test_close_from_within_a_task_leaves_that_task() -> None:
     assert ended == [True]
 
 
-async def test_gather_bounded_runs_few_at_once_and_keeps_the_order() -> None:
+async def test_gather_bounded_limits_running_tasks_and_keeps_the_order() -> None:
     running, most = set[int](), 0
 
     async def work(number: int) -> int:

@@ -28,7 +28,7 @@ from octavo.cli.demo_roles import PEOPLE_BY_ROLE
 from octavo.server import handlers
 from octavo.server.demo.library import SITE
 from octavo.server.demo.people import ORGANIZATION
-from octavo.server.dispatch import answer
+from octavo.server.dispatch import run_operation
 from octavo.server.handlers.uploads import receive_file
 from octavo.server.store import MissingResource
 from octavo.server.world import BackgroundWork, Refusal, World
@@ -103,22 +103,26 @@ def furnish(world: World) -> None:
     """Create items of every resource, and upload files for more fonts."""
     handlers.load()  # The server may not have loaded its handlers yet in this process.
     for op in (*MISSING_RESOURCES, *ROLE_EXAMPLES):
-        made = answer(op, world.for_user(NOOR))
+        made = run_operation(op, world.for_user(NOOR))
         if isinstance(made, BackgroundWork):
             made.finish(made.run())
     link = next(
-        each for each in answer(share_links.List(at=SITE), world.for_user(NOOR))["items"] if each["name"] == "Partners"
+        each
+        for each in run_operation(share_links.List(at=SITE), world.for_user(NOOR))["items"]
+        if each["name"] == "Partners"
     )
-    answer(share_links.Update(at=SITE, share_link_id=link["id"], active=False), world.for_user(NOOR))
+    run_operation(share_links.Update(at=SITE, share_link_id=link["id"], active=False), world.for_user(NOOR))
     keys = [_upload_font(world) for _ in range(3)]
     faces = (fonts.NewFace(weight=400, storage_key=keys[0]),)
-    answer(fonts.Create(at=ORGANIZATION_REF, font_family="Tide", font_faces=faces), world.for_user(NOOR))
+    run_operation(fonts.Create(at=ORGANIZATION_REF, font_family="Tide", font_faces=faces), world.for_user(NOOR))
 
 
 def _upload_font(world: World) -> str:
     data = b"wOF2" + bytes(60)
     file = storage.FileToSend(name="tide.woff2", type="font/woff2", size=len(data))
-    signed = answer(storage.Upload(at=ORGANIZATION_REF, file=file, kind="customization_font"), world.for_user(NOOR))
+    signed = run_operation(
+        storage.Upload(at=ORGANIZATION_REF, file=file, kind="customization_font"), world.for_user(NOOR)
+    )
     organization, key, secret = signed["url"].rsplit("/", 3)[1:]
     receive_file(world, organization, key, secret, data)
     return str(signed["key"])
@@ -137,7 +141,7 @@ def status_for(world: World, op: Operation[Any], person: str) -> int:
     """Return the status of the response to a user. The write is rolled back."""
     try:
         with world.store.transaction():
-            answer(op, world.for_user(person))
+            run_operation(op, world.for_user(person))
             raise _Undone
     except _Undone:
         return SPECS[type(op)].success
@@ -152,14 +156,14 @@ def changes(world: World, op: Operation[Any], listed: Operation[Any]) -> bool:
 
     def now() -> Any:
         try:
-            return answer(listed, world.for_user(NOOR))
+            return run_operation(listed, world.for_user(NOOR))
         except (MissingResource, Refusal):
             return None
 
     before = now()
     try:
         with world.store.transaction():
-            is_later = isinstance(answer(op, world.for_user(NOOR)), BackgroundWork)
+            is_later = isinstance(run_operation(op, world.for_user(NOOR)), BackgroundWork)
             raise _Undone(is_later or now() != before)
     except _Undone as undone:
         return bool(undone.args[0])

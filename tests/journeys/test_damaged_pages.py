@@ -15,7 +15,7 @@ from octavo.server.demo import people
 from octavo.server.loader import load
 from octavo.tui.content.content_screen import ContentScreen
 from octavo.tui.core.routes import ToChangeRequest, ToPage
-from tests.journeys.moods import altered
+from tests.journeys.faulty_server import altered
 from tests.journeys.stage import MARA, Stage
 from tests.nesting import DEEP_PAGES
 

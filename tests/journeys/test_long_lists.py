@@ -11,7 +11,7 @@ from octavo.api.comments import Comment
 from octavo.api.places import SpaceRef
 from octavo.tui.comments.thread_loader import ThreadSource, sources_to_load
 from octavo.tui.review.request_view import ChangeRequestScreen
-from tests.journeys.moods import altered
+from tests.journeys.faulty_server import altered
 from tests.journeys.stage import Stage
 
 BATCH_SIZE = 12

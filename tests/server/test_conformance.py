@@ -28,7 +28,7 @@ from octavo.server.app import Platform
 from octavo.server.store import Store
 from octavo.server.world import World
 from tests.server.asking import Ask, Clock
-from tests.walk import Walk, furnish
+from tests.walk import Walk, full_world
 
 SCHEMA = schemathesis.openapi.from_dict(document())
 ROUTES = [route for spec in load().values() for route in routes(spec)]
@@ -51,7 +51,7 @@ class FilledWorld:
     def __init__(self, file: Path) -> None:
         self.file = file
         store = Store(file)
-        platform = Platform(furnish(Clock(), store))
+        platform = Platform(full_world(Clock(), store))
         asking = Ask(platform)
         loop = asyncio.new_event_loop()
 
@@ -64,8 +64,8 @@ class FilledWorld:
             loop.run_until_complete(asking.http("PUT", url, None, content=content))
 
         walk = Walk(ask, page_url=PRIVATE, put=put)
-        walk.furnish()
-        self.beside = {key: walk.beside(key) for key in walk.routes}
+        walk.create_all()
+        self.beside = {key: walk.other_values(key) for key in walk.routes}
         self.at = {
             key: {**at, **_pick(self.beside[key], at)} for key, at in ((key, walk.at(key)) for key in walk.routes)
         }

@@ -12,12 +12,12 @@ import pytest
 
 from octavo.api.operation import load
 from octavo.api.wire import Route, build, routes
-from octavo.server.dispatch import answer
+from octavo.server.dispatch import run_operation
 from octavo.server.handlers import uploads
 from octavo.server.store import Json, MissingResource, Store
 from octavo.server.world import BackgroundWork, Refusal
 from tests.server.asking import Clock
-from tests.walk import ORGANIZATION, SITE, SPACE, Walk, furnish
+from tests.walk import ORGANIZATION, SITE, SPACE, Walk, full_world
 
 ROUTES = {route.key: route for spec in load().values() for route in routes(spec)}
 Values = Callable[[Json], Json]
@@ -56,10 +56,10 @@ class TwoOrganizations:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self.world = furnish(Clock(), Store(file)).for_user("ada")
+        self.world = full_world(Clock(), Store(file)).for_user("ada")
         self.walk = Walk(self.ask, put=self._put)
-        self.walk.furnish()
-        self.beside = {key: self.walk.beside(key) for key, _ in CROSSED}
+        self.walk.create_all()
+        self.beside = {key: self.walk.other_values(key) for key, _ in CROSSED}
         self.north: Json = {"organizationId": "north"}
         for name, (key, values) in IN_NORTH.items():
             _, made = self.ask(ROUTES[key], {**self.north, **values(self.north)})
@@ -68,7 +68,7 @@ class TwoOrganizations:
     def ask(self, route: Route, values: Json) -> tuple[int, Any]:
         """Send a request as ada. Return the status and the body."""
         try:
-            said = answer(build(route, values), self.world)
+            said = run_operation(build(route, values), self.world)
         except (Refusal, MissingResource) as refusal:
             return getattr(refusal, "status", 404), str(refusal)
         return route.spec.success, said.early_response if isinstance(said, BackgroundWork) else said

@@ -21,7 +21,7 @@ from octavo.documents import links, page_trees
 from octavo.documents.blocks import Block, Document
 from octavo.documents.parse import parse
 from octavo.server.demo import large, library, people, register
-from octavo.server.dispatch import answer
+from octavo.server.dispatch import run_operation
 from octavo.server.handlers import revisions
 from octavo.server.store import Json, Store
 from octavo.server.world import World
@@ -84,7 +84,7 @@ def _pages(world: World) -> Iterator[tuple[str, Json]]:
 
 
 def _items(op: Operation[Any], world: World) -> list[Json]:
-    items: list[Json] = answer(op, world)["items"]
+    items: list[Json] = run_operation(op, world)["items"]
     return items
 
 
@@ -154,14 +154,14 @@ def test_teams_of_the_demo_grant_no_additional_roles(demo: World, demo_copy: Wor
     assert all(team["members"] > 2 and team["spaces"] == 1 for team in found)
     assert [team["id"] for team in _items(teams.List(at=at, owner=demo.caller), demo)] == ["software"]
     for team in found:
-        answer(teams.Delete(at=at, team_id=team["id"]), demo_copy.for_user(people.PEOPLE[0].id))
+        run_operation(teams.Delete(at=at, team_id=team["id"]), demo_copy.for_user(people.PEOPLE[0].id))
     for at_space in SPACES:
         everybody = permissions.ListAggregate(at=at_space, limit=1000)
         assert _items(everybody, demo) == _items(everybody, demo_copy)
 
 
 def test_demo_user_can_merge_in_some_spaces(demo: World) -> None:
-    may = {at.space_id: answer(spaces.Get(at=at), demo)["permissions"] for at in SPACES}
+    may = {at.space_id: run_operation(spaces.Get(at=at), demo)["permissions"] for at in SPACES}
     assert [space for space, permissions in may.items() if not permissions["merge"]] == ["limpet"]
     assert all(permissions["comment"] and not permissions["admin"] for permissions in may.values())
 
@@ -193,14 +193,14 @@ def test_demo_has_approvals_change_requests_and_outdated_reviews(demo: World) ->
 
 def test_demo_has_a_change_request_that_edits_sixty_pages(demo: World) -> None:
     at = ChangeRequestRef(space_id="stations", change_request_id="limpet-classic")
-    changes = answer(content.ListChanges(at=at, limit=1000), demo)["changes"]
+    changes = run_operation(content.ListChanges(at=at, limit=1000), demo)["changes"]
     assert len(changes) == 60
     assert {change["type"] for change in changes} == {"page_edited"}
 
 
 def test_demo_has_a_conflicting_change_request_without_data_loss(demo_copy: World) -> None:
     at = ChangeRequestRef(space_id="harbour-api", change_request_id="retry-schedule")
-    assert answer(change_requests.Merge(at=at), demo_copy)["result"] == "conflicts"
+    assert run_operation(change_requests.Merge(at=at), demo_copy)["result"] == "conflicts"
     page = next(page for _, page in _pages(demo_copy) if page["git"]["path"] == "how-to/guides/webhooks/retries.md")
     text = revisions.page_text(demo_copy, page)
     assert "but you can [turn retries off]" in text
@@ -210,7 +210,7 @@ def test_demo_has_a_conflicting_change_request_without_data_loss(demo_copy: Worl
 
 def test_demo_has_an_approved_change_request_without_conflicts(demo_copy: World) -> None:
     at = ChangeRequestRef(space_id="harbour-api", change_request_id="refused-times")
-    assert answer(change_requests.Merge(at=at), demo_copy)["result"] == "merge"
+    assert run_operation(change_requests.Merge(at=at), demo_copy)["result"] == "merge"
     page = next(page for _, page in _pages(demo_copy) if page["git"]["path"] == "concepts/time.md")
     assert "has no zone" in revisions.page_text(demo_copy, page)
 
@@ -246,7 +246,7 @@ def test_demo_has_hostile_text_unchanged(demo: World) -> None:
 def test_comment_counts_match_the_threads(demo: World) -> None:
     for at in SPACES:
         threads = _items(comments.List(at=at, limit=1000, status="open"), demo)
-        assert answer(spaces.Get(at=at), demo)["comments"] == len(threads)
+        assert run_operation(spaces.Get(at=at), demo)["comments"] == len(threads)
 
 
 OF_CHANGE_REQUESTS = {"conflict", "side"}
@@ -373,7 +373,7 @@ def _links_of(block: Block) -> Iterator[str]:
 
 def test_public_spaces_of_the_demo_are_on_a_site(demo: World) -> None:
     stranger = demo.for_user("nobody")
-    published = answer(sites.GetPublished(at=library.SITE), stranger)
+    published = run_operation(sites.GetPublished(at=library.SITE), stranger)
     assert published["site"]["urls"]["published"].endswith("/published/saltmarsh/docs/")
     sections = [(each["title"], each["siteSpaces"][0]["title"]) for each in published["structure"]["structure"]]
     assert sections == [("Instruments", "Limpet manual"), ("Harbour software", "Harbour API")]
@@ -404,12 +404,12 @@ def test_large_demo_has_the_documented_size() -> None:
 def _counts(world: World) -> tuple[int, int, int, int]:
     """Return the numbers of spaces, pages, open threads, and open or draft change requests that the caller sees."""
     at = OrganizationRef(organization_id=people.ORGANIZATION)
-    seen = answer(spaces.List(at=at, limit=1000), world)["items"]
+    seen = run_operation(spaces.List(at=at, limit=1000), world)["items"]
     pages_ = sum(1 for each in seen for _ in page_trees.walk(revisions.get_current(world, each["id"])["pages"]))
     undecided = [
         each
         for status in ("open", "draft")
-        for each in answer(change_requests.ListOfOrganization(at=at, status=status, limit=1000), world)["items"]
+        for each in run_operation(change_requests.ListOfOrganization(at=at, status=status, limit=1000), world)["items"]
     ]
     threads_ = sum(each["comments"] for each in (*seen, *undecided))
     return len(seen), pages_, threads_, len(undecided)

@@ -21,7 +21,7 @@ from octavo.server.app import Platform
 from octavo.server.handlers import revisions
 from octavo.server.store import Json
 from tests.server.asking import ACME, Ask, Clock, space_with
-from tests.walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, furnish
+from tests.walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, full_world
 
 NOWHERE = "http://127.0.0.1:9/"
 """Hosts that the platform must not contact: no test leaves this machine."""
@@ -42,13 +42,13 @@ class FilledLists:
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
         self.clock = Clock()
-        self.world = furnish(self.clock)
+        self.world = full_world(self.clock)
         self.platform = Platform(self.world)
         self.asking = Ask(self.platform)
         self.walk = Walk(self.ask, page_url=NOWHERE, put=self.put)
         for _ in range(3):
             self.walk = Walk(self.ask, NOWHERE, self.put, known=dict(self.walk.known), made=self.walk.made)
-            self.walk.furnish()
+            self.walk.create_all()
             self.clock.forward(hours=1)
         self.fill_pages()
         self.fill_lists()
@@ -80,7 +80,7 @@ class FilledLists:
         self.world.store.put("/orgs/south", south)
         self.world.store.put("/orgs/south/members/ada", {"id": "ada", "role": "admin", "joinedAt": south["createdAt"]})
         self.send_checked(
-            "POST", f"{SITE}/redirects", {**self.walk.beside(f"POST {SITE}/redirects"), "source": "/three"}
+            "POST", f"{SITE}/redirects", {**self.walk.other_values(f"POST {SITE}/redirects"), "source": "/three"}
         )
         for title in ("One", "Two", "Three"):
             key = f"POST {ORGANIZATION}/teams"
@@ -120,14 +120,14 @@ class FilledLists:
 
     def page(self, key: str, **cut: Any) -> Json:
         """Return one page of a list."""
-        status, answer = self.ask(ROUTES[key], {**self.walk.at(key), **self.walk.beside(key), **cut})
+        status, answer = self.ask(ROUTES[key], {**self.walk.at(key), **self.walk.other_values(key), **cut})
         assert status == 200, answer
         found: Json = answer
         return found
 
     def url(self, key: str, **cut: str) -> tuple[str, str, Json | None]:
         """Return the URL of a page of a list, with a limit that operations do not allow."""
-        request = encode(build(ROUTES[key], {**self.walk.at(key), **self.walk.beside(key)}))
+        request = encode(build(ROUTES[key], {**self.walk.at(key), **self.walk.other_values(key)}))
         if request.body is not None and not query_fields(ROUTES[key].spec):
             return request.method, request.url, {**request.body, **cut}
         return request.method, request.url + ("&" if "?" in request.url else "?") + urlencode(cut), request.body

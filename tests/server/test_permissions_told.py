@@ -13,7 +13,7 @@ from octavo.api.wire import encode
 from octavo.server.app import Platform
 from tests.server.asking import ACME, PEOPLE, Ask, Clock
 from tests.server.test_who_may import LEAST, expected_users
-from tests.walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, furnish
+from tests.walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, full_world
 
 TOLD = {
     "organization": {
@@ -42,7 +42,7 @@ LEAST_OF = {key: least for least, keys in LEAST.items() for key in keys}
 
 @pytest.mark.parametrize("user", PEOPLE)
 async def test_reported_permissions_match_allowed_requests(user: str) -> None:
-    platform = Platform(furnish(Clock()))
+    platform = Platform(full_world(Clock()))
     ask = Ask(platform)
     shelf = await ask(collections.Create(at=ACME, title="Shelf"))
     docs = next(each for each in (await ask(spaces.List(at=ACME))).items if each.title == "Docs")

@@ -167,7 +167,7 @@ LATE = {
 @pytest.fixture
 def _short_timeouts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shorten the time limits for clients."""
-    for name, seconds in (("HEAD", 0.2), ("BODY", 0.4), ("ANSWER", 0.2), ("IDLE", 0.3)):
+    for name, seconds in (("HEAD", 0.2), ("BODY", 0.4), ("RESPONSE", 0.2), ("IDLE", 0.3)):
         monkeypatch.setattr(f"octavo.server.serve.{name}_SECONDS", seconds)
 
 

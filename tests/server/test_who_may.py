@@ -12,14 +12,14 @@ import pytest
 
 from octavo.api.operation import SPECS, Operation
 from octavo.api.wire import Route, build
-from octavo.server.dispatch import answer, resolve_place
+from octavo.server.dispatch import resolve_place, run_operation
 from octavo.server.handlers import uploads
 from octavo.server.handlers.permissions import RANKS
 from octavo.server.rest import path_of
 from octavo.server.store import Json, MissingResource
 from octavo.server.world import BackgroundWork, Refusal, World, iso
 from tests.server.asking import PEOPLE, START, Clock
-from tests.walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, furnish
+from tests.walk import CHANGE_REQUEST, COLLECTION, ORGANIZATION, SITE, SPACE, Walk, full_world
 
 MEMBERS = f"{ORGANIZATION}/members/{{userId}}"
 TEAM = f"{ORGANIZATION}/teams/{{teamId}}"
@@ -171,7 +171,7 @@ def _succeeds(op: Operation[Any], world: World, user: str) -> bool:
         world.store.put(path, {"id": path.rpartition("/")[2], "role": "read"})
     assert not deletes or world.store.get(path)
     try:
-        answer(op, world.for_user(user))
+        run_operation(op, world.for_user(user))
     except (Refusal, MissingResource):
         assert not deletes or world.store.get(path)
         return False
@@ -182,7 +182,7 @@ def _succeeds(op: Operation[Any], world: World, user: str) -> bool:
 @pytest.fixture(scope="module")
 def allowed_users() -> Iterator[dict[str, set[str]]]:
     """Yield the users who could send each write."""
-    world = furnish(Clock())
+    world = full_world(Clock())
     found: dict[str, set[str]] = {}
 
     def ask(route: Route, values: Json) -> tuple[int, Any]:
@@ -190,7 +190,7 @@ def allowed_users() -> Iterator[dict[str, set[str]]]:
         if route.spec.method != "GET":
             found[route.key] = users_who_can(world, op)
         try:
-            said = answer(op, world.for_user("ada"))
+            said = run_operation(op, world.for_user("ada"))
         except (Refusal, MissingResource) as refusal:
             return getattr(refusal, "status", 404), str(refusal)
         if isinstance(said, BackgroundWork):
@@ -204,7 +204,7 @@ def allowed_users() -> Iterator[dict[str, set[str]]]:
         uploads.receive_file(world, organization, upload, secret, content)
 
     results = list(Walk(ask, put=put).all())
-    assert [each for each in results if not each.as_promised] == []
+    assert [each for each in results if not each.is_as_declared] == []
     yield found
     world.store.close()
 

@@ -102,7 +102,7 @@ async def test_keys_collapse_and_expand_nodes() -> None:
         assert "▸ Webhooks" in shown(app), "nodes below a collapsed node must be collapsed too"
         await pilot.press("k", "k", "=")
         assert "Retries  " in shown(app)
-        assert not any(tree.folds.folded_by_user.values())
+        assert not any(tree.collapsed.collapsed_by_user.values())
 
 
 async def test_collapsed_nodes_and_cursor_are_kept_after_a_reload() -> None:
@@ -117,15 +117,15 @@ async def test_collapsed_nodes_and_cursor_are_kept_after_a_reload() -> None:
         await pilot.pause()
         assert selected_key(tree) == "refunds"
         assert "▸ Webhooks" in shown(app)
-        kept = tree.folds.folded_by_user
+        kept = tree.collapsed.collapsed_by_user
         again = Tree()
         await app.mount(again)
-        again.show(SPACE, folded=kept)
+        again.show(SPACE, collapsed=kept)
         assert "retry" not in again.keys
 
 
 async def test_tree_begins_collapsed_at_a_depth_and_expands_to_a_node() -> None:
-    tree = Tree(fold_depth=1)
+    tree = Tree(collapse_depth=1)
     app = TreeMessageRecorder(tree)
     async with app.run_test(size=(32, 24)) as pilot:
         tree.show(SPACE)
@@ -182,7 +182,7 @@ async def test_cursor_skips_sections() -> None:
 
 
 async def test_filter_keeps_ancestors_and_selects_the_first_match() -> None:
-    tree = Tree(fold_depth=1)
+    tree = Tree(collapse_depth=1)
     app = TreeMessageRecorder(tree)
     async with app.run_test(size=(40, 24)) as pilot:
         tree.show(SPACE)

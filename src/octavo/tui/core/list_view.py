@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -16,20 +15,13 @@ from octavo.tui.core.shell import Shell
 from octavo.tui.core.view import View
 from octavo.tui.widgets.chooser import Choice, Picker
 from octavo.tui.widgets.commands import Command, Commands
+from octavo.tui.widgets.filtering import ListFilter
 from octavo.tui.widgets.line_list import STILL_LOADING
 from octavo.tui.widgets.row_list import RowList
 from octavo.tui.widgets.section_tabs import Section, SectionTabs
 from octavo.tui.widgets.short_texts import as_clause
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class ListFilter:
-    """A filter of a list, such as an author. At most one filter of each kind is active."""
-
-    kind: str
-    name: str
 
 
 N = TypeVar("N", bound=ListFilter)

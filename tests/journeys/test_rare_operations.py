@@ -12,12 +12,12 @@ from octavo.api.places import ChangeRequestRef, OrganizationRef, RevisionRef, Sp
 from octavo.server.app import Platform
 from octavo.tui.reader.image_screen import ImageScreen
 from octavo.tui.resources.form import FormDialog
-from tests.journeys.moods import altered
+from tests.journeys.faulty_server import altered
 from tests.journeys.stage import MARA, Run, Stage
+from tests.journeys.test_comments import select_first_paragraph
 from tests.journeys.test_managing_spaces import NOOR, allow_private_imports, create_space, focus_space_tree, web
 from tests.journeys.test_resources import open_table
 from tests.journeys.test_reviewing import open_change_request
-from tests.journeys.test_talking import select_first_paragraph
 from tests.server.web import Web
 
 __all__ = ["web"]
