@@ -18,6 +18,7 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from signal import SIGKILL
+from threading import Lock
 from typing import Any
 
 OWN_VARIABLES = "OCTAVO_"
@@ -37,6 +38,7 @@ class CommandServer:
             root = Path(__file__).parents[2]
             subprocess.run(launcher, env=self.environ, pass_fds=[other.fileno()], cwd=root, check=True)
         self._socket.settimeout(TIMEOUT)
+        self._lock = Lock()
         self._lines = self._socket.makefile("rw", encoding="utf-8")
 
     def run(
@@ -44,15 +46,16 @@ class CommandServer:
     ) -> tuple[int, str, str]:
         """Run a command, and return its exit code, standard output and standard error. Raises TimeoutError."""
         request = {"arguments": arguments, "input": input, "environ": dict(environ), "cwd": str(cwd or Path.cwd())}
-        self._lines.write(json.dumps(request) + "\n")
-        self._lines.flush()
-        pid = json.loads(self._lines.readline())
-        try:
-            code, out, err = json.loads(self._lines.readline())
-        except TimeoutError:
-            with suppress(ProcessLookupError):
-                os.kill(pid, SIGKILL)
-            raise
+        with self._lock:
+            self._lines.write(json.dumps(request) + "\n")
+            self._lines.flush()
+            pid = json.loads(self._lines.readline())
+            try:
+                code, out, err = json.loads(self._lines.readline())
+            except TimeoutError:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, SIGKILL)
+                raise
         return code, out, err
 
 
